@@ -62,6 +62,8 @@ type own struct {
 	profile *usersv1.Profile
 	// gone reports that users refuses the person of each session.
 	gone bool
+	// noPassword reports that the person has none.
+	noPassword bool
 	// also reports that something else ends the logins too when the password changes.
 	also bool
 	// callers are those of the person's own methods.
@@ -93,7 +95,7 @@ func (u *users) ResolveCaller(
 
 func (u *users) GetMyUser(ctx context.Context, r *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
 	mine := u.mine(ctx, r)
-	return &usersv1.GetMyUserResponse{User: &usersv1.User{
+	return &usersv1.GetMyUserResponse{HasPassword: !mine.noPassword, User: &usersv1.User{
 		Id: "u1", PreferredLoginName: mine.profile.GetNickName(),
 		Type: &usersv1.User_Human{Human: &usersv1.Human{Profile: mine.profile, Email: &usersv1.Email{
 			Email: mine.email, IsEmailVerified: mine.verified,

@@ -297,6 +297,10 @@ func TestTokensOfAnAccount(t *testing.T) {
 		if got := textOf(element(parse(t, w.Body.String()), "code", "", "")); got != "hrld_pat_secret" {
 			t.Errorf("the page shows %q", got)
 		}
+		named := element(parse(t, w.Body.String()), "p", "class", "whose")
+		if got, want := textOf(named), pageTexts(t, "en")["tokenmade.id"]+" t1"; got != want {
+			t.Errorf("the page says %q, want %q: the token is not found in the list", got, want)
+		}
 		if got := mine.tokens[0].ExpirationDate.AsTime().Format(time.DateOnly); got != want {
 			t.Errorf("%q: the token is valid until %s", typed, got)
 		}

@@ -68,6 +68,10 @@ func TestEnrolAtLogin(t *testing.T) {
 	if len(u.requests()) != asked {
 		t.Error("somebody without a login begins")
 	}
+	u.mu.Lock()
+	u.own.codes = 3
+	u.mu.Unlock()
+	leads(t, call(t, pages, loginPath+"password", named("right"), "Cookie", newCookie+"=1"), loginPath)
 	begun := cookie(t, call(t, pages, loginPath+"password", named("factor")), loginCookie)
 	marked := begun + "; " + newCookie + "=1"
 	leads(t, call(t, pages, loginPath+"factor", url.Values{"code": {"123456"}}, "Cookie", marked), loginPath)

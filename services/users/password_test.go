@@ -400,3 +400,17 @@ func TestRequiredChangeChanges(t *testing.T) {
 		generation++
 	}
 }
+
+// Who logs in with an account elsewhere alone reads that there is no password to change.
+func TestMyUserHasPassword(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.person(w.admin, "mini")
+	for _, hash := range []string{someHash, ""} {
+		w.setColumns(id, "password_hash = '"+hash+"'")
+		me, err := w.gateway.GetMyUser(w.login(w.admin, id, ""), &usersv1.GetMyUserRequest{})
+		if err != nil || me.HasPassword != (hash != "") || me.User.GetId() != id {
+			t.Errorf("with the hash %q: %v, %v", hash, me, err)
+		}
+	}
+}

@@ -13,8 +13,18 @@ const passwordWrong = "PASSWORD_WRONG"
 
 func (p *Pages) password(w http.ResponseWriter, v visit) { p.passwordForm(w, v, "", "", "") }
 
-// passwordForm asks for the old password and the new one twice. Of the fields one may be wrong.
+// passwordForm asks for the old password and the new one twice. Of the fields one may be wrong. Somebody without a
+// password has no old one, and reads how they log in instead.
 func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherwise string) {
+	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
+	switch {
+	case err != nil:
+		p.failed(w, v, err)
+		return
+	case !me.HasPassword:
+		p.writeList(w, v, "nopassword", list{Address: v.address("idplinks"), ActionKey: "idplinks.title"})
+		return
+	}
 	fields := []field{
 		{Name: "current", Label: "login.password", Autocomplete: "current-password"},
 		{Name: "password", Label: "password", Autocomplete: "new-password", Hint: "password.hint"},

@@ -67,7 +67,8 @@ func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
 	made, err := p.Users.AddMyPersonalAccessToken(v.as(), ask)
 	switch f := fault.From(err); {
 	case err == nil:
-		p.write(w, v, look.Page{Name: "tokenmade", Body: shownBody, Data: once{frame: v.frame(), Secret: made.Token}})
+		p.write(w, v, look.Page{Name: "tokenmade", Body: shownBody,
+			Data: once{frame: v.frame(), ID: made.TokenId, Secret: made.Token}})
 	case f.Code == fault.Invalid:
 		p.tokenForm(w, v, typed, "newtoken.wrong")
 	default:
@@ -75,10 +76,11 @@ func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
 	}
 }
 
-// once is what is shown only once.
+// once is a new token with what is shown of it only once.
 type once struct {
 	frame
-	Secret string
+	// ID is its name in the list.
+	ID, Secret string
 }
 
 func (p *Pages) askEndToken(w http.ResponseWriter, v visit) {

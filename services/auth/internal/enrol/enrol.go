@@ -4,6 +4,7 @@
 package enrol
 
 import (
+	"context"
 	"embed"
 	"encoding/base64"
 	"html/template"
@@ -69,15 +70,20 @@ type Enrol struct {
 	Look  *look.Look
 }
 
+// Ready reports whether the person, whose the context is, has an app that logins ask for.
+func (e Enrol) Ready(ctx context.Context) (bool, error) {
+	found, err := e.Users.SearchMyAuthFactors(ctx, &usersv1.SearchMyAuthFactorsRequest{})
+	return slices.ContainsFunc(found.GetResult(), func(f *usersv1.AuthFactor) bool {
+		return f.State == usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY
+	}), err
+}
+
 // Show writes the beginning, or says that the account is protected already.
 func (e Enrol) Show(w http.ResponseWriter, r *http.Request, p Place) {
-	found, err := e.Users.SearchMyAuthFactors(r.Context(), &usersv1.SearchMyAuthFactorsRequest{})
-	switch {
+	switch has, err := e.Ready(r.Context()); {
 	case err != nil:
 		e.failed(w, r, p, err)
-	case slices.ContainsFunc(found.Result, func(f *usersv1.AuthFactor) bool {
-		return f.State == usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY
-	}):
+	case has:
 		e.write(w, r, p, look.Page{Status: http.StatusOK, Name: "protected", Body: readyBody, Data: shown{Place: p},
 			InLanguage: p.InLanguage})
 	default:

@@ -3,10 +3,24 @@ package login
 import (
 	"net/http"
 
+	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/enrol"
 )
 
 const enrolPath = Path + "enrol"
+
+// unprotected reports whether a person who has logged in has no authenticator app. A login does not fail because users
+// does not answer.
+func (p *Pages) unprotected(v visit, s domain.Session) bool {
+	person, err := p.acting.As(v.Context(), s)
+	if err != nil {
+		return false
+	}
+	has, err := p.steps().Ready(person.In(v.Context()))
+	return err == nil && !has
+}
+
+func (p *Pages) steps() enrol.Enrol { return enrol.Enrol{Users: p.Users, Look: p.Look} }
 
 // protect passes one of the steps with an authenticator app, as the person who has logged in.
 func (p *Pages) protect(step func(http.ResponseWriter, *http.Request, enrol.Place)) func(http.ResponseWriter, visit) {

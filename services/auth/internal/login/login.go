@@ -10,14 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"herald/services/auth/internal/acting"
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/enrol"
 	"herald/services/auth/internal/external"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/mailpages"
@@ -119,9 +117,8 @@ func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a acting.Acting) {
 	mux.HandleFunc("GET "+verifyPath, p.visited(p.withUnverified(p.askVerify)))
 	mux.HandleFunc("POST "+verifyPath, p.Posts.Limited(p.visited(p.withUnverified(p.verify))))
 	mux.HandleFunc("POST "+mailPath, p.Posts.Limited(p.visited(p.withUnverified(p.mail))))
-	steps := enrol.Enrol{Users: p.Users, Look: p.Look}
-	mux.HandleFunc("GET "+enrolPath, p.visited(p.protect(steps.Show)))
-	mux.HandleFunc("POST "+enrolPath, p.visited(p.protect(steps.Take)))
+	mux.HandleFunc("GET "+enrolPath, p.visited(p.protect(p.steps().Show)))
+	mux.HandleFunc("POST "+enrolPath, p.visited(p.protect(p.steps().Take)))
 	mux.HandleFunc("GET "+forgotPath, p.visited(p.askForgot))
 	mux.HandleFunc("POST "+forgotPath, p.Posts.Limited(p.visited(p.forgot)))
 	mux.HandleFunc("GET "+sentPath, p.visited(p.sent))
@@ -242,7 +239,7 @@ func (p *Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
 	if !p.stillOn(w, v, s) {
 		return
 	}
-	if p.Sessions.TakeNew(w, v.Request) && !slices.Contains(s.AMR, domain.AMROTP) {
+	if p.Sessions.TakeNew(w, v.Request) && p.unprotected(v, s) {
 		redirect(w, v, v.address(enrolPath))
 		return
 	}

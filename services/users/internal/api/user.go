@@ -68,7 +68,7 @@ func (u Users) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*use
 	if err != nil {
 		return nil, err
 	}
-	return &usersv1.GetMyUserResponse{User: user(found)}, nil
+	return &usersv1.GetMyUserResponse{User: user(found), HasPassword: found.PasswordHash != ""}, nil
 }
 
 // IsUserUnique reports whether a login name is free in the whole instance.

@@ -1431,8 +1431,10 @@ func (*GetMyUserRequest) Descriptor() ([]byte, []int) {
 }
 
 type GetMyUserResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Whether the caller has a password. Somebody who logs in with an account of an identity provider may have none.
+	HasPassword   bool `protobuf:"varint,2,opt,name=has_password,json=hasPassword,proto3" json:"has_password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1472,6 +1474,13 @@ func (x *GetMyUserResponse) GetUser() *User {
 		return x.User
 	}
 	return nil
+}
+
+func (x *GetMyUserResponse) GetHasPassword() bool {
+	if x != nil {
+		return x.HasPassword
+	}
+	return false
 }
 
 type IsUserUniqueRequest struct {
@@ -2203,9 +2212,10 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\"<\n" +
 	"\x0fGetUserResponse\x12)\n" +
 	"\x04user\x18\x01 \x01(\v2\x15.herald.users.v1.UserR\x04user\"\x12\n" +
-	"\x10GetMyUserRequest\">\n" +
+	"\x10GetMyUserRequest\"a\n" +
 	"\x11GetMyUserResponse\x12)\n" +
-	"\x04user\x18\x01 \x01(\v2\x15.herald.users.v1.UserR\x04user\"B\n" +
+	"\x04user\x18\x01 \x01(\v2\x15.herald.users.v1.UserR\x04user\x12!\n" +
+	"\fhas_password\x18\x02 \x01(\bR\vhasPassword\"B\n" +
 	"\x13IsUserUniqueRequest\x12+\n" +
 	"\tuser_name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\buserName\"3\n" +
 	"\x14IsUserUniqueResponse\x12\x1b\n" +
