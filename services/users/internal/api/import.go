@@ -15,7 +15,6 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	"herald/shared/contract"
-	"herald/shared/displayname"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
@@ -234,9 +233,8 @@ func digestFields(u domain.User, d *usersv1.HumanUserData) map[string]string {
 	fields := map[string]string{
 		"userName":          d.UserName,
 		"profile.firstName": d.Profile.FirstName, "profile.lastName": d.Profile.LastName,
-		"profile.nickName": d.Profile.NickName,
-		"profile.displayName": cmp.Or(u.DisplayName,
-			displayname.Of(u.PreferredLanguage, u.FirstName, u.LastName)),
+		"profile.nickName":          d.Profile.NickName,
+		"profile.displayName":       cmp.Or(u.DisplayName, u.UnchosenName()),
 		"profile.preferredLanguage": u.PreferredLanguage, "profile.gender": nonzero(d.Profile.Gender.Number()),
 		"email.email": d.Email.Email, "email.isEmailVerified": truth(d.Email.IsEmailVerified),
 		"phone.phone": d.Phone.GetPhone(), "phone.isPhoneVerified": truth(d.Phone.GetIsPhoneVerified()),

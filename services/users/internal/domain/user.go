@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"herald/shared/displayname"
 	"herald/shared/fault"
 	"herald/shared/resource"
 )
@@ -100,7 +99,7 @@ func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 // of the mail that the user needs, or "". A linked user may verify the e-mail later.
 func (u *User) Settle(linked bool) Kind {
 	if u.DisplayName == "" {
-		u.DisplayName = displayname.Of(u.PreferredLanguage, u.FirstName, u.LastName)
+		u.DisplayName = u.UnchosenName()
 	}
 	u.State = UserActive
 	switch {
