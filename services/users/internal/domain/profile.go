@@ -54,7 +54,9 @@ func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 }
 
 // UnchosenName returns the display name of somebody who has chosen none.
-func (u *User) UnchosenName() string { return displayname.Of(u.PreferredLanguage, u.FirstName, u.LastName) }
+func (u *User) UnchosenName() string {
+	return displayname.Of(u.PreferredLanguage, u.FirstName, u.LastName)
+}
 
 // ChangePhone replaces the phone of a person. It returns the names of the fields that differ.
 func (u *User) ChangePhone(phone string, verified bool) (changed []string, err error) {
