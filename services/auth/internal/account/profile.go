@@ -20,8 +20,9 @@ func (p *Pages) profile(w http.ResponseWriter, v visit) {
 		return
 	}
 	shown := me.User.GetHuman().GetProfile()
-	if shown.GetDisplayName() == displayname.Of(shown.GetPreferredLanguage(), shown.GetFirstName(), shown.GetLastName()) {
-		shown.DisplayName = "" // an unchosen name follows the other names
+	unchosen := displayname.Of(shown.GetPreferredLanguage(), shown.GetFirstName(), shown.GetLastName())
+	if shown.GetDisplayName() == unchosen { // it follows the other names
+		shown.DisplayName = ""
 	}
 	p.profileForm(w, v, shown, nil)
 }
