@@ -385,7 +385,8 @@ func TestDisplayNameThatIsNotChosen(t *testing.T) {
 	for _, test := range []struct {
 		language, display, shown string
 	}{
-		{"", "Ada Lovelace", ""}, {"hu", "Lovelace Ada", ""}, {"hu", "Ada Lovelace", "Ada Lovelace"}, {"", "Ada", "Ada"},
+		{"", "Ada Lovelace", ""}, {"hu", "Lovelace Ada", ""}, {"hu", "Ada Lovelace", "Ada Lovelace"},
+		{"", "Ada", "Ada"},
 	} {
 		a.users.own.profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: test.display,
 			PreferredLanguage: test.language}
