@@ -52,8 +52,12 @@ func (i *idps) ListOfferedIdps(
 	_ context.Context, r *idpv1.ListOfferedIdpsRequest,
 ) (*idpv1.ListOfferedIdpsResponse, error) {
 	found := &idpv1.ListOfferedIdpsResponse{}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	if r.OrgId == "o1" {
-		found.Idps = []*idpv1.OfferedIdp{{Id: "i1", Name: "Company <b>"}}
+		found.Idps = []*idpv1.OfferedIdp{
+			{Id: "i1", Name: "Company <b>", IsLinkingAllowed: i.options.GetIsLinkingAllowed()},
+		}
 	}
 	return found, nil
 }
@@ -418,7 +422,7 @@ func TestExternalLoginCreatesUsers(t *testing.T) {
 		return b.arrive(login, "state", state, "code", account)
 	}
 	b.idps.options = &idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoUpdate: true}
-	shows(t, come("new", "t1/new"), 403, "externalunknown")
+	shows(t, come("new", "t1/new"), 403, "externalunlinked")
 	b.idps.options = &idpv1.IdpProviderOptions{IsCreationAllowed: true}
 	for _, confirmed := range []string{"", "t1/other", "t2/new", "new", strings.Repeat("a", 401)} {
 		w := come("new", confirmed)

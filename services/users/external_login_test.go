@@ -171,3 +171,45 @@ func TestUpdateExternalUser(t *testing.T) {
 	_, err := w.auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: "nobody"})
 	refused(t, err, "USER_NOT_FOUND")
 }
+
+// A person links an account, of which they are the maker, once and only while their login is worth something.
+func TestLinkExternalAccount(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	ada := w.importLinked(linked("ada", "company/1"))
+	w.importLinked(linked("eve", "company/2"))
+	link := func(credential string, generation uint64, account string) error {
+		idp, id, _ := strings.Cut(account, "/")
+		_, err := w.auth.LinkExternalAccount(t.Context(), &usersv1.LinkExternalAccountRequest{
+			Subject: &usersv1.CheckedSubject{UserId: ada, Generation: generation, Credential: credential},
+			Link:    &usersv1.IdpLink{ConfigId: idp, ExternalUserId: id, TenantId: "T1", DisplayName: "Ada"},
+		})
+		return err
+	}
+	for i, c := range []struct {
+		err  error
+		want string
+	}{
+		{link("", 2, "company/3"), "TOKEN_INVALID"}, {link("idp:company:2", 1, "company/3"), "TOKEN_INVALID"},
+		{link("", 1, "company/2"), "IDP_LINK_TAKEN"}, {link("", 1, "company/1"), "IDP_LINK_TAKEN"},
+		{link("", 1, "elsewhere/3"), "IDP_UNKNOWN"}, {link("", 1, "company/"), "INVALID_ARGUMENT"},
+	} {
+		if c.err == nil {
+			t.Errorf("%d is linked", i)
+		}
+		refused(t, c.err, c.want)
+	}
+	if err := link("", 1, "company/3"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.came("company/3", "t1", false); err != nil || got.UserId != ada {
+		t.Errorf("%v, %v", got, err)
+	}
+	if n := w.rows(`user_idp_links where external_user_id = '3' and makers = array[$1]`, ada); n != 1 {
+		t.Error("somebody else has made the link")
+	}
+	if n := w.rows(`events where aggregate = 'idp_link' and name = 'added' and aggregate_id = $1 and actor = $1
+			and data = '{"idpId": "company"}'`, ada); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}

@@ -53,6 +53,7 @@ var (
 		"herald.users.v1.Users.ChooseNextPassword":   {"auth"},
 		"herald.users.v1.Users.CompleteCode":         {"auth"},
 		"herald.users.v1.Users.CreateExternalUser":   {"auth"},
+		"herald.users.v1.Users.LinkExternalAccount":  {"auth"},
 		"herald.users.v1.Users.ListAskedMails":       {"notification"},
 		"herald.users.v1.Users.MakeProjectOwner":     {"projects"},
 		"herald.users.v1.Users.PrepareMail":          {"notification"},

@@ -14,6 +14,7 @@ import (
 
 	"herald/services/auth/internal/acting"
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/external"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/sessions"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -47,6 +48,7 @@ var (
 type Config struct {
 	Users    usersv1.UsersClient
 	Sessions sessions.Sessions
+	External *external.Logins
 	// Keys are those that all services share.
 	Keys secret.Keys
 	Look *look.Look
@@ -99,6 +101,7 @@ func (p *Pages) all() []page {
 		{name: "tokens/end", fresh: true, open: p.askEndToken, send: p.endToken},
 		{name: "idplinks", open: p.idpLinks},
 		{name: "idplinks/end", fresh: true, open: p.askUnlink, send: p.unlink},
+		{name: "idplinks/add", fresh: true, open: p.askLink, send: p.link},
 		{name: "access", open: p.access},
 		{name: "access/end", open: p.askTakeBack, send: p.takeBack},
 		{name: "sessions", open: p.sessions},

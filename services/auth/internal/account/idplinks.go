@@ -3,7 +3,10 @@ package account
 import (
 	"cmp"
 	"net/http"
+	"slices"
 
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/external"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -21,7 +24,57 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) {
 			ActionKey: "idplinks.end",
 		})
 	}
+	for _, o := range p.linkable(v) {
+		shown.Rows = append(shown.Rows, row{
+			Title: o.Name, Address: v.address("idplinks/add", "idp", o.ID), ActionKey: "idplinks.add",
+		})
+	}
 	p.writeList(w, v, "idplinks", shown)
+}
+
+// linkable returns the identity providers whose accounts the person may link. Who has logged in with such an account may
+// link none: the person's own password is what allows it.
+func (p *Pages) linkable(v visit) (may []external.Offer) {
+	if !v.session.Own() {
+		return nil
+	}
+	offers, err := p.External.Offered(v.Context(), v.session.OrgID)
+	if err != nil {
+		p.External.Log.WarnContext(v.Context(), "an account's page offers no identity providers", "err", err)
+	}
+	for _, o := range offers {
+		if o.Linking {
+			may = append(may, o)
+		}
+	}
+	return may
+}
+
+func (p *Pages) askLink(w http.ResponseWriter, v visit) {
+	for _, o := range p.linkable(v) {
+		if o.ID == v.idp() {
+			p.confirm(w, v, "idplinkadd", "idplinks.add", line{Text: o.Name})
+			return
+		}
+	}
+	p.gone(w, v)
+}
+
+// link sends the person to the identity provider. They must authenticate there too, so that nobody links the account of
+// whoever has used the browser before.
+func (p *Pages) link(w http.ResponseWriter, v visit) {
+	if !slices.ContainsFunc(p.linkable(v), func(o external.Offer) bool { return o.ID == v.idp() }) {
+		p.gone(w, v)
+		return
+	}
+	err := p.External.Begin(w, v.Request, domain.ExternalLogin{
+		OrgID: v.session.OrgID, IdpID: v.idp(), Language: v.Language, Again: true, SessionID: v.session.ID,
+	})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	http.Redirect(w, v.Request, forwardPath, http.StatusSeeOther)
 }
 
 func (p *Pages) askUnlink(w http.ResponseWriter, v visit) {

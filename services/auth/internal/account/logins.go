@@ -11,6 +11,8 @@ import (
 
 const (
 	loginPath = "/ui/login/"
+	// forwardPath sends the browser to the identity provider where a login has begun.
+	forwardPath = loginPath + "externalidp/forward"
 	// request begins the ids of logins for a page of the account: those of clients have no dot.
 	request = "account."
 	// maxRequest is how many bytes the login pages take for such an id.

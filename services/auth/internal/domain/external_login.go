@@ -25,6 +25,9 @@ var (
 	// ErrExternalProfile is returned for an account of which the provider does not tell what a user needs.
 	ErrExternalProfile = fault.New(fault.Precondition, "EXTERNAL_PROFILE_INCOMPLETE",
 		"The identity provider tells no first name, last name, user name or e-mail address that a user can have")
+	// ErrLinkingRefused is returned for an account that somebody wants to link if the provider's options forbid it.
+	ErrLinkingRefused = fault.New(fault.Precondition, "EXTERNAL_LINKING_REFUSED",
+		"People may not link accounts of the identity provider")
 	ErrExternalUserInactive = fault.New(fault.Precondition, "EXTERNAL_USER_INACTIVE",
 		"The user of the account is not active")
 )
@@ -39,6 +42,8 @@ type ExternalLogin struct {
 	Again bool
 	// Confirmed is the account for which the person has agreed to get a user, as AccountKey returns it; empty for none.
 	Confirmed string
+	// SessionID is that of the session whose person links the account; empty for a login.
+	SessionID string
 	BegunAt   time.Time
 	ExpiresAt time.Time
 }

@@ -22,7 +22,11 @@ type offers struct {
 }
 
 // Offer is a provider as the login page shows it.
-type Offer struct{ ID, Name string }
+type Offer struct {
+	ID, Name string
+	// Linking reports that people may link accounts of the provider.
+	Linking bool
+}
 
 type offer struct {
 	idps   []Offer
@@ -51,7 +55,7 @@ func (l *Logins) Offered(ctx context.Context, orgID string) ([]Offer, error) {
 	}
 	o = offer{readAt: l.Now()}
 	for _, i := range found.Idps {
-		o.idps = append(o.idps, Offer{i.Id, i.Name})
+		o.idps = append(o.idps, Offer{i.Id, i.Name, i.IsLinkingAllowed})
 	}
 	l.offers.all[orgID] = o
 	return o.idps, nil

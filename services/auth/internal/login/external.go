@@ -95,6 +95,10 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, v, a, err)
 		return
 	}
+	if a.SessionID != "" {
+		p.link(w, v, a)
+		return
+	}
 	found, err := p.external.User(ctx, a)
 	ask, asks := errors.AsType[external.ErrAsk](err)
 	switch {
@@ -107,6 +111,19 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.enter(w, v, p.external.Login(a, found))
 	}
+}
+
+// link links the account of somebody who is logged in here.
+func (p *Pages) link(w http.ResponseWriter, v visit, a external.Arrived) {
+	s, _, err := p.Sessions.Session(v.Request)
+	if err == nil {
+		err = p.external.Link(v.Context(), a, s)
+	}
+	if err != nil {
+		p.refuse(w, v, a, err)
+		return
+	}
+	redirect(w, v, v.address(linksPath, "done", "true"))
 }
 
 // newForm asks whether a user is to be created.
@@ -146,6 +163,7 @@ func (p *Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
 // refuse says why somebody cannot log in with an account, and notes it for the administrators.
 func (p *Pages) refuse(w http.ResponseWriter, v visit, a external.Arrived, why error) {
 	p.external.Refused(v.Context(), a, why)
+	linking := a.FinishIdpLoginResponse.GetProviderOptions().GetIsLinkingAllowed()
 	switch f := fault.From(why); f.ID {
 	case domain.ErrExternalLoginGone.ID:
 		p.externalNotice(w, v, http.StatusBadRequest, "externalgone")
@@ -157,12 +175,18 @@ func (p *Pages) refuse(w http.ResponseWriter, v visit, a external.Arrived, why e
 		p.externalNotice(w, v, http.StatusForbidden, "externaloff")
 	case tenantRefused:
 		p.externalNotice(w, v, http.StatusForbidden, "externaltenant")
-	case nameTaken, linkTaken:
+	case linkTaken:
+		p.externalNotice(w, v, http.StatusForbidden, "externallinked")
+	case nameTaken:
 		p.externalNotice(w, v, http.StatusForbidden, "externaltaken")
 	case domain.ErrExternalProfile.ID:
 		p.externalNotice(w, v, http.StatusForbidden, "externallacking")
 	case linkMissing, linkDiffers:
-		p.externalNotice(w, v, http.StatusForbidden, "externalunknown")
+		name := "externalunknown"
+		if linking && f.ID == linkMissing {
+			name = "externalunlinked"
+		}
+		p.externalNotice(w, v, http.StatusForbidden, name)
 	default:
 		if f.Code == fault.Precondition {
 			p.externalNotice(w, v, http.StatusForbidden, "externalrefused")

@@ -38,6 +38,8 @@ const (
 	externalPath = Path + "externalidp"
 	forwardPath  = externalPath + "/forward"
 	arrivePath   = externalPath + "/callback"
+	// linksPath shows people the accounts that they have linked.
+	linksPath = "/ui/account/idplinks"
 
 	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
 	patience = 10 * time.Second
@@ -101,6 +103,9 @@ func New(c Config) *Pages {
 		}),
 	}
 }
+
+// External returns the logins with accounts at identity providers.
+func (p *Pages) External() *external.Logins { return p.external }
 
 // Mount adds the pages' paths. People log in there for requests, and call methods by acting.
 func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a acting.Acting) {

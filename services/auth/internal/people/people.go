@@ -46,7 +46,7 @@ func New(
 	}
 	devices.Mount(people)
 	own := account.New(account.Config{
-		Users: users, Sessions: pages.Sessions, Keys: s.Keys, Look: l, Now: s.Now,
+		Users: users, Sessions: pages.Sessions, External: pages.External(), Keys: s.Keys, Look: l, Now: s.Now,
 	})
 	own.Mount(people)
 	pages.Mount(people, account.Logins{Others: device.Logins{Clients: requests, Pages: devices}, Pages: own},

@@ -10,14 +10,15 @@ import (
 	"herald/shared/postgres"
 )
 
-const externalFields = `org_id, idp_id, request_id, language, again, confirmed, begun_at, expires_at`
+const externalFields = `org_id, idp_id, request_id, language, again, confirmed, session_id, begun_at, expires_at`
 
 // BeginExternalLogin writes a login at an identity provider by the hash of its cookie.
 func (s Store) BeginExternalLogin(ctx context.Context, hash []byte, l domain.ExternalLogin) error {
 	_, err := s.journal.DB.Exec(ctx, `insert into external_logins (hash, `+externalFields+`)
 		values (@hash, `+postgres.Each("@", externalFields)+`)`, postgres.Args{
 		"hash": hash, "org_id": l.OrgID, "idp_id": l.IdpID, "request_id": l.RequestID, "language": l.Language,
-		"again": l.Again, "confirmed": l.Confirmed, "begun_at": l.BegunAt, "expires_at": l.ExpiresAt,
+		"again": l.Again, "confirmed": l.Confirmed,
+		"session_id": l.SessionID, "begun_at": l.BegunAt, "expires_at": l.ExpiresAt,
 	})
 	return postgres.Fault(err)
 }

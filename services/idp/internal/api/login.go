@@ -20,7 +20,7 @@ func (a Idps) ListOfferedIdps(
 		return nil, err
 	}
 	return &idpv1.ListOfferedIdpsResponse{Idps: search.Each(found, func(i domain.Idp) *idpv1.OfferedIdp {
-		return &idpv1.OfferedIdp{Id: i.ID, Name: i.Name}
+		return &idpv1.OfferedIdp{Id: i.ID, Name: i.Name, IsLinkingAllowed: i.Options.IsLinkingAllowed}
 	})}, nil
 }
 

@@ -72,3 +72,21 @@ func (u Users) UpdateExternalUser(
 	})
 	return &usersv1.UpdateExternalUserResponse{}, err
 }
+
+// LinkExternalAccount links a person to an account at an identity provider.
+func (u Users) LinkExternalAccount(
+	ctx context.Context, r *usersv1.LinkExternalAccountRequest,
+) (*usersv1.LinkExternalAccountResponse, error) {
+	found, err := u.ResolveCaller(ctx, &usersv1.ResolveCallerRequest{Subject: r.Subject})
+	if err != nil {
+		return nil, err
+	}
+	l := newIdpLinks([]*usersv1.IdpLink{r.Link})[0]
+	l.UserID, l.OrgID = found.Caller.GetUserId(), found.Caller.GetHomeOrganizationId()
+	if err := u.checkIdpLinks(ctx, l.OrgID, []domain.IdpLink{l}); err != nil {
+		return nil, err
+	}
+	_, err = u.Store.AddIdpLink(caller.With(ctx, caller.Caller{UserID: l.UserID, OrganizationID: l.OrgID}), l,
+		int64(r.Subject.Generation), &usersv1.IdpLinkAdded{IdpId: l.IdpID})
+	return &usersv1.LinkExternalAccountResponse{}, err
+}

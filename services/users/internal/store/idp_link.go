@@ -9,6 +9,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/postgres"
+	"herald/shared/resource"
 	"herald/shared/search"
 )
 
@@ -70,6 +71,28 @@ func (s Store) RemoveIdpLink(ctx context.Context, key domain.IdpLink, removed pr
 			}
 		},
 	}, func(*domain.IdpLink) (proto.Message, error) { return removed, nil })
+}
+
+// AddIdpLink links a user whose logins are of a generation to an account. Both must not end meanwhile.
+func (s Store) AddIdpLink(
+	ctx context.Context, l domain.IdpLink, generation int64, added proto.Message,
+) (resource.Record, error) {
+	return s.createCredential(ctx, l.UserID, event.Statement{
+		AggregateID: l.UserID, OrganizationID: l.OrgID,
+		SQL: `idp_link as (
+			insert into user_idp_links (
+				user_id, idp_id, external_user_id, tenant_id, display_name, makers, sequence, created_at, changed_at)
+			select @user_id, @idp_id, @external_user_id, @tenant_id, @display_name, ` + makers + `, position, time, time
+			from event
+		)`,
+		Args: postgres.Args{"user_id": l.UserID, "idp_id": l.IdpID, "external_user_id": l.ExternalUserID,
+			"tenant_id": l.TenantID, "display_name": l.DisplayName, "made_with": madeWith(ctx)},
+	}, func(u *domain.User) (proto.Message, error) {
+		if u.Type != domain.Human || u.State != domain.UserActive || u.Generation != generation {
+			return nil, domain.ErrTokenInvalid
+		}
+		return added, nil
+	})
 }
 
 // mostUnlinked is the maximum number of users whose links are removed in one transaction.

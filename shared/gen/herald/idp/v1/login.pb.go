@@ -116,11 +116,13 @@ func (x *ListOfferedIdpsResponse) GetIdps() []*OfferedIdp {
 
 // A provider as the login page offers it.
 type OfferedIdp struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Whether people who have a user may link accounts of the provider.
+	IsLinkingAllowed bool `protobuf:"varint,3,opt,name=is_linking_allowed,json=isLinkingAllowed,proto3" json:"is_linking_allowed,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *OfferedIdp) Reset() {
@@ -165,6 +167,13 @@ func (x *OfferedIdp) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *OfferedIdp) GetIsLinkingAllowed() bool {
+	if x != nil {
+		return x.IsLinkingAllowed
+	}
+	return false
 }
 
 // A login that begins at a provider. The three secrets are made for this login and used once.
@@ -768,11 +777,12 @@ const file_herald_idp_v1_login_proto_rawDesc = "" +
 	"\x16ListOfferedIdpsRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\"H\n" +
 	"\x17ListOfferedIdpsResponse\x12-\n" +
-	"\x04idps\x18\x01 \x03(\v2\x19.herald.idp.v1.OfferedIdpR\x04idps\"0\n" +
+	"\x04idps\x18\x01 \x03(\v2\x19.herald.idp.v1.OfferedIdpR\x04idps\"^\n" +
 	"\n" +
 	"OfferedIdp\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xcb\x01\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
+	"\x12is_linking_allowed\x18\x03 \x01(\bR\x10isLinkingAllowed\"\xcb\x01\n" +
 	"\x14BeginIdpLoginRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x15\n" +
 	"\x06idp_id\x18\x02 \x01(\tR\x05idpId\x12\x1e\n" +

@@ -32,9 +32,8 @@ type CheckExternalAccountRequest struct {
 	ExternalUserId string `protobuf:"bytes,2,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
 	// The directory's tenant to which the account belongs.
 	TenantId string `protobuf:"bytes,3,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant, an id or a domain, whose accounts alone the provider lets log in; empty if it lets those of others too. A
-	// link that was made without a tenant names the one that the provider had then: it counts as long as it is the same.
-	OnlyTenant    string `protobuf:"bytes,4,opt,name=only_tenant,json=onlyTenant,proto3" json:"only_tenant,omitempty"`
+	// Whether the provider lets accounts of that tenant alone log in. Then a link that does not say its tenant counts too.
+	OneTenant     bool `protobuf:"varint,4,opt,name=one_tenant,json=oneTenant,proto3" json:"one_tenant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -90,11 +89,11 @@ func (x *CheckExternalAccountRequest) GetTenantId() string {
 	return ""
 }
 
-func (x *CheckExternalAccountRequest) GetOnlyTenant() string {
+func (x *CheckExternalAccountRequest) GetOneTenant() bool {
 	if x != nil {
-		return x.OnlyTenant
+		return x.OneTenant
 	}
-	return ""
+	return false
 }
 
 // Who is linked to the account, whatever the state of the user and of the organization.
@@ -413,17 +412,107 @@ func (*UpdateExternalUserResponse) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_external_login_proto_rawDescGZIP(), []int{5}
 }
 
+// Sent by the account's pages, after an identity provider has said whose account it is.
+type LinkExternalAccountRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The person who has just logged in here with a password.
+	Subject       *CheckedSubject `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	Link          *IdpLink        `protobuf:"bytes,2,opt,name=link,proto3" json:"link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkExternalAccountRequest) Reset() {
+	*x = LinkExternalAccountRequest{}
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkExternalAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkExternalAccountRequest) ProtoMessage() {}
+
+func (x *LinkExternalAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkExternalAccountRequest.ProtoReflect.Descriptor instead.
+func (*LinkExternalAccountRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_external_login_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LinkExternalAccountRequest) GetSubject() *CheckedSubject {
+	if x != nil {
+		return x.Subject
+	}
+	return nil
+}
+
+func (x *LinkExternalAccountRequest) GetLink() *IdpLink {
+	if x != nil {
+		return x.Link
+	}
+	return nil
+}
+
+type LinkExternalAccountResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkExternalAccountResponse) Reset() {
+	*x = LinkExternalAccountResponse{}
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkExternalAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkExternalAccountResponse) ProtoMessage() {}
+
+func (x *LinkExternalAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_external_login_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkExternalAccountResponse.ProtoReflect.Descriptor instead.
+func (*LinkExternalAccountResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_external_login_proto_rawDescGZIP(), []int{7}
+}
+
 var File_herald_users_v1_external_login_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_external_login_proto_rawDesc = "" +
 	"\n" +
-	"$herald/users/v1/external_login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\"\xc4\x01\n" +
+	"$herald/users/v1/external_login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\"\xb8\x01\n" +
 	"\x1bCheckExternalAccountRequest\x12\x1f\n" +
 	"\x06idp_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05idpId\x122\n" +
 	"\x10external_user_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eexternalUserId\x12%\n" +
-	"\ttenant_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\btenantId\x12)\n" +
-	"\vonly_tenant\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xfd\x01R\n" +
-	"onlyTenant\"\xa9\x02\n" +
+	"\ttenant_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\btenantId\x12\x1d\n" +
+	"\n" +
+	"one_tenant\x18\x04 \x01(\bR\toneTenant\"\xa9\x02\n" +
 	"\x1cCheckExternalAccountResponse\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\x120\n" +
@@ -450,7 +539,11 @@ const file_herald_users_v1_external_login_proto_rawDesc = "" +
 	"\tlast_name\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\blastName\x12+\n" +
 	"\fdisplay_name\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\vdisplayName\x126\n" +
 	"\x12preferred_language\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18#R\x11preferredLanguage\"\x1c\n" +
-	"\x1aUpdateExternalUserResponseB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x1aUpdateExternalUserResponse\"\x8d\x01\n" +
+	"\x1aLinkExternalAccountRequest\x129\n" +
+	"\asubject\x18\x01 \x01(\v2\x1f.herald.users.v1.CheckedSubjectR\asubject\x124\n" +
+	"\x04link\x18\x02 \x01(\v2\x18.herald.users.v1.IdpLinkB\x06\xbaH\x03\xc8\x01\x01R\x04link\"\x1d\n" +
+	"\x1bLinkExternalAccountResponseB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_external_login_proto_rawDescOnce sync.Once
@@ -464,7 +557,7 @@ func file_herald_users_v1_external_login_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_external_login_proto_rawDescData
 }
 
-var file_herald_users_v1_external_login_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_herald_users_v1_external_login_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_herald_users_v1_external_login_proto_goTypes = []any{
 	(*CheckExternalAccountRequest)(nil),  // 0: herald.users.v1.CheckExternalAccountRequest
 	(*CheckExternalAccountResponse)(nil), // 1: herald.users.v1.CheckExternalAccountResponse
@@ -472,17 +565,23 @@ var file_herald_users_v1_external_login_proto_goTypes = []any{
 	(*CreateExternalUserResponse)(nil),   // 3: herald.users.v1.CreateExternalUserResponse
 	(*UpdateExternalUserRequest)(nil),    // 4: herald.users.v1.UpdateExternalUserRequest
 	(*UpdateExternalUserResponse)(nil),   // 5: herald.users.v1.UpdateExternalUserResponse
-	(UserState)(0),                       // 6: herald.users.v1.UserState
-	(*HumanUserData)(nil),                // 7: herald.users.v1.HumanUserData
+	(*LinkExternalAccountRequest)(nil),   // 6: herald.users.v1.LinkExternalAccountRequest
+	(*LinkExternalAccountResponse)(nil),  // 7: herald.users.v1.LinkExternalAccountResponse
+	(UserState)(0),                       // 8: herald.users.v1.UserState
+	(*HumanUserData)(nil),                // 9: herald.users.v1.HumanUserData
+	(*CheckedSubject)(nil),               // 10: herald.users.v1.CheckedSubject
+	(*IdpLink)(nil),                      // 11: herald.users.v1.IdpLink
 }
 var file_herald_users_v1_external_login_proto_depIdxs = []int32{
-	6, // 0: herald.users.v1.CheckExternalAccountResponse.state:type_name -> herald.users.v1.UserState
-	7, // 1: herald.users.v1.CreateExternalUserRequest.user:type_name -> herald.users.v1.HumanUserData
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	8,  // 0: herald.users.v1.CheckExternalAccountResponse.state:type_name -> herald.users.v1.UserState
+	9,  // 1: herald.users.v1.CreateExternalUserRequest.user:type_name -> herald.users.v1.HumanUserData
+	10, // 2: herald.users.v1.LinkExternalAccountRequest.subject:type_name -> herald.users.v1.CheckedSubject
+	11, // 3: herald.users.v1.LinkExternalAccountRequest.link:type_name -> herald.users.v1.IdpLink
+	4,  // [4:4] is the sub-list for method output_type
+	4,  // [4:4] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_external_login_proto_init() }
@@ -490,6 +589,7 @@ func file_herald_users_v1_external_login_proto_init() {
 	if File_herald_users_v1_external_login_proto != nil {
 		return
 	}
+	file_herald_users_v1_subject_proto_init()
 	file_herald_users_v1_user_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -497,7 +597,7 @@ func file_herald_users_v1_external_login_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_external_login_proto_rawDesc), len(file_herald_users_v1_external_login_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,6 +22,51 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// A user has linked an account at the provider, and can log in with it.
+type IdpLinkAdded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	IdpId         string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdpLinkAdded) Reset() {
+	*x = IdpLinkAdded{}
+	mi := &file_herald_users_v1_idp_link_events_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdpLinkAdded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdpLinkAdded) ProtoMessage() {}
+
+func (x *IdpLinkAdded) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_idp_link_events_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdpLinkAdded.ProtoReflect.Descriptor instead.
+func (*IdpLinkAdded) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_idp_link_events_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *IdpLinkAdded) GetIdpId() string {
+	if x != nil {
+		return x.IdpId
+	}
+	return ""
+}
+
 // A user can no longer log in with an account at the provider, and the logins with it have ended. If the event has a cause, there is one
 // for each user and provider, even if the user was linked to several accounts there.
 type IdpLinkRemoved struct {
@@ -36,7 +81,7 @@ type IdpLinkRemoved struct {
 
 func (x *IdpLinkRemoved) Reset() {
 	*x = IdpLinkRemoved{}
-	mi := &file_herald_users_v1_idp_link_events_proto_msgTypes[0]
+	mi := &file_herald_users_v1_idp_link_events_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48,7 +93,7 @@ func (x *IdpLinkRemoved) String() string {
 func (*IdpLinkRemoved) ProtoMessage() {}
 
 func (x *IdpLinkRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_idp_link_events_proto_msgTypes[0]
+	mi := &file_herald_users_v1_idp_link_events_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -61,7 +106,7 @@ func (x *IdpLinkRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdpLinkRemoved.ProtoReflect.Descriptor instead.
 func (*IdpLinkRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_idp_link_events_proto_rawDescGZIP(), []int{0}
+	return file_herald_users_v1_idp_link_events_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *IdpLinkRemoved) GetIdpId() string {
@@ -82,7 +127,10 @@ var File_herald_users_v1_idp_link_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_idp_link_events_proto_rawDesc = "" +
 	"\n" +
-	"%herald/users/v1/idp_link_events.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto\"^\n" +
+	"%herald/users/v1/idp_link_events.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto\"\x87\x01\n" +
+	"\fIdpLinkAdded\x12\x15\n" +
+	"\x06idp_id\x18\x01 \x01(\tR\x05idpId:`\x8a\x82)\\\n" +
+	"\bidp_link\x12\x05added:\x04userRAanother way to log in changes nothing about callers who are there0\x01\"^\n" +
 	"\x0eIdpLinkRemoved\x12\x15\n" +
 	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:\x1f\x8a\x82)\x1b\n" +
@@ -100,9 +148,10 @@ func file_herald_users_v1_idp_link_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_idp_link_events_proto_rawDescData
 }
 
-var file_herald_users_v1_idp_link_events_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_herald_users_v1_idp_link_events_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_herald_users_v1_idp_link_events_proto_goTypes = []any{
-	(*IdpLinkRemoved)(nil), // 0: herald.users.v1.IdpLinkRemoved
+	(*IdpLinkAdded)(nil),   // 0: herald.users.v1.IdpLinkAdded
+	(*IdpLinkRemoved)(nil), // 1: herald.users.v1.IdpLinkRemoved
 }
 var file_herald_users_v1_idp_link_events_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -123,7 +172,7 @@ func file_herald_users_v1_idp_link_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_idp_link_events_proto_rawDesc), len(file_herald_users_v1_idp_link_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

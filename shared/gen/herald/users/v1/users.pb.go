@@ -28,7 +28,7 @@ var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a$herald/users/v1/external_login.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe8\x8d\x01\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a$herald/users/v1/external_login.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe6\x8e\x01\n" +
 	"\x05Users\x12\x82\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
 	"\n" +
@@ -221,6 +221,8 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x8a\x82)\x06*\x04auth\x12\x82\x01\n" +
 	"\x14CheckExternalAccount\x12,.herald.users.v1.CheckExternalAccountRequest\x1a-.herald.users.v1.CheckExternalAccountResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12y\n" +
 	"\x12CreateExternalUser\x12*.herald.users.v1.CreateExternalUserRequest\x1a+.herald.users.v1.CreateExternalUserResponse\"\n" +
+	"\x8a\x82)\x06*\x04auth\x12|\n" +
+	"\x13LinkExternalAccount\x12+.herald.users.v1.LinkExternalAccountRequest\x1a,.herald.users.v1.LinkExternalAccountResponse\"\n" +
 	"\x8a\x82)\x06*\x04auth\x12y\n" +
 	"\x12UpdateExternalUser\x12*.herald.users.v1.UpdateExternalUserRequest\x1a+.herald.users.v1.UpdateExternalUserResponse\"\n" +
 	"\x8a\x82)\x06*\x04auth\x12d\n" +
@@ -331,93 +333,95 @@ var file_herald_users_v1_users_proto_goTypes = []any{
 	(*CheckPasswordRequest)(nil),                // 83: herald.users.v1.CheckPasswordRequest
 	(*CheckExternalAccountRequest)(nil),         // 84: herald.users.v1.CheckExternalAccountRequest
 	(*CreateExternalUserRequest)(nil),           // 85: herald.users.v1.CreateExternalUserRequest
-	(*UpdateExternalUserRequest)(nil),           // 86: herald.users.v1.UpdateExternalUserRequest
-	(*CheckFactorRequest)(nil),                  // 87: herald.users.v1.CheckFactorRequest
-	(*ChooseNextPasswordRequest)(nil),           // 88: herald.users.v1.ChooseNextPasswordRequest
-	(*PrepareMailRequest)(nil),                  // 89: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 90: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 91: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 92: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 93: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 94: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 95: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 96: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 97: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 98: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 99: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 100: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 101: herald.users.v1.ReactivateMyOrgResponse
-	(*RemoveMyOrgResponse)(nil),                 // 102: herald.users.v1.RemoveMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 103: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 104: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 105: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 106: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 107: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 108: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 109: herald.users.v1.ImportHumanUserResponse
-	(*ImportResponse)(nil),                      // 110: herald.users.v1.ImportResponse
-	(*CheckImportResponse)(nil),                 // 111: herald.users.v1.CheckImportResponse
-	(*CreateHumanUserResponse)(nil),             // 112: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 113: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 114: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 115: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 116: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 117: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 118: herald.users.v1.IsUserUniqueResponse
-	(*DeactivateUserResponse)(nil),              // 119: herald.users.v1.DeactivateUserResponse
-	(*ReactivateUserResponse)(nil),              // 120: herald.users.v1.ReactivateUserResponse
-	(*LockUserResponse)(nil),                    // 121: herald.users.v1.LockUserResponse
-	(*UnlockUserResponse)(nil),                  // 122: herald.users.v1.UnlockUserResponse
-	(*RemoveUserResponse)(nil),                  // 123: herald.users.v1.RemoveUserResponse
-	(*UpdateUserNameResponse)(nil),              // 124: herald.users.v1.UpdateUserNameResponse
-	(*UpdateProfileResponse)(nil),               // 125: herald.users.v1.UpdateProfileResponse
-	(*UpdatePhoneResponse)(nil),                 // 126: herald.users.v1.UpdatePhoneResponse
-	(*RemovePhoneResponse)(nil),                 // 127: herald.users.v1.RemovePhoneResponse
-	(*UpdateMyPasswordResponse)(nil),            // 128: herald.users.v1.UpdateMyPasswordResponse
-	(*SetUserMetadataResponse)(nil),             // 129: herald.users.v1.SetUserMetadataResponse
-	(*GetUserMetadataResponse)(nil),             // 130: herald.users.v1.GetUserMetadataResponse
-	(*RemoveUserMetadataResponse)(nil),          // 131: herald.users.v1.RemoveUserMetadataResponse
-	(*SearchUserMetadataResponse)(nil),          // 132: herald.users.v1.SearchUserMetadataResponse
-	(*ResendInitializationResponse)(nil),        // 133: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 134: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 135: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 136: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 137: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 138: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 139: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 140: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 141: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 142: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 143: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*AddMachineKeyResponse)(nil),               // 144: herald.users.v1.AddMachineKeyResponse
-	(*SearchMachineKeysResponse)(nil),           // 145: herald.users.v1.SearchMachineKeysResponse
-	(*GetMachineKeyResponse)(nil),               // 146: herald.users.v1.GetMachineKeyResponse
-	(*RemoveMachineKeyResponse)(nil),            // 147: herald.users.v1.RemoveMachineKeyResponse
-	(*SetMachineSecretResponse)(nil),            // 148: herald.users.v1.SetMachineSecretResponse
-	(*RemoveMachineSecretResponse)(nil),         // 149: herald.users.v1.RemoveMachineSecretResponse
-	(*AddMyOtpResponse)(nil),                    // 150: herald.users.v1.AddMyOtpResponse
-	(*VerifyMyOtpResponse)(nil),                 // 151: herald.users.v1.VerifyMyOtpResponse
-	(*RemoveOtpResponse)(nil),                   // 152: herald.users.v1.RemoveOtpResponse
-	(*RegenerateMyRecoveryCodesResponse)(nil),   // 153: herald.users.v1.RegenerateMyRecoveryCodesResponse
-	(*SearchAuthFactorsResponse)(nil),           // 154: herald.users.v1.SearchAuthFactorsResponse
-	(*SearchUserIdpLinksResponse)(nil),          // 155: herald.users.v1.SearchUserIdpLinksResponse
-	(*RemoveUserIdpLinkResponse)(nil),           // 156: herald.users.v1.RemoveUserIdpLinkResponse
-	(*ResolveTokenResponse)(nil),                // 157: herald.users.v1.ResolveTokenResponse
-	(*ResolveSubjectResponse)(nil),              // 158: herald.users.v1.ResolveSubjectResponse
-	(*CheckPasswordResponse)(nil),               // 159: herald.users.v1.CheckPasswordResponse
-	(*CheckExternalAccountResponse)(nil),        // 160: herald.users.v1.CheckExternalAccountResponse
-	(*CreateExternalUserResponse)(nil),          // 161: herald.users.v1.CreateExternalUserResponse
-	(*UpdateExternalUserResponse)(nil),          // 162: herald.users.v1.UpdateExternalUserResponse
-	(*CheckFactorResponse)(nil),                 // 163: herald.users.v1.CheckFactorResponse
-	(*ChooseNextPasswordResponse)(nil),          // 164: herald.users.v1.ChooseNextPasswordResponse
-	(*PrepareMailResponse)(nil),                 // 165: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 166: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 167: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 168: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 169: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 170: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 171: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 172: herald.users.v1.MakeProjectOwnerResponse
+	(*LinkExternalAccountRequest)(nil),          // 86: herald.users.v1.LinkExternalAccountRequest
+	(*UpdateExternalUserRequest)(nil),           // 87: herald.users.v1.UpdateExternalUserRequest
+	(*CheckFactorRequest)(nil),                  // 88: herald.users.v1.CheckFactorRequest
+	(*ChooseNextPasswordRequest)(nil),           // 89: herald.users.v1.ChooseNextPasswordRequest
+	(*PrepareMailRequest)(nil),                  // 90: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),               // 91: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),                    // 92: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),                 // 93: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),                  // 94: herald.users.v1.RequestCodeRequest
+	(*ResolveOrgRequest)(nil),                   // 95: herald.users.v1.ResolveOrgRequest
+	(*ResolveUserRequest)(nil),                  // 96: herald.users.v1.ResolveUserRequest
+	(*MakeProjectOwnerRequest)(nil),             // 97: herald.users.v1.MakeProjectOwnerRequest
+	(*CreateOrgResponse)(nil),                   // 98: herald.users.v1.CreateOrgResponse
+	(*GetMyOrgResponse)(nil),                    // 99: herald.users.v1.GetMyOrgResponse
+	(*UpdateMyOrgResponse)(nil),                 // 100: herald.users.v1.UpdateMyOrgResponse
+	(*DeactivateMyOrgResponse)(nil),             // 101: herald.users.v1.DeactivateMyOrgResponse
+	(*ReactivateMyOrgResponse)(nil),             // 102: herald.users.v1.ReactivateMyOrgResponse
+	(*RemoveMyOrgResponse)(nil),                 // 103: herald.users.v1.RemoveMyOrgResponse
+	(*SearchOrgsResponse)(nil),                  // 104: herald.users.v1.SearchOrgsResponse
+	(*GetOrgResponse)(nil),                      // 105: herald.users.v1.GetOrgResponse
+	(*MemberResponse)(nil),                      // 106: herald.users.v1.MemberResponse
+	(*SearchMembersResponse)(nil),               // 107: herald.users.v1.SearchMembersResponse
+	(*SearchRolesResponse)(nil),                 // 108: herald.users.v1.SearchRolesResponse
+	(*SearchMembershipsResponse)(nil),           // 109: herald.users.v1.SearchMembershipsResponse
+	(*ImportHumanUserResponse)(nil),             // 110: herald.users.v1.ImportHumanUserResponse
+	(*ImportResponse)(nil),                      // 111: herald.users.v1.ImportResponse
+	(*CheckImportResponse)(nil),                 // 112: herald.users.v1.CheckImportResponse
+	(*CreateHumanUserResponse)(nil),             // 113: herald.users.v1.CreateHumanUserResponse
+	(*MachineUserResponse)(nil),                 // 114: herald.users.v1.MachineUserResponse
+	(*GetUserResponse)(nil),                     // 115: herald.users.v1.GetUserResponse
+	(*GetMyUserResponse)(nil),                   // 116: herald.users.v1.GetMyUserResponse
+	(*SearchUsersResponse)(nil),                 // 117: herald.users.v1.SearchUsersResponse
+	(*v1.SearchChangesResponse)(nil),            // 118: herald.v1.SearchChangesResponse
+	(*IsUserUniqueResponse)(nil),                // 119: herald.users.v1.IsUserUniqueResponse
+	(*DeactivateUserResponse)(nil),              // 120: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserResponse)(nil),              // 121: herald.users.v1.ReactivateUserResponse
+	(*LockUserResponse)(nil),                    // 122: herald.users.v1.LockUserResponse
+	(*UnlockUserResponse)(nil),                  // 123: herald.users.v1.UnlockUserResponse
+	(*RemoveUserResponse)(nil),                  // 124: herald.users.v1.RemoveUserResponse
+	(*UpdateUserNameResponse)(nil),              // 125: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),               // 126: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),                 // 127: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),                 // 128: herald.users.v1.RemovePhoneResponse
+	(*UpdateMyPasswordResponse)(nil),            // 129: herald.users.v1.UpdateMyPasswordResponse
+	(*SetUserMetadataResponse)(nil),             // 130: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),             // 131: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil),          // 132: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil),          // 133: herald.users.v1.SearchUserMetadataResponse
+	(*ResendInitializationResponse)(nil),        // 134: herald.users.v1.ResendInitializationResponse
+	(*UpdateEmailResponse)(nil),                 // 135: herald.users.v1.UpdateEmailResponse
+	(*ResendEmailVerificationResponse)(nil),     // 136: herald.users.v1.ResendEmailVerificationResponse
+	(*SetPasswordResponse)(nil),                 // 137: herald.users.v1.SetPasswordResponse
+	(*RequestPasswordResetResponse)(nil),        // 138: herald.users.v1.RequestPasswordResetResponse
+	(*UpdateMyEmailResponse)(nil),               // 139: herald.users.v1.UpdateMyEmailResponse
+	(*VerifyMyEmailResponse)(nil),               // 140: herald.users.v1.VerifyMyEmailResponse
+	(*AddPersonalAccessTokenResponse)(nil),      // 141: herald.users.v1.AddPersonalAccessTokenResponse
+	(*SearchPersonalAccessTokensResponse)(nil),  // 142: herald.users.v1.SearchPersonalAccessTokensResponse
+	(*GetPersonalAccessTokenResponse)(nil),      // 143: herald.users.v1.GetPersonalAccessTokenResponse
+	(*RemovePersonalAccessTokenResponse)(nil),   // 144: herald.users.v1.RemovePersonalAccessTokenResponse
+	(*AddMachineKeyResponse)(nil),               // 145: herald.users.v1.AddMachineKeyResponse
+	(*SearchMachineKeysResponse)(nil),           // 146: herald.users.v1.SearchMachineKeysResponse
+	(*GetMachineKeyResponse)(nil),               // 147: herald.users.v1.GetMachineKeyResponse
+	(*RemoveMachineKeyResponse)(nil),            // 148: herald.users.v1.RemoveMachineKeyResponse
+	(*SetMachineSecretResponse)(nil),            // 149: herald.users.v1.SetMachineSecretResponse
+	(*RemoveMachineSecretResponse)(nil),         // 150: herald.users.v1.RemoveMachineSecretResponse
+	(*AddMyOtpResponse)(nil),                    // 151: herald.users.v1.AddMyOtpResponse
+	(*VerifyMyOtpResponse)(nil),                 // 152: herald.users.v1.VerifyMyOtpResponse
+	(*RemoveOtpResponse)(nil),                   // 153: herald.users.v1.RemoveOtpResponse
+	(*RegenerateMyRecoveryCodesResponse)(nil),   // 154: herald.users.v1.RegenerateMyRecoveryCodesResponse
+	(*SearchAuthFactorsResponse)(nil),           // 155: herald.users.v1.SearchAuthFactorsResponse
+	(*SearchUserIdpLinksResponse)(nil),          // 156: herald.users.v1.SearchUserIdpLinksResponse
+	(*RemoveUserIdpLinkResponse)(nil),           // 157: herald.users.v1.RemoveUserIdpLinkResponse
+	(*ResolveTokenResponse)(nil),                // 158: herald.users.v1.ResolveTokenResponse
+	(*ResolveSubjectResponse)(nil),              // 159: herald.users.v1.ResolveSubjectResponse
+	(*CheckPasswordResponse)(nil),               // 160: herald.users.v1.CheckPasswordResponse
+	(*CheckExternalAccountResponse)(nil),        // 161: herald.users.v1.CheckExternalAccountResponse
+	(*CreateExternalUserResponse)(nil),          // 162: herald.users.v1.CreateExternalUserResponse
+	(*LinkExternalAccountResponse)(nil),         // 163: herald.users.v1.LinkExternalAccountResponse
+	(*UpdateExternalUserResponse)(nil),          // 164: herald.users.v1.UpdateExternalUserResponse
+	(*CheckFactorResponse)(nil),                 // 165: herald.users.v1.CheckFactorResponse
+	(*ChooseNextPasswordResponse)(nil),          // 166: herald.users.v1.ChooseNextPasswordResponse
+	(*PrepareMailResponse)(nil),                 // 167: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),              // 168: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),                   // 169: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),                // 170: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),                 // 171: herald.users.v1.RequestCodeResponse
+	(*ResolveOrgResponse)(nil),                  // 172: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserResponse)(nil),                 // 173: herald.users.v1.ResolveUserResponse
+	(*MakeProjectOwnerResponse)(nil),            // 174: herald.users.v1.MakeProjectOwnerResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
 	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
@@ -513,123 +517,125 @@ var file_herald_users_v1_users_proto_depIdxs = []int32{
 	83,  // 90: herald.users.v1.Users.CheckPassword:input_type -> herald.users.v1.CheckPasswordRequest
 	84,  // 91: herald.users.v1.Users.CheckExternalAccount:input_type -> herald.users.v1.CheckExternalAccountRequest
 	85,  // 92: herald.users.v1.Users.CreateExternalUser:input_type -> herald.users.v1.CreateExternalUserRequest
-	86,  // 93: herald.users.v1.Users.UpdateExternalUser:input_type -> herald.users.v1.UpdateExternalUserRequest
-	87,  // 94: herald.users.v1.Users.CheckFactor:input_type -> herald.users.v1.CheckFactorRequest
-	88,  // 95: herald.users.v1.Users.ChooseNextPassword:input_type -> herald.users.v1.ChooseNextPasswordRequest
-	89,  // 96: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	90,  // 97: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	91,  // 98: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	92,  // 99: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	93,  // 100: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	94,  // 101: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	95,  // 102: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	96,  // 103: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	97,  // 104: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	98,  // 105: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	99,  // 106: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	100, // 107: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	101, // 108: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	102, // 109: herald.users.v1.Users.RemoveMyOrg:output_type -> herald.users.v1.RemoveMyOrgResponse
-	103, // 110: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	104, // 111: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	105, // 112: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	105, // 113: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	105, // 114: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	106, // 115: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	107, // 116: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	107, // 117: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	105, // 118: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	105, // 119: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	105, // 120: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	106, // 121: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	105, // 122: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	105, // 123: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	105, // 124: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	106, // 125: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	107, // 126: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	108, // 127: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	108, // 128: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	105, // 129: herald.users.v1.Users.RemoveMembership:output_type -> herald.users.v1.MemberResponse
-	105, // 130: herald.users.v1.Users.RemoveMyMembership:output_type -> herald.users.v1.MemberResponse
-	109, // 131: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	110, // 132: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
-	111, // 133: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
-	112, // 134: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	113, // 135: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	113, // 136: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	114, // 137: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	115, // 138: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	116, // 139: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	117, // 140: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	117, // 141: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	117, // 142: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	118, // 143: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	119, // 144: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
-	120, // 145: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
-	121, // 146: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
-	122, // 147: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
-	123, // 148: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
-	124, // 149: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
-	125, // 150: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	126, // 151: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
-	127, // 152: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
-	125, // 153: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	128, // 154: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	129, // 155: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
-	130, // 156: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
-	131, // 157: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
-	132, // 158: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
-	133, // 159: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	134, // 160: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	135, // 161: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	136, // 162: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	137, // 163: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	138, // 164: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	135, // 165: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	139, // 166: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	140, // 167: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	141, // 168: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	142, // 169: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	143, // 170: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	144, // 171: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
-	145, // 172: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
-	146, // 173: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
-	147, // 174: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
-	148, // 175: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
-	149, // 176: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
-	140, // 177: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	141, // 178: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	143, // 179: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	150, // 180: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
-	151, // 181: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
-	152, // 182: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	153, // 183: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
-	154, // 184: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	154, // 185: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	152, // 186: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	155, // 187: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	156, // 188: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	155, // 189: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	156, // 190: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	157, // 191: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	158, // 192: herald.users.v1.Users.ResolveSubject:output_type -> herald.users.v1.ResolveSubjectResponse
-	157, // 193: herald.users.v1.Users.ResolveCaller:output_type -> herald.users.v1.ResolveTokenResponse
-	159, // 194: herald.users.v1.Users.CheckPassword:output_type -> herald.users.v1.CheckPasswordResponse
-	160, // 195: herald.users.v1.Users.CheckExternalAccount:output_type -> herald.users.v1.CheckExternalAccountResponse
-	161, // 196: herald.users.v1.Users.CreateExternalUser:output_type -> herald.users.v1.CreateExternalUserResponse
-	162, // 197: herald.users.v1.Users.UpdateExternalUser:output_type -> herald.users.v1.UpdateExternalUserResponse
-	163, // 198: herald.users.v1.Users.CheckFactor:output_type -> herald.users.v1.CheckFactorResponse
-	164, // 199: herald.users.v1.Users.ChooseNextPassword:output_type -> herald.users.v1.ChooseNextPasswordResponse
-	165, // 200: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	166, // 201: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	167, // 202: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	168, // 203: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	169, // 204: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	170, // 205: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	171, // 206: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	172, // 207: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	104, // [104:208] is the sub-list for method output_type
-	0,   // [0:104] is the sub-list for method input_type
+	86,  // 93: herald.users.v1.Users.LinkExternalAccount:input_type -> herald.users.v1.LinkExternalAccountRequest
+	87,  // 94: herald.users.v1.Users.UpdateExternalUser:input_type -> herald.users.v1.UpdateExternalUserRequest
+	88,  // 95: herald.users.v1.Users.CheckFactor:input_type -> herald.users.v1.CheckFactorRequest
+	89,  // 96: herald.users.v1.Users.ChooseNextPassword:input_type -> herald.users.v1.ChooseNextPasswordRequest
+	90,  // 97: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	91,  // 98: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	92,  // 99: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	93,  // 100: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	94,  // 101: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	95,  // 102: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	96,  // 103: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	97,  // 104: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	98,  // 105: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
+	99,  // 106: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
+	100, // 107: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
+	101, // 108: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
+	102, // 109: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
+	103, // 110: herald.users.v1.Users.RemoveMyOrg:output_type -> herald.users.v1.RemoveMyOrgResponse
+	104, // 111: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
+	105, // 112: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
+	106, // 113: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	106, // 114: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	106, // 115: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	107, // 116: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	108, // 117: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	108, // 118: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	106, // 119: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	106, // 120: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	106, // 121: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	107, // 122: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	106, // 123: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	106, // 124: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	106, // 125: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	107, // 126: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	108, // 127: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	109, // 128: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	109, // 129: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	106, // 130: herald.users.v1.Users.RemoveMembership:output_type -> herald.users.v1.MemberResponse
+	106, // 131: herald.users.v1.Users.RemoveMyMembership:output_type -> herald.users.v1.MemberResponse
+	110, // 132: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
+	111, // 133: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
+	112, // 134: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
+	113, // 135: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	114, // 136: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	114, // 137: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
+	115, // 138: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	116, // 139: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	117, // 140: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	118, // 141: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	118, // 142: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	118, // 143: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
+	119, // 144: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	120, // 145: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	121, // 146: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	122, // 147: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	123, // 148: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	124, // 149: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	125, // 150: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	126, // 151: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	127, // 152: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	128, // 153: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	126, // 154: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	129, // 155: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	130, // 156: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	131, // 157: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	132, // 158: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	133, // 159: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	134, // 160: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	135, // 161: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	136, // 162: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	137, // 163: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	138, // 164: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	139, // 165: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	136, // 166: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	140, // 167: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	141, // 168: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	142, // 169: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	143, // 170: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	144, // 171: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	145, // 172: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
+	146, // 173: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
+	147, // 174: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
+	148, // 175: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
+	149, // 176: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
+	150, // 177: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
+	141, // 178: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	142, // 179: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	144, // 180: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	151, // 181: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
+	152, // 182: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
+	153, // 183: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	154, // 184: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
+	155, // 185: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	155, // 186: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
+	153, // 187: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
+	156, // 188: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	157, // 189: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	156, // 190: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
+	157, // 191: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
+	158, // 192: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	159, // 193: herald.users.v1.Users.ResolveSubject:output_type -> herald.users.v1.ResolveSubjectResponse
+	158, // 194: herald.users.v1.Users.ResolveCaller:output_type -> herald.users.v1.ResolveTokenResponse
+	160, // 195: herald.users.v1.Users.CheckPassword:output_type -> herald.users.v1.CheckPasswordResponse
+	161, // 196: herald.users.v1.Users.CheckExternalAccount:output_type -> herald.users.v1.CheckExternalAccountResponse
+	162, // 197: herald.users.v1.Users.CreateExternalUser:output_type -> herald.users.v1.CreateExternalUserResponse
+	163, // 198: herald.users.v1.Users.LinkExternalAccount:output_type -> herald.users.v1.LinkExternalAccountResponse
+	164, // 199: herald.users.v1.Users.UpdateExternalUser:output_type -> herald.users.v1.UpdateExternalUserResponse
+	165, // 200: herald.users.v1.Users.CheckFactor:output_type -> herald.users.v1.CheckFactorResponse
+	166, // 201: herald.users.v1.Users.ChooseNextPassword:output_type -> herald.users.v1.ChooseNextPasswordResponse
+	167, // 202: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	168, // 203: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	169, // 204: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	170, // 205: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	171, // 206: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	172, // 207: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	173, // 208: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	174, // 209: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	105, // [105:210] is the sub-list for method output_type
+	0,   // [0:105] is the sub-list for method input_type
 	0,   // [0:0] is the sub-list for extension type_name
 	0,   // [0:0] is the sub-list for extension extendee
 	0,   // [0:0] is the sub-list for field type_name

@@ -115,6 +115,7 @@ const (
 	Users_CheckPassword_FullMethodName                = "/herald.users.v1.Users/CheckPassword"
 	Users_CheckExternalAccount_FullMethodName         = "/herald.users.v1.Users/CheckExternalAccount"
 	Users_CreateExternalUser_FullMethodName           = "/herald.users.v1.Users/CreateExternalUser"
+	Users_LinkExternalAccount_FullMethodName          = "/herald.users.v1.Users/LinkExternalAccount"
 	Users_UpdateExternalUser_FullMethodName           = "/herald.users.v1.Users/UpdateExternalUser"
 	Users_CheckFactor_FullMethodName                  = "/herald.users.v1.Users/CheckFactor"
 	Users_ChooseNextPassword_FullMethodName           = "/herald.users.v1.Users/ChooseNextPassword"
@@ -409,6 +410,10 @@ type UsersClient interface {
 	// Creates a user who is linked to an account at an identity provider of the organization. The rules are those of an
 	// import, and the user is who has made it. It fails with `ORG_NOT_ACTIVE` if the organization is not active.
 	CreateExternalUser(ctx context.Context, in *CreateExternalUserRequest, opts ...grpc.CallOption) (*CreateExternalUserResponse, error)
+	// Links a person to an account at an identity provider of their organization. The person is who has made the link. It
+	// fails with `TOKEN_INVALID` if the subject has changed, with `IDP_LINK_TAKEN` if somebody is linked to the account,
+	// and with `IDP_UNKNOWN`.
+	LinkExternalAccount(ctx context.Context, in *LinkExternalAccountRequest, opts ...grpc.CallOption) (*LinkExternalAccountResponse, error)
 	// Replaces a person's names and language by those that an identity provider tells at a login.
 	UpdateExternalUser(ctx context.Context, in *UpdateExternalUserRequest, opts ...grpc.CallOption) (*UpdateExternalUserResponse, error)
 	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
@@ -1375,6 +1380,16 @@ func (c *usersClient) CreateExternalUser(ctx context.Context, in *CreateExternal
 	return out, nil
 }
 
+func (c *usersClient) LinkExternalAccount(ctx context.Context, in *LinkExternalAccountRequest, opts ...grpc.CallOption) (*LinkExternalAccountResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LinkExternalAccountResponse)
+	err := c.cc.Invoke(ctx, Users_LinkExternalAccount_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *usersClient) UpdateExternalUser(ctx context.Context, in *UpdateExternalUserRequest, opts ...grpc.CallOption) (*UpdateExternalUserResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateExternalUserResponse)
@@ -1766,6 +1781,10 @@ type UsersServer interface {
 	// Creates a user who is linked to an account at an identity provider of the organization. The rules are those of an
 	// import, and the user is who has made it. It fails with `ORG_NOT_ACTIVE` if the organization is not active.
 	CreateExternalUser(context.Context, *CreateExternalUserRequest) (*CreateExternalUserResponse, error)
+	// Links a person to an account at an identity provider of their organization. The person is who has made the link. It
+	// fails with `TOKEN_INVALID` if the subject has changed, with `IDP_LINK_TAKEN` if somebody is linked to the account,
+	// and with `IDP_UNKNOWN`.
+	LinkExternalAccount(context.Context, *LinkExternalAccountRequest) (*LinkExternalAccountResponse, error)
 	// Replaces a person's names and language by those that an identity provider tells at a login.
 	UpdateExternalUser(context.Context, *UpdateExternalUserRequest) (*UpdateExternalUserResponse, error)
 	// Checks the second factor of a user whose password was right. It fails with `CODE_WRONG`, with `OTP_LOCKED`
@@ -2079,6 +2098,9 @@ func (UnimplementedUsersServer) CheckExternalAccount(context.Context, *CheckExte
 }
 func (UnimplementedUsersServer) CreateExternalUser(context.Context, *CreateExternalUserRequest) (*CreateExternalUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateExternalUser not implemented")
+}
+func (UnimplementedUsersServer) LinkExternalAccount(context.Context, *LinkExternalAccountRequest) (*LinkExternalAccountResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LinkExternalAccount not implemented")
 }
 func (UnimplementedUsersServer) UpdateExternalUser(context.Context, *UpdateExternalUserRequest) (*UpdateExternalUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateExternalUser not implemented")
@@ -3807,6 +3829,24 @@ func _Users_CreateExternalUser_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Users_LinkExternalAccount_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LinkExternalAccountRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(UsersServer).LinkExternalAccount(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Users_LinkExternalAccount_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(UsersServer).LinkExternalAccount(ctx, req.(*LinkExternalAccountRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Users_UpdateExternalUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(UpdateExternalUserRequest)
 	if err := dec(in); err != nil {
@@ -4383,6 +4423,10 @@ var Users_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateExternalUser",
 			Handler:    _Users_CreateExternalUser_Handler,
+		},
+		{
+			MethodName: "LinkExternalAccount",
+			Handler:    _Users_LinkExternalAccount_Handler,
 		},
 		{
 			MethodName: "UpdateExternalUser",

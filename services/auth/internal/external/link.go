@@ -1,0 +1,30 @@
+package external
+
+import (
+	"context"
+
+	"herald/services/auth/internal/domain"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Link links the account with which somebody came back to the person of the browser's session. It must be the session
+// that began this, of a person who has lately authenticated here.
+func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
+	if s.ID == "" || s.ID != a.SessionID || s.OrgID != a.OrgID || !s.Own() || !s.Fresh(l.Now()) {
+		return domain.ErrExternalLoginGone
+	}
+	if !a.ProviderOptions.GetIsLinkingAllowed() {
+		return domain.ErrLinkingRefused
+	}
+	_, err := l.Users.LinkExternalAccount(ctx, &usersv1.LinkExternalAccountRequest{
+		Subject: &usersv1.CheckedSubject{
+			UserId: s.UserID, Generation: uint64(s.UserGeneration), Credential: s.Credential,
+			Orgs: []*usersv1.CheckedOrg{{Id: s.OrgID, Generation: uint64(s.OrgGeneration)}},
+		},
+		Link: &usersv1.IdpLink{
+			ConfigId: a.IdpID, ExternalUserId: a.Account.ExternalUserId, TenantId: a.Account.TenantId,
+			DisplayName: a.Account.UserName,
+		},
+	})
+	return err
+}
