@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -81,3 +82,6 @@ func (s Session) Provider() string {
 	id, _, _ := strings.Cut(rest, ":")
 	return id
 }
+
+// Own reports whether the person has authenticated here, and not at an identity provider.
+func (s Session) Own() bool { return s.Provider() == "" && slices.Contains(s.AMR, AMRPassword) }

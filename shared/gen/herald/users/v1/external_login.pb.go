@@ -32,8 +32,9 @@ type CheckExternalAccountRequest struct {
 	ExternalUserId string `protobuf:"bytes,2,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
 	// The directory's tenant to which the account belongs.
 	TenantId string `protobuf:"bytes,3,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// Whether the provider lets accounts of that tenant alone log in. Then a link that does not say its tenant counts too.
-	OneTenant     bool `protobuf:"varint,4,opt,name=one_tenant,json=oneTenant,proto3" json:"one_tenant,omitempty"`
+	// The tenant, an id or a domain, whose accounts alone the provider lets log in; empty if it lets those of others too. A
+	// link that was made without a tenant names the one that the provider had then: it counts as long as it is the same.
+	OnlyTenant    string `protobuf:"bytes,4,opt,name=only_tenant,json=onlyTenant,proto3" json:"only_tenant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -89,11 +90,11 @@ func (x *CheckExternalAccountRequest) GetTenantId() string {
 	return ""
 }
 
-func (x *CheckExternalAccountRequest) GetOneTenant() bool {
+func (x *CheckExternalAccountRequest) GetOnlyTenant() string {
 	if x != nil {
-		return x.OneTenant
+		return x.OnlyTenant
 	}
-	return false
+	return ""
 }
 
 // Who is linked to the account, whatever the state of the user and of the organization.
@@ -506,13 +507,13 @@ var File_herald_users_v1_external_login_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_external_login_proto_rawDesc = "" +
 	"\n" +
-	"$herald/users/v1/external_login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\"\xb8\x01\n" +
+	"$herald/users/v1/external_login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\"\xc4\x01\n" +
 	"\x1bCheckExternalAccountRequest\x12\x1f\n" +
 	"\x06idp_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05idpId\x122\n" +
 	"\x10external_user_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eexternalUserId\x12%\n" +
-	"\ttenant_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\btenantId\x12\x1d\n" +
-	"\n" +
-	"one_tenant\x18\x04 \x01(\bR\toneTenant\"\xa9\x02\n" +
+	"\ttenant_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\btenantId\x12)\n" +
+	"\vonly_tenant\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xfd\x01R\n" +
+	"onlyTenant\"\xa9\x02\n" +
 	"\x1cCheckExternalAccountResponse\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\x120\n" +
