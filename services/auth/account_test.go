@@ -49,6 +49,7 @@ var ownPages = []struct {
 	{"/tokens/end", true, url.Values{"id": {"x"}}},
 	{"/idplinks", false, nil},
 	{"/idplinks/end", true, url.Values{"id": {"x"}}},
+	{"/idplinks/add", true, url.Values{"id": {"x"}}},
 	{"/access", false, nil},
 	{"/access/end", false, url.Values{"id": {"x"}}},
 	{"/sessions", false, nil},

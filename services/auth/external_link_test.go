@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"herald/shared/fault"
@@ -15,11 +16,23 @@ import (
 func (u *users) LinkExternalAccount(
 	_ context.Context, r *usersv1.LinkExternalAccountRequest,
 ) (*usersv1.LinkExternalAccountResponse, error) {
-	if r.Link.ExternalUserId == "taken" {
+	switch r.Link.ExternalUserId {
+	case "taken":
 		return nil, fault.New(fault.Exists, "IDP_LINK_TAKEN", "Another user is linked to that account")
+	case "too many":
+		return nil, fault.New(fault.Precondition, "IDP_LINK_LIMIT", "A user is linked to at most 20 accounts")
+	case "ended":
+		return nil, fault.ErrTokenInvalid
 	}
 	u.called(r)
 	return &usersv1.LinkExternalAccountResponse{}, nil
+}
+
+// set replaces the options of the provider.
+func (i *idps) set(o *idpv1.IdpProviderOptions) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.options = o
 }
 
 // links returns the accounts that were linked.
@@ -38,14 +51,15 @@ const addLinkPath = accountPath + "/idplinks/add"
 func newLinking(t *testing.T) externalBrowser {
 	t.Helper()
 	b := newExternalBrowser(t)
-	b.idps.options = &idpv1.IdpProviderOptions{IsLinkingAllowed: true}
+	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true})
+	b.users.own.profile = &usersv1.Profile{DisplayName: "Ada Lovelace"}
 	return b
 }
 
 // beginLink begins to link an account.
 func (b externalBrowser) beginLink() (login, state string) {
 	b.Helper()
-	w := call(b.T, b.pages, addLinkPath, url.Values{"idp": {"i1"}}, "Cookie", b.session)
+	w := call(b.T, b.pages, addLinkPath, url.Values{"id": {"i1"}}, "Cookie", b.session)
 	leads(b.T, w, forwardPath)
 	login = cookie(b.T, w, externalCookie)
 	shows(b.T, call(b.T, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
@@ -65,8 +79,8 @@ func TestPeopleLinkAccounts(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
 	shows(t, call(t, b.pages, accountPath+"/idplinks", nil, "Cookie", b.session), 200, "idplinks")
-	shows(t, call(t, b.pages, addLinkPath+"?idp=i1", nil, "Cookie", b.session), 200, "idplinkadd")
-	shows(t, call(t, b.pages, addLinkPath+"?idp=i2", nil, "Cookie", b.session), 404, "accountgone")
+	shows(t, call(t, b.pages, addLinkPath+"?id=i1", nil, "Cookie", b.session), 200, "idplinkadd")
+	shows(t, call(t, b.pages, addLinkPath+"?id=i2", nil, "Cookie", b.session), 404, "accountgone")
 	login, state := b.beginLink()
 	if !b.idps.begun.Again {
 		t.Error("the person need not authenticate at the provider")
@@ -83,7 +97,53 @@ func TestPeopleLinkAccounts(t *testing.T) {
 	}
 }
 
-// Hostile: nobody links an account to somebody else, or with an old login.
+// Somebody whose account is not linked logs in with the password, links it, and is led on to the application.
+func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
+	t.Parallel()
+	b := newLinking(t)
+	login, state := b.begin()
+	w := b.arrive(login, "state", state, "code", "nobody")
+	shows(t, w, 403, "externalunlinked")
+	to := addLinkPath + "?id=i1"
+	if a := element(parse(t, w.Body.String()), "a", "href", to); a == nil {
+		t.Fatalf("the page does not lead to the link: %s", w.Body)
+	}
+	if cookie(t, w, sessionCookie) != "" {
+		t.Error("there is a session")
+	}
+	first := call(t, b.pages, to, nil)
+	leads(t, first, toLogin("/idplinks/add.i1"))
+	form := named("right")
+	form.Set("request", "account.idplinks/add.i1")
+	in := call(t, b.pages, loginPath+"password", form)
+	leads(t, in, to)
+	b.session = cookie(t, in, sessionCookie)
+	ask := call(t, b.pages, to, nil, "Cookie", b.session)
+	shows(t, ask, 200, "idplinkadd")
+	if body := ask.Body.String(); !strings.Contains(body, "Company &lt;b&gt;") || !strings.Contains(body, "Ada Lovelace") {
+		t.Errorf("the page does not say whose account is linked: %s", body)
+	}
+
+	// Who may be created as somebody new can link instead, and so can who would be but for the name.
+	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsCreationAllowed: true})
+	login, state = b.begin()
+	w = b.arrive(login, "state", state, "code", "new")
+	shows(t, w, 200, "externalnew")
+	if element(parse(t, w.Body.String()), "a", "href", to) == nil {
+		t.Errorf("the page does not lead to the link: %s", w.Body)
+	}
+	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoCreation: true})
+	login, state = b.begin()
+	shows(t, b.arrive(login, "state", state, "code", "taken"), 403, "externalunlinked")
+	b.idps.set(&idpv1.IdpProviderOptions{IsCreationAllowed: true})
+	login, state = b.begin()
+	w = b.arrive(login, "state", state, "code", "new")
+	if shows(t, w, 200, "externalnew"); element(parse(t, w.Body.String()), "a", "href", to) != nil {
+		t.Error("the page leads to a link that is not allowed")
+	}
+}
+
+// Hostile: an account is linked only by the session that began it, while that may, and only once.
 func TestRefusedLinks(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
@@ -96,41 +156,72 @@ func TestRefusedLinks(t *testing.T) {
 			t.Errorf("%s: somebody is logged in", name)
 		}
 	}
-	login, state := b.beginLink()
-	shows(t, b.back(login, b.session, state, "taken"), 403, "externallinked")
+	login, _ := b.beginLink()
+	_, state := b.beginLink()
+	shows(t, b.back(login, b.session, state, "mine"), 400, "externalgone")
+	for account, page := range map[string]string{"taken": "externallinked", "too many": "externalfull"} {
+		login, state := b.beginLink()
+		w := b.back(login, b.session, state, account)
+		shows(t, w, 403, page)
+		if element(parse(t, w.Body.String()), "a", "href", accountPath+"/idplinks") == nil {
+			t.Errorf("%s leads nowhere", page)
+		}
+	}
 	login, state = b.beginLink()
-	b.idps.mu.Lock()
-	b.idps.options = &idpv1.IdpProviderOptions{IsAutoCreation: true}
-	b.idps.mu.Unlock()
-	shows(t, b.back(login, b.session, state, "mine"), 403, "externalrefused")
+	shows(t, b.back(login, b.session, state, "ended"), 400, "externalgone")
+	login, state = b.beginLink()
+	b.idps.set(&idpv1.IdpProviderOptions{IsAutoCreation: true})
+	shows(t, b.back(login, b.session, state, "mine"), 403, "externalunknown")
 	if n := len(b.users.links()); n != 0 {
 		t.Errorf("%d accounts are linked", n)
 	}
+	if noted := b.idps.notes(); len(noted) < 5 || !strings.HasPrefix(noted[len(noted)-1], "o1/i1 EXTERNAL_LINKING_REFUSED") {
+		t.Errorf("noted %q", noted)
+	}
+	w := call(t, b.pages, addLinkPath, url.Values{"id": {"i1"}}, "Cookie", b.session, "Sec-Fetch-Site", "cross-site")
+	shows(t, w, 403, "foreign")
 }
 
-// Who has logged in with an account of a provider, or too long ago, links none. Neither does who may not.
+// Who has logged in with an account of a provider, or too long ago, is asked for the password. Nobody links an account
+// of a provider that does not let them, or of another organization.
 func TestWhoMayLink(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
 	login, state := b.begin()
 	external := cookie(t, b.arrive(login, "state", state, "code", "ada"), sessionCookie)
-	post := func(session string) *httptest.ResponseRecorder {
-		return call(t, b.pages, addLinkPath, url.Values{"idp": {"i1"}}, "Cookie", session)
+	begins := func(session, leading string) {
+		t.Helper()
+		for _, form := range []url.Values{nil, {"id": {"i1"}}} {
+			w := call(t, b.pages, addLinkPath+"?id=i1", form, "Cookie", session)
+			leads(t, w, leading)
+			if cookie(t, w, externalCookie) != "" {
+				t.Error("a login at the provider has begun")
+			}
+		}
 	}
-	shows(t, post(external), 404, "accountgone")
+	if _, err := b.service.DB.Exec(t.Context(), `update sessions set auth_time = now()`); err != nil {
+		t.Fatal(err)
+	}
+	begins(external, loginPath+"?other=true&request=account.idplinks%2Fadd.i1")
+	login, state = b.beginLink()
+	if _, err := b.service.DB.Exec(t.Context(), `update external_logins set session_id = (
+			select id from sessions where credential like 'idp:%' limit 1)`); err != nil {
+		t.Fatal(err)
+	}
+	shows(t, b.back(login, external, state, "mine"), 400, "externalgone")
 	login, state = b.beginLink()
 	if _, err := b.service.DB.Exec(t.Context(),
 		`update sessions set auth_time = auth_time - interval '11 minutes'`); err != nil {
 		t.Fatal(err)
 	}
 	shows(t, b.back(login, b.session, state, "mine"), 400, "externalgone")
-	if w := post(b.session); w.Code != 303 || cookie(t, w, externalCookie) != "" {
-		t.Errorf("an old login gets %d", w.Code)
-	}
+	begins(b.session, toLogin("/idplinks/add.i1"))
 	if n := testkit.Rows(t, b.service.DB, "external_logins"); n != 0 || len(b.users.links()) != 0 {
 		t.Errorf("%d logins wait, linked %v", n, b.users.links())
 	}
 	closed := newExternalBrowser(t)
-	shows(t, call(t, closed.pages, addLinkPath, url.Values{"idp": {"i1"}}, "Cookie", closed.session), 404,
-		"accountgone")
+	for _, id := range []string{"i1", "i2", ""} {
+		w := call(t, closed.pages, addLinkPath, url.Values{"id": {id}}, "Cookie", closed.session)
+		shows(t, w, 404, "accountgone")
+	}
 }

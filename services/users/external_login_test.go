@@ -172,12 +172,15 @@ func TestUpdateExternalUser(t *testing.T) {
 	refused(t, err, "USER_NOT_FOUND")
 }
 
-// A person links an account, of which they are the maker, once and only while their login is worth something.
+// A person links an account, of which they are the maker, while the login with their password is worth something.
 func TestLinkExternalAccount(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
-	ada := w.importLinked(linked("ada", "company/1"))
+	r := linked("ada", "company/1")
+	r.Password = "correct horse"
+	ada := w.importLinked(r)
 	w.importLinked(linked("eve", "company/2"))
+	generation := uint64(1)
 	link := func(credential string, generation uint64, account string) error {
 		idp, id, _ := strings.Cut(account, "/")
 		_, err := w.auth.LinkExternalAccount(t.Context(), &usersv1.LinkExternalAccountRequest{
@@ -186,30 +189,42 @@ func TestLinkExternalAccount(t *testing.T) {
 		})
 		return err
 	}
-	for i, c := range []struct {
-		err  error
-		want string
+	for _, c := range []struct {
+		credential string
+		generation uint64
+		account    string
+		want       string
 	}{
-		{link("", 2, "company/3"), "TOKEN_INVALID"}, {link("idp:company:2", 1, "company/3"), "TOKEN_INVALID"},
-		{link("", 1, "company/2"), "IDP_LINK_TAKEN"}, {link("", 1, "company/1"), "IDP_LINK_TAKEN"},
-		{link("", 1, "elsewhere/3"), "IDP_UNKNOWN"}, {link("", 1, "company/"), "INVALID_ARGUMENT"},
+		{"password", generation + 1, "company/3", "TOKEN_INVALID"}, {"", generation, "company/3", "TOKEN_INVALID"},
+		{"idp:company:1", generation, "company/3", "TOKEN_INVALID"},
+		{"idp:company:2", generation, "company/3", "TOKEN_INVALID"},
+		{"password", generation, "company/2", "IDP_LINK_TAKEN"},
+		{"password", generation, "company/1", "IDP_LINK_TAKEN"},
+		{"password", generation, "elsewhere/3", "IDP_UNKNOWN"},
+		{"password", generation, "company/", "INVALID_ARGUMENT"},
 	} {
-		if c.err == nil {
-			t.Errorf("%d is linked", i)
+		err := link(c.credential, c.generation, c.account)
+		if err == nil {
+			t.Fatalf("%v is linked", c)
 		}
-		refused(t, c.err, c.want)
+		refused(t, err, c.want)
 	}
-	if err := link("", 1, "company/3"); err != nil {
+	if err := link("password", generation, "company/3"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.came("company/3", "t1", false); err != nil || got.UserId != ada {
+	if got, err := w.came("company/3", "t1", ""); err != nil || got.UserId != ada {
 		t.Errorf("%v, %v", got, err)
 	}
-	if n := w.rows(`user_idp_links where external_user_id = '3' and makers = array[$1]`, ada); n != 1 {
+	if n := w.rows(`user_idp_links where external_user_id = '3' and $1 = any (makers)`, ada); n != 1 {
 		t.Error("somebody else has made the link")
 	}
 	if n := w.rows(`events where aggregate = 'idp_link' and name = 'added' and aggregate_id = $1 and actor = $1
 			and data = '{"idpId": "company"}'`, ada); n != 1 {
 		t.Errorf("%d events", n)
 	}
+	if _, err := w.gateway.LockUser(w.admin, &usersv1.LockUserRequest{UserId: ada}); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, link("password", generation, "company/4"), "TOKEN_INVALID")
+	refused(t, link("password", generation+1, "company/4"), "TOKEN_INVALID")
 }

@@ -66,8 +66,8 @@ type Pages struct {
 // page is a page by its name, which is the rest of its path.
 type page struct {
 	name string
-	// fresh pages change how the person logs in.
-	fresh bool
+	// fresh pages change how the person logs in. own pages are for whoever has logged in with the password here.
+	fresh, own bool
 	open  func(http.ResponseWriter, visit)
 	// send takes what is posted to the page; nil if nothing is.
 	send func(http.ResponseWriter, visit)
@@ -101,7 +101,7 @@ func (p *Pages) all() []page {
 		{name: "tokens/end", fresh: true, open: p.askEndToken, send: p.endToken},
 		{name: "idplinks", open: p.idpLinks},
 		{name: "idplinks/end", fresh: true, open: p.askUnlink, send: p.unlink},
-		{name: "idplinks/add", fresh: true, open: p.askLink, send: p.link},
+		{name: "idplinks/add", fresh: true, own: true, open: p.askLink, send: p.link},
 		{name: "access", open: p.access},
 		{name: "access/end", open: p.askTakeBack, send: p.takeBack},
 		{name: "sessions", open: p.sessions},
@@ -208,7 +208,7 @@ func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.Han
 			p.failed(w, v, err)
 			return
 		}
-		if !there || to.fresh && !v.session.Fresh(p.Now()) {
+		if !there || to.fresh && !v.session.Fresh(p.Now()) || to.own && !v.session.Own() {
 			p.logIn(w, v)
 			return
 		}
@@ -227,6 +227,9 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 		name, id = parent(name), ""
 	}
 	query := url.Values{"request": {requestOf(name, id)}}
+	if v.page.own && v.session.ID != "" && !v.session.Own() { // a login with an account at an identity provider is not enough, however fresh it is
+		query.Set("other", "true")
+	}
 	if v.Language != "" {
 		query.Set("lang", v.Language)
 	}

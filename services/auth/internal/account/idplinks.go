@@ -26,18 +26,15 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) {
 	}
 	for _, o := range p.linkable(v) {
 		shown.Rows = append(shown.Rows, row{
-			Title: o.Name, Address: v.address("idplinks/add", "idp", o.ID), ActionKey: "idplinks.add",
+			Title: o.Name, Address: v.address("idplinks/add", "id", o.ID), ActionKey: "idplinks.add",
 		})
 	}
 	p.writeList(w, v, "idplinks", shown)
 }
 
-// linkable returns the identity providers whose accounts the person may link. Who has logged in with such an account may
-// link none: the person's own password is what allows it.
+// linkable returns the identity providers whose accounts the person may link. People see their other links also while
+// nobody knows the providers.
 func (p *Pages) linkable(v visit) (may []external.Offer) {
-	if !v.session.Own() {
-		return nil
-	}
 	offers, err := p.External.Offered(v.Context(), v.session.OrgID)
 	if err != nil {
 		p.External.Log.WarnContext(v.Context(), "an account's page offers no identity providers", "err", err)
@@ -50,25 +47,32 @@ func (p *Pages) linkable(v visit) (may []external.Offer) {
 	return may
 }
 
+// askLink says to which user here an account is linked: another person may be logged in than the one who comes.
 func (p *Pages) askLink(w http.ResponseWriter, v visit) {
-	for _, o := range p.linkable(v) {
-		if o.ID == v.idp() {
-			p.confirm(w, v, "idplinkadd", "idplinks.add", line{Text: o.Name})
-			return
-		}
+	offers := p.linkable(v)
+	i := slices.IndexFunc(offers, func(o external.Offer) bool { return o.ID == v.id() })
+	if i < 0 {
+		p.gone(w, v)
+		return
 	}
-	p.gone(w, v)
+	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	p.confirm(w, v, "idplinkadd", "idplinks.add", line{Text: offers[i].Name},
+		line{Text: me.User.GetHuman().GetProfile().GetDisplayName()}, line{Text: me.User.GetPreferredLoginName()})
 }
 
 // link sends the person to the identity provider. They must authenticate there too, so that nobody links the account of
 // whoever has used the browser before.
 func (p *Pages) link(w http.ResponseWriter, v visit) {
-	if !slices.ContainsFunc(p.linkable(v), func(o external.Offer) bool { return o.ID == v.idp() }) {
+	if !slices.ContainsFunc(p.linkable(v), func(o external.Offer) bool { return o.ID == v.id() }) {
 		p.gone(w, v)
 		return
 	}
 	err := p.External.Begin(w, v.Request, domain.ExternalLogin{
-		OrgID: v.session.OrgID, IdpID: v.idp(), Language: v.Language, Again: true, SessionID: v.session.ID,
+		OrgID: v.session.OrgID, IdpID: v.id(), Language: v.Language, Again: true, SessionID: v.session.ID,
 	})
 	if err != nil {
 		p.failed(w, v, err)

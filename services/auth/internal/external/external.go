@@ -46,7 +46,7 @@ type Logins struct {
 func New(c Config) *Logins {
 	l := &Logins{Config: c, count: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "herald_external_logins_total",
-		Help: "Logins that came back from identity providers, by result: ok, or the id of the error.",
+		Help: "Logins that came back from identity providers, by result: ok, linked, or the id of the error.",
 	}, []string{"result"})}
 	// Tests run two replicas in one process: only the first is counted.
 	_ = c.Metrics.Register(l.count)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -26,5 +27,11 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 			DisplayName: a.Account.UserName,
 		},
 	})
+	switch {
+	case fault.From(err).Code == fault.Unauthenticated: // the login here has ended meanwhile
+		return domain.ErrExternalLoginGone.Because(err)
+	case err == nil:
+		l.count.WithLabelValues("linked").Inc()
+	}
 	return err
 }

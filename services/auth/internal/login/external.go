@@ -44,7 +44,7 @@ func (p *Pages) offers(v visit) []external.Offer {
 func (p *Pages) begin(w http.ResponseWriter, v visit) {
 	id, offers := v.values.Get("idp"), p.offers(v)
 	if !slices.ContainsFunc(offers, func(o external.Offer) bool { return o.ID == id }) {
-		p.externalNotice(w, v, http.StatusBadRequest, "externaloff")
+		p.externalNotice(w, v, http.StatusBadRequest, "externaloff", v.address(Path))
 		return
 	}
 	confirmed := v.values.Get("confirmed")
@@ -103,7 +103,7 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	ask, asks := errors.AsType[external.ErrAsk](err)
 	switch {
 	case asks:
-		p.askNew(w, v, ask.Account)
+		p.askNew(w, v, a, ask.Account)
 	case err != nil:
 		p.refuse(w, v, a, err)
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
@@ -113,28 +113,21 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// link links the account of somebody who is logged in here.
-func (p *Pages) link(w http.ResponseWriter, v visit, a external.Arrived) {
-	s, _, err := p.Sessions.Session(v.Request)
-	if err == nil {
-		err = p.external.Link(v.Context(), a, s)
-	}
-	if err != nil {
-		p.refuse(w, v, a, err)
-		return
-	}
-	redirect(w, v, v.address(linksPath, "done", "true"))
-}
-
 // newForm asks whether a user is to be created.
 type newForm struct {
 	kept
 	external.Account
+	// Link is the address for who has a user already; empty if people may not link accounts.
+	Link string
 }
 
-func (p *Pages) askNew(w http.ResponseWriter, v visit, a external.Account) {
-	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "externalnew", Body: newBody,
-		Data: newForm{v.kept(), a}, Language: v.Language})
+func (p *Pages) askNew(w http.ResponseWriter, v visit, a external.Arrived, shown external.Account) {
+	f := newForm{kept: v.kept(), Account: shown}
+	if a.ProviderOptions.GetIsLinkingAllowed() {
+		f.Link = p.toLink(w, v, a)
+	}
+	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "externalnew", Body: newBody, Data: f,
+		Language: v.Language})
 }
 
 // enter goes on with somebody whose account is linked to a user.
@@ -163,41 +156,49 @@ func (p *Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
 // refuse says why somebody cannot log in with an account, and notes it for the administrators.
 func (p *Pages) refuse(w http.ResponseWriter, v visit, a external.Arrived, why error) {
 	p.external.Refused(v.Context(), a, why)
+	if a.SessionID != "" {
+		p.refuseLink(w, v, why)
+		return
+	}
 	linking := a.FinishIdpLoginResponse.GetProviderOptions().GetIsLinkingAllowed()
+	if id := fault.From(why).ID; linking && (id == linkMissing || id == nameTaken) {
+		p.askUnlinked(w, v, a)
+		return
+	}
+	p.refusal(w, v, why, v.address(Path))
+}
+
+// refusal writes the page for a login that was refused, with a way back.
+func (p *Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
+	notice := func(status int, name string) { p.externalNotice(w, v, status, name, back) }
 	switch f := fault.From(why); f.ID {
 	case domain.ErrExternalLoginGone.ID:
-		p.externalNotice(w, v, http.StatusBadRequest, "externalgone")
+		notice(http.StatusBadRequest, "externalgone")
 	case domain.ErrExternalLoginDenied.ID:
-		p.externalNotice(w, v, http.StatusForbidden, "externaldenied")
+		notice(http.StatusForbidden, "externaldenied")
 	case domain.ErrExternalUserInactive.ID:
 		p.notice(w, v, http.StatusForbidden, "inactive")
 	case domain.ErrExternalLoginOver.ID, idpOff, idpGone:
-		p.externalNotice(w, v, http.StatusForbidden, "externaloff")
+		notice(http.StatusForbidden, "externaloff")
 	case tenantRefused:
-		p.externalNotice(w, v, http.StatusForbidden, "externaltenant")
-	case linkTaken:
-		p.externalNotice(w, v, http.StatusForbidden, "externallinked")
-	case nameTaken:
-		p.externalNotice(w, v, http.StatusForbidden, "externaltaken")
+		notice(http.StatusForbidden, "externaltenant")
+	case nameTaken, linkTaken:
+		notice(http.StatusForbidden, "externaltaken")
 	case domain.ErrExternalProfile.ID:
-		p.externalNotice(w, v, http.StatusForbidden, "externallacking")
+		notice(http.StatusForbidden, "externallacking")
 	case linkMissing, linkDiffers:
-		name := "externalunknown"
-		if linking && f.ID == linkMissing {
-			name = "externalunlinked"
-		}
-		p.externalNotice(w, v, http.StatusForbidden, name)
+		notice(http.StatusForbidden, "externalunknown")
 	default:
 		if f.Code == fault.Precondition {
-			p.externalNotice(w, v, http.StatusForbidden, "externalrefused")
+			notice(http.StatusForbidden, "externalrefused")
 			return
 		}
 		p.failed(w, v, why)
 	}
 }
 
-// externalNotice says what the matter is, with a way back to the login page.
-func (p *Pages) externalNotice(w http.ResponseWriter, v visit, status int, name string) {
-	p.Look.Write(w, v.Request, look.Page{Status: status, Name: name, Body: look.NoticeBody, Data: v.address(Path),
+// externalNotice says what the matter is, with a way back.
+func (p *Pages) externalNotice(w http.ResponseWriter, v visit, status int, name, back string) {
+	p.Look.Write(w, v.Request, look.Page{Status: status, Name: name, Body: look.NoticeBody, Data: back,
 		Language: v.Language})
 }

@@ -56,10 +56,20 @@ func (p *Pages) back(w http.ResponseWriter, v visit) {
 		p.Sessions.MarkNew(w)
 		other = []string{"other", "true"}
 	}
-	if kept := p.Sessions.KeptRequest(v.Request); kept != "" {
-		if _, _, err := p.requests.Request(v.Context(), kept); err == nil {
-			v.ID = kept
-		}
+	if kept := p.waiting(v); kept != "" {
+		v.ID = kept
 	}
 	redirect(w, v, v.address(Path, other...))
+}
+
+// waiting returns the id of the client's request that the browser keeps, if it still waits for a login; else "".
+func (p *Pages) waiting(v visit) string {
+	kept := p.Sessions.KeptRequest(v.Request)
+	if kept == "" {
+		return ""
+	}
+	if _, _, err := p.requests.Request(v.Context(), kept); err != nil {
+		return ""
+	}
+	return kept
 }

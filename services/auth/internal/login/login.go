@@ -38,8 +38,6 @@ const (
 	externalPath = Path + "externalidp"
 	forwardPath  = externalPath + "/forward"
 	arrivePath   = externalPath + "/callback"
-	// linksPath shows people the accounts that they have linked.
-	linksPath = "/ui/account/idplinks"
 
 	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
 	patience = 10 * time.Second

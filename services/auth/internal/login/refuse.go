@@ -17,6 +17,7 @@ const (
 	factorLocked   = "OTP_LOCKED"
 	linkMissing    = "IDP_LINK_NOT_FOUND"
 	linkTaken      = "IDP_LINK_TAKEN"
+	linkLimit      = "IDP_LINK_LIMIT"
 	nameTaken      = "USER_NAME_TAKEN"
 	linkDiffers    = "IDP_LINK_OTHER_TENANT"
 	tenantRefused  = "IDP_TENANT_REFUSED"

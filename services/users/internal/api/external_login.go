@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/users/internal/domain"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -81,12 +83,15 @@ func (u Users) LinkExternalAccount(
 	if err != nil {
 		return nil, err
 	}
-	l := newIdpLinks([]*usersv1.IdpLink{r.Link})[0]
-	l.UserID, l.OrgID = found.Caller.GetUserId(), found.Caller.GetHomeOrganizationId()
-	if err := u.checkIdpLinks(ctx, l.OrgID, []domain.IdpLink{l}); err != nil {
+	c := caller.Caller{UserID: found.Caller.GetUserId(), OrganizationID: found.Caller.GetHomeOrganizationId(),
+		Credential: r.Subject.Credential}
+	links := newIdpLinks([]*usersv1.IdpLink{r.Link})
+	if err := u.checkIdpLinks(ctx, c.OrganizationID, links); err != nil {
 		return nil, err
 	}
-	_, err = u.Store.AddIdpLink(caller.With(ctx, caller.Caller{UserID: l.UserID, OrganizationID: l.OrgID}), l,
-		int64(r.Subject.Generation), &usersv1.IdpLinkAdded{IdpId: l.IdpID})
+	links[0].UserID, links[0].OrgID = c.UserID, c.OrganizationID
+	_, err = u.Store.AddIdpLink(caller.With(ctx, c), links[0], func(n *domain.User) (proto.Message, error) {
+		return &usersv1.IdpLinkAdded{IdpId: r.Link.ConfigId}, n.MayLink(c.Credential, int64(r.Subject.Generation))
+	})
 	return &usersv1.LinkExternalAccountResponse{}, err
 }

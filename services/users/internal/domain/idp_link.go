@@ -8,6 +8,9 @@ import (
 	"herald/shared/resource"
 )
 
+// MaxIdpLinks is the maximum number of accounts that a user is linked to. A new user has as many at most.
+const MaxIdpLinks = 20
+
 // Faults of accounts at identity providers.
 var (
 	ErrIdpUnknown = fault.New(fault.Precondition, "IDP_UNKNOWN", "The organization has no such identity provider").
@@ -16,6 +19,8 @@ var (
 		"The user is not linked to that account at the identity provider")
 	ErrIdpLinkTaken = fault.New(fault.Exists, "IDP_LINK_TAKEN", "Another user is linked to that account at the "+
 		"identity provider").On("idps", "names an account that another user is linked to")
+	ErrIdpLinkLimit = fault.New(fault.Precondition, "IDP_LINK_LIMIT",
+		"A user is linked to at most 20 accounts at identity providers")
 	ErrIdpLinkTwice = fault.New(fault.Invalid, "IDP_LINK_TWICE",
 		"Two links name the same account at an identity provider")
 )
@@ -52,6 +57,15 @@ func CheckIdpLinks(links []IdpLink, known map[string]string) error {
 		}
 		seen[account] = true
 		links[i].TenantID = cmp.Or(l.TenantID, tenant)
+	}
+	return nil
+}
+
+// MayLink returns a fault unless the user has logged in with the password, and that login, of a generation, is still
+// worth something. A login with an account elsewhere does not allow to link another one.
+func (u User) MayLink(credential string, generation int64) error {
+	if u.Type != Human || u.State != UserActive || u.Generation != generation || credential != CredentialPassword {
+		return ErrTokenInvalid
 	}
 	return nil
 }

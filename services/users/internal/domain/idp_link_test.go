@@ -43,3 +43,32 @@ func TestCheckIdpLinks(t *testing.T) {
 		}
 	}
 }
+
+// Only an active person who has logged in with the password may link an account, as long as the login is worth
+// something.
+func TestMayLink(t *testing.T) {
+	t.Parallel()
+	ada := domain.User{Type: domain.Human, State: domain.UserActive, Generation: 3}
+	if err := ada.MayLink(domain.CredentialPassword, 3); err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]struct {
+		change     func(*domain.User)
+		credential string
+		generation int64
+	}{
+		"a machine":      {func(u *domain.User) { u.Type = domain.Machine }, domain.CredentialPassword, 3},
+		"locked":         {func(u *domain.User) { u.State = domain.UserLocked }, domain.CredentialPassword, 3},
+		"inactive":       {func(u *domain.User) { u.State = domain.UserInactive }, domain.CredentialPassword, 3},
+		"never active":   {func(u *domain.User) { u.State = domain.UserInitial }, domain.CredentialPassword, 3},
+		"ended login":    {func(*domain.User) {}, domain.CredentialPassword, 2},
+		"another's word": {func(*domain.User) {}, "idp:company:1", 3},
+		"no credential":  {func(*domain.User) {}, "", 3},
+	} {
+		u := ada
+		c.change(&u)
+		if err := u.MayLink(c.credential, c.generation); !errors.Is(err, domain.ErrTokenInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

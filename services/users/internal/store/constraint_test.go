@@ -98,10 +98,13 @@ var violations = map[string]violation{
 			_, err := w.CreateUser(w.Context(), u, happened)
 			return err
 		},
+		"of another, by its user": func(w world) error { return w.addLink("u1", "idp-a", "mini") },
+		"their own, again":        func(w world) error { return w.addLink("linked", "idp-a", "mini") },
 	}},
-	"user_idp_links_idp": {domain.ErrIdpUnknown, changes{"that is gone": func(w world) error {
-		return w.createLinked("org-a", "u3", "idp-gone", "other")
-	}}},
+	"user_idp_links_idp": {domain.ErrIdpUnknown, changes{
+		"that is gone":          func(w world) error { return w.createLinked("org-a", "u3", "idp-gone", "other") },
+		"that is gone, by them": func(w world) error { return w.addLink("u1", "idp-gone", "other") },
+	}},
 	"mail_counts_a_day": {domain.ErrTooManyMails, changes{"the eleventh": func(w world) error {
 		_, err := w.db.Exec(w.Context(), `insert into mail_counts values ('full', array_fill(now(), '{10}'))`)
 		if err != nil {
@@ -162,7 +165,7 @@ var never = map[string]string{
 	"mail_counts_pkey":            onConflict,
 	"notices_pkey":                "the id is made of the event's, which is new",
 	"notices_user_id_fkey":        userLocked,
-	"user_idp_links_user_id_fkey": "links are made with their user",
+	"user_idp_links_user_id_fkey": userLocked,
 	"instance_one_check":          "no statement gives the column a value",
 	"instance_administrator_fkey": "the user is made in the same transaction, and its removal clears the column",
 	"instance_org_id_fkey":        "the organization is made in the same transaction, and is not removed",

@@ -67,6 +67,12 @@ var everything = []asked{
 	{[]string{"SearchMachineKeys"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMachineKeys(ctx, orgID, "m1", page))
 	}},
+	{[]string{"AddIdpLink"}, domain.ErrUserNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (int, error) {
+			l := link("idp-a", "another")
+			l.UserID, l.OrgID = "u1", orgID
+			return one(s.AddIdpLink(ctx, l, mayLink))
+		}},
 	{[]string{"CreatePAT"}, domain.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.CreatePAT(ctx, token("u1", orgID, "t2"), []byte{2}, happened))

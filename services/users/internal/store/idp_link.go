@@ -9,7 +9,6 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/postgres"
-	"herald/shared/resource"
 	"herald/shared/search"
 )
 
@@ -73,26 +72,32 @@ func (s Store) RemoveIdpLink(ctx context.Context, key domain.IdpLink, removed pr
 	}, func(*domain.IdpLink) (proto.Message, error) { return removed, nil })
 }
 
-// AddIdpLink links a user whose logins are of a generation to an account. Both must not end meanwhile.
+// AddIdpLink links a user to an account, if may lets it. It locks the user, so that the login that allows it does not
+// end meanwhile and links are counted correctly.
 func (s Store) AddIdpLink(
-	ctx context.Context, l domain.IdpLink, generation int64, added proto.Message,
-) (resource.Record, error) {
-	return s.createCredential(ctx, l.UserID, event.Statement{
-		AggregateID: l.UserID, OrganizationID: l.OrgID,
-		SQL: `idp_link as (
-			insert into user_idp_links (
-				user_id, idp_id, external_user_id, tenant_id, display_name, makers, sequence, created_at, changed_at)
-			select @user_id, @idp_id, @external_user_id, @tenant_id, @display_name, ` + makers + `, position, time, time
-			from event
-		)`,
-		Args: postgres.Args{"user_id": l.UserID, "idp_id": l.IdpID, "external_user_id": l.ExternalUserID,
-			"tenant_id": l.TenantID, "display_name": l.DisplayName, "made_with": madeWith(ctx)},
-	}, func(u *domain.User) (proto.Message, error) {
-		if u.Type != domain.Human || u.State != domain.UserActive || u.Generation != generation {
-			return nil, domain.ErrTokenInvalid
-		}
-		return added, nil
-	})
+	ctx context.Context, l domain.IdpLink, may func(*domain.User) (proto.Message, error),
+) (domain.User, error) {
+	return event.Change(ctx, s.journal, event.Locked[domain.User]{
+		Lock:     readUser + ` for no key update`,
+		Args:     postgres.Args{"org_id": l.OrgID, "id": l.UserID},
+		NotFound: domain.ErrUserNotFound,
+		Write: func(domain.User) event.Statement {
+			return event.Statement{
+				AggregateID: l.UserID, OrganizationID: l.OrgID, Unless: domain.ErrIdpLinkLimit,
+				If: `(select count(*) from user_idp_links where user_id = @user_id) < @most`,
+				SQL: `idp_link as (
+					insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id, display_name, makers,
+						sequence, created_at, changed_at)
+					select @user_id, @idp_id, @external_user_id, @tenant_id, @display_name, ` + makers + `,
+						position, time, time
+					from event
+				)`,
+				Args: postgres.Args{"user_id": l.UserID, "idp_id": l.IdpID, "external_user_id": l.ExternalUserID,
+					"tenant_id": l.TenantID, "display_name": l.DisplayName, "made_with": madeWith(ctx),
+					"most": domain.MaxIdpLinks},
+			}
+		},
+	}, may)
 }
 
 // mostUnlinked is the maximum number of users whose links are removed in one transaction.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/testkit"
@@ -21,6 +23,45 @@ func (w world) createLinked(orgID, id, idpID, externalID string) error {
 	u.IdpLinks = []domain.IdpLink{link(idpID, externalID)}
 	_, err := w.CreateUser(w.Context(), u, happened)
 	return err
+}
+
+// addLink links a user of org-a to another account.
+func (w world) addLink(id, idpID, externalID string) error {
+	l := link(idpID, externalID)
+	l.UserID, l.OrgID = id, "org-a"
+	_, err := w.AddIdpLink(w.Context(), l, mayLink)
+	return err
+}
+
+func mayLink(*domain.User) (proto.Message, error) { return happened, nil }
+
+// A user is linked to no more accounts than the maximum, also if several are linked at once.
+func TestIdpLinkLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.user("org-a", "u1")
+	w.user("org-a", "u2")
+	w.must(nil, w.addLink("u2", "idp-a", "of u2"))
+	made := testkit.Race(t, domain.MaxIdpLinks+5, func(i int) error {
+		return w.addLink("u1", "idp-a", fmt.Sprint(i))
+	}, domain.ErrIdpLinkLimit.ID)
+	if n := testkit.Rows(t, w.db, "user_idp_links where user_id = 'u1'"); made != domain.MaxIdpLinks || n != made {
+		t.Errorf("%d links were made, there are %d", made, n)
+	}
+}
+
+// Whoever has set a user's password has made what its login links: it ends with the user's promotion, as all that they
+// have planted.
+func TestPlantedLinks(t *testing.T) {
+	t.Parallel()
+	w := newPlantedWorld(t)
+	l := link("idp-a", "planted")
+	l.UserID, l.OrgID = "k", "org-a"
+	w.must(w.AddIdpLink(by(t.Context(), "k", "password"), l, mayLink))
+	w.has("before", "user_idp_links where external_user_id = 'planted' and makers = '{a,k}'", 1)
+	w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
+	w.has("after", "user_idp_links where external_user_id = 'planted'", 0)
 }
 
 // All links to a removed provider are removed, with an event for each user. The users and their
