@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -120,7 +121,8 @@ func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 	b.session = cookie(t, in, sessionCookie)
 	ask := call(t, b.pages, to, nil, "Cookie", b.session)
 	shows(t, ask, 200, "idplinkadd")
-	if body := ask.Body.String(); !strings.Contains(body, "Company &lt;b&gt;") || !strings.Contains(body, "Ada Lovelace") {
+	if body := ask.Body.String(); !strings.Contains(body, "Company &lt;b&gt;") ||
+		!strings.Contains(body, "Ada Lovelace") {
 		t.Errorf("the page does not say whose account is linked: %s", body)
 	}
 
@@ -175,8 +177,9 @@ func TestRefusedLinks(t *testing.T) {
 	if n := len(b.users.links()); n != 0 {
 		t.Errorf("%d accounts are linked", n)
 	}
-	if noted := b.idps.notes(); len(noted) < 5 || !strings.HasPrefix(noted[len(noted)-1], "o1/i1 EXTERNAL_LINKING_REFUSED") {
-		t.Errorf("noted %q", noted)
+	noted := b.idps.notes()
+	if last := noted[len(noted)-1]; last != "o1/i1 "+domain.ErrLinkingRefused.ID+" t1 mine" {
+		t.Errorf("noted %q", last)
 	}
 	w := call(t, b.pages, addLinkPath, url.Values{"id": {"i1"}}, "Cookie", b.session, "Sec-Fetch-Site", "cross-site")
 	shows(t, w, 403, "foreign")

@@ -34,9 +34,11 @@ func (w world) reader(t *testing.T, language string) *reader {
 	t.Helper()
 	r := &reader{chromium: chromium{t, browser.Open(t, chromedp.Flag("accept-lang", language))}, world: w, t: t,
 		language: language, axe: whole.Axe(t)}
-	if err := json.Unmarshal([]byte(whole.File(t, "services/auth/internal/look/texts/"+language+".json")),
-		&r.texts); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"", "account/"} {
+		file := "services/auth/internal/look/texts/" + folder + language + ".json"
+		if err := json.Unmarshal([]byte(whole.File(t, file)), &r.texts); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return r
 }

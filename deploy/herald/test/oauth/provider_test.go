@@ -41,8 +41,16 @@ const (
 // clickTo presses a button that leads to where there is an element, possibly by a page that goes on by itself.
 func (c chromium) clickTo(selector, arrived string) {
 	c.Helper()
-	c.click(selector)
-	c.do(chromedp.WaitVisible(chromedp.CSS(arrived)))
+	c.do(chromedp.Click(chromedp.CSS(selector)))
+	for {
+		err := chromedp.Do(c.ctx, chromedp.WaitVisible(chromedp.CSS(arrived)))
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "-32000") { // the page went on while the browser looked at it
+			c.Fatal(err)
+		}
+	}
 }
 
 // An employee logs in in a browser with an account of an independent OpenID provider. At first somebody refuses at its

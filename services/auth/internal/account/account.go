@@ -68,7 +68,7 @@ type page struct {
 	name string
 	// fresh pages change how the person logs in. own pages are for whoever has logged in with the password here.
 	fresh, own bool
-	open  func(http.ResponseWriter, visit)
+	open       func(http.ResponseWriter, visit)
 	// send takes what is posted to the page; nil if nothing is.
 	send func(http.ResponseWriter, visit)
 }
@@ -227,7 +227,8 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 		name, id = parent(name), ""
 	}
 	query := url.Values{"request": {requestOf(name, id)}}
-	if v.page.own && v.session.ID != "" && !v.session.Own() { // a login with an account at an identity provider is not enough, however fresh it is
+	if v.page.own && v.session.ID != "" && !v.session.Own() {
+		// However fresh a login with an account at an identity provider is, the person needs the password.
 		query.Set("other", "true")
 	}
 	if v.Language != "" {
