@@ -74,16 +74,17 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		Log: s.Log, Metrics: s.Metrics,
 	})
 	sweep.Start(s, sweep.Config{Store: db, Owners: issued.Owners, Ended: notifier.Wake})
-	browsers, parts, err := people.New(s, l, users, issued)
-	if err != nil {
-		return err
-	}
 	changes, err := recent.Listen(s.Conn, s.Now)
 	if err != nil {
 		return err
 	}
+	lately := issued.Recent(changes)
+	browsers, parts, err := people.New(s, l, users, issued, lately)
+	if err != nil {
+		return err
+	}
 	parts = append(parts, backchannel.Part(), discovery.Server(l.Languages()))
-	answers, err := programs.New(s, issued, issued.Recent(changes), parts...)
+	answers, err := programs.New(s, issued, lately, parts...)
 	if err != nil {
 		return err
 	}

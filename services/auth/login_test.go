@@ -34,7 +34,7 @@ func (u *users) subjectOf() *usersv1.ResolveSubjectResponse {
 		OrgId: "o1", State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN,
 		Generation: 1 + u.changes, Credential: "password",
 		Orgs: []*usersv1.SubjectOrg{{Id: "o1", State: usersv1.OrgState_ORG_STATE_ACTIVE, Generation: 1}},
-		User: &usersv1.User{UserName: "ada <b>", Type: &usersv1.User_Human{Human: &usersv1.Human{
+		User: &usersv1.User{PreferredLoginName: "ada <b>", Type: &usersv1.User_Human{Human: &usersv1.Human{
 			Email:   &usersv1.Email{Email: "<i>ada@example.com", IsEmailVerified: !u.unverified},
 			Profile: &usersv1.Profile{DisplayName: `Ada "<script>alert(1)</script>`},
 		}}},

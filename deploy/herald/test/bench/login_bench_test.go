@@ -76,7 +76,7 @@ func BenchmarkLoginPages(b *testing.B) {
 		}
 		client := newClient(clients)
 		get := func() error { return client.sendWith(http.MethodGet, c.address, "Cookie", c.by.header(), "", "") }
-		figure{c.what, clients, 0.5, get, floor}.measure(b)
+		figure{c.what, clients, 0.3, get, floor}.measure(b) // 5,000/s where the floor reaches 17,000/s
 	}
 }
 

@@ -41,8 +41,10 @@ type Sessions interface {
 
 // Config is what the endpoint needs.
 type Config struct {
-	Store    store.Store
-	Owners   *owners.Owners
+	Store  store.Store
+	Owners *owners.Owners
+	// Shown are owners for pages: they may say what they said lately.
+	Shown    *owners.Owners
 	Keys     *keys.Keys
 	Sessions Sessions
 	Look     *look.Look
@@ -112,7 +114,7 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 		e.page(w, r, err)
 		return
 	}
-	client, err := e.client(r.Context(), clientID, uri)
+	client, err := e.client(r.Context(), e.Owners, clientID, uri)
 	if err != nil {
 		e.page(w, r, err)
 		return
@@ -132,8 +134,8 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 
 // client returns the client of a request if it, its project and its organization are active and the address is one of
 // its own. It returns a refusal that says what to change, without naming what is registered: that is in the log.
-func (e *Endpoint) client(ctx context.Context, id, uri string) (domain.Client, error) {
-	c, err := e.Owners.Application(ctx, id, owners.Proof{})
+func (e *Endpoint) client(ctx context.Context, o *owners.Owners, id, uri string) (domain.Client, error) {
+	c, err := o.Application(ctx, id, owners.Proof{})
 	if errors.Is(err, owners.ErrNoClient) {
 		return c, domain.ErrInvalidRequest.Say("client_id: there is no such application")
 	}
@@ -146,7 +148,7 @@ func (e *Endpoint) client(ctx context.Context, id, uri string) (domain.Client, e
 		return c, domain.ErrInvalidRequest.Say("redirect_uri is not one of those that are registered for this " +
 			"application: they must be the same, character for character")
 	}
-	orgs, err := e.Owners.Orgs(ctx, c.OrgID)
+	orgs, err := o.Orgs(ctx, c.OrgID)
 	if err != nil {
 		return c, err
 	}

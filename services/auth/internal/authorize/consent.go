@@ -108,7 +108,7 @@ func (e *Endpoint) remember(
 func (e *Endpoint) agreeing(
 	w http.ResponseWriter, r *http.Request, id string,
 ) (request domain.AuthRequest, client domain.Client, session domain.Session, ok bool) {
-	request, client, err := e.Request(r.Context(), id)
+	request, client, err := e.request(r.Context(), e.Owners, id)
 	if err == nil {
 		session, ok, err = e.Sessions.Session(r)
 	}

@@ -7,17 +7,24 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth"
+	"herald/services/auth/internal/owners"
 )
 
 // Request returns a request that waits for a person, with its client, for the login pages. It returns
 // domain.ErrRequestGone if it has expired or was answered, and a domain.Refusal if its client may not log anybody in
 // any more.
 func (e *Endpoint) Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error) {
+	return e.request(ctx, e.Shown, id)
+}
+
+func (e *Endpoint) request(
+	ctx context.Context, o *owners.Owners, id string,
+) (domain.AuthRequest, domain.Client, error) {
 	request, err := e.Store.AuthRequest(ctx, id)
 	if err != nil {
 		return domain.AuthRequest{}, domain.Client{}, err
 	}
-	client, err := e.client(ctx, request.ClientID, request.RedirectURI)
+	client, err := e.client(ctx, o, request.ClientID, request.RedirectURI)
 	return request, client, err
 }
 
@@ -26,7 +33,7 @@ func (e *Endpoint) Request(ctx context.Context, id string) (domain.AuthRequest, 
 // redirect URI of the request: browsers check the redirects after a form too.
 func (e *Endpoint) Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session) {
 	r = r.WithContext(ctx)
-	request, client, err := e.Request(ctx, id)
+	request, client, err := e.request(ctx, e.Owners, id)
 	if err != nil {
 		e.page(w, r, err)
 		return

@@ -5,7 +5,6 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
-	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // account is somebody who has logged in, as a page shows them.
@@ -21,14 +20,12 @@ type account struct {
 type field struct{ Name, Value string }
 
 func (p *Pages) account(v visit, s domain.Session) (account, error) {
-	found, err := p.Users.ResolveSubject(v.Context(), &usersv1.ResolveSubjectRequest{
-		UserId: s.UserID, WithProfile: true,
-	})
+	u, err := p.Shown.Owners.Profile(v.Context(), s.UserID, s.Credential)
 	if err != nil {
 		return account{}, err
 	}
-	return account{kept: v.kept(), LoginName: found.User.GetUserName(), Other: v.address(Path, "other", "true"),
-		DisplayName: found.User.GetHuman().GetProfile().GetDisplayName()}, nil
+	return account{kept: v.kept(), LoginName: u.Profile.UserName, Other: v.address(Path, "other", "true"),
+		DisplayName: u.Profile.Name}, nil
 }
 
 // choose asks whether to go on with the account of the browser.

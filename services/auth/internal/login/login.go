@@ -71,8 +71,8 @@ type Requests interface {
 type Config struct {
 	Users usersv1.UsersClient
 	Idps  idpv1.IdpsClient
-	// Issued has the store and the owners of what people give clients.
-	Issued tokens.Tokens
+	// Issued has the store and the owners of what people give clients. The owners of Shown may say what they said lately.
+	Issued, Shown tokens.Tokens
 	// Mails requests the mails that people ask for.
 	Mails *mailpages.Later
 	// Posts counts the posts of a client that fail or ask for a mail.
@@ -95,7 +95,9 @@ type Pages struct {
 // New returns the pages with their sessions.
 func New(c Config) *Pages {
 	return &Pages{
-		Config: c, Sessions: sessions.Sessions{Store: c.Issued.Store, Owners: c.Issued.Owners, Now: c.Now},
+		Config: c, Sessions: sessions.Sessions{
+			Store: c.Issued.Store, Owners: c.Issued.Owners, Shown: c.Shown.Owners, Now: c.Now,
+		},
 		external: external.New(external.Config{
 			Store: c.Issued.Store, Idps: c.Idps, Users: c.Users, Now: c.Now, Log: c.Log, Metrics: c.Metrics,
 		}),

@@ -2,7 +2,10 @@ package look
 
 import (
 	"context"
+	"html"
+	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,9 +31,12 @@ const (
 
 // choice is the languages in which pages may be written.
 type choice struct {
-	allowed  map[string]bool
+	allowed  []Offered // in the order of their tags
 	standard string
 }
+
+// Offered is a language in which pages are written: its tag and its name for itself.
+type Offered struct{ Tag, Name string }
 
 // languages caches the choice that text returns. If text does not answer, the last choice stays in
 // use; before the first answer it is all languages, with English as the default.
@@ -39,7 +45,7 @@ type languages struct {
 	now  func() time.Time
 	log  *slog.Logger
 
-	all map[string]bool // never changes
+	all []Offered // never changes
 
 	mu     sync.Mutex // held while text is asked, so that other pages wait for the same answer
 	choice choice
@@ -50,9 +56,9 @@ type languages struct {
 func newLanguages(
 	catalogs map[string]texts, text textv1.TextClient, now func() time.Time, log *slog.Logger,
 ) *languages {
-	all := map[string]bool{}
-	for tag := range catalogs {
-		all[tag] = true
+	var all []Offered
+	for _, tag := range slices.Sorted(maps.Keys(catalogs)) {
+		all = append(all, Offered{tag, catalogs[tag]["name"]})
 	}
 	return &languages{text: text, now: now, log: log, all: all, choice: choice{allowed: all, standard: lastResort}}
 }
@@ -69,10 +75,29 @@ func (l *languages) reader(r *http.Request) string {
 
 // exact returns a tag if it is that of an allowed language, else "".
 func (c choice) exact(tag string) string {
-	if c.allowed[tag] {
+	if slices.ContainsFunc(c.allowed, func(o Offered) bool { return o.Tag == tag }) {
 		return tag
 	}
 	return ""
+}
+
+// links returns the list of links to a page in each language, of which the reader has one. It is written without a
+// template, which takes as long for it as for the rest of the page.
+func (c choice) links(current string, address func(tag string) string) template.HTML {
+	var out strings.Builder
+	for _, o := range c.allowed {
+		mark := ""
+		if o.Tag == current {
+			mark = ` aria-current="true"`
+		}
+		for _, part := range []string{
+			`<li><a href="`, html.EscapeString(address(o.Tag)), `" lang="`, o.Tag, `" hreflang="`, o.Tag, `"`, mark, `>`,
+			html.EscapeString(o.Name), "</a></li>\n",
+		} {
+			out.WriteString(part)
+		}
+	}
+	return template.HTML(out.String())
 }
 
 // lookup returns the first wanted language that is allowed, by RFC 4647 section 3.4: it drops
@@ -90,7 +115,7 @@ func (c choice) lookup(wanted []language.Tag) string {
 // find returns the allowed language of one that is wanted, or "".
 func (c choice) find(wanted language.Tag) string {
 	for tag := wanted.String(); tag != ""; tag = tag[:max(strings.LastIndexByte(tag, '-'), 0)] {
-		if c.allowed[tag] {
+		if c.exact(tag) != "" {
 			return tag
 		}
 	}
@@ -124,13 +149,14 @@ func (l *languages) current(ctx context.Context) choice {
 
 // written returns the choice without languages that have no texts of pages.
 func (l *languages) written(r *textv1.ResolveLanguagesResponse) choice {
-	c := choice{allowed: map[string]bool{}, standard: r.DefaultLanguage}
-	if !l.all[c.standard] {
+	c := choice{allowed: l.all, standard: r.DefaultLanguage}
+	if c.exact(c.standard) == "" {
 		c.standard = lastResort
 	}
-	for _, tag := range append(slices.Clone(r.AllowedLanguages), c.standard) {
-		if l.all[tag] {
-			c.allowed[tag] = true
+	c.allowed = nil
+	for _, o := range l.all {
+		if o.Tag == c.standard || slices.Contains(r.AllowedLanguages, o.Tag) {
+			c.allowed = append(c.allowed, o)
 		}
 	}
 	return c

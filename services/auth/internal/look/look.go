@@ -69,15 +69,9 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Look,
 // Languages returns the tags of all languages that pages can have, in their order.
 func (l *Look) Languages() []string { return slices.Sorted(maps.Keys(l.catalogs)) }
 
-// Offered is a language in which pages are written: its tag and its name for itself.
-type Offered struct{ Tag, Name string }
-
 // Offered returns the languages that are allowed, in the order of their tags.
-func (l *Look) Offered(ctx context.Context) (all []Offered) {
-	for _, tag := range slices.Sorted(maps.Keys(l.languages.current(ctx).allowed)) {
-		all = append(all, Offered{tag, l.catalogs[tag]["name"]})
-	}
-	return all
+func (l *Look) Offered(ctx context.Context) []Offered {
+	return l.languages.current(ctx).allowed
 }
 
 // Page is the content of a page.
@@ -106,9 +100,7 @@ func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	v := view{Page: p, texts: l.catalogs[p.Language], Style: template.CSS(style),
 		Branding: l.branding(w, r)}
 	if p.InLanguage != nil {
-		for _, tag := range slices.Sorted(maps.Keys(c.allowed)) {
-			v.Languages = append(v.Languages, another{tag, l.catalogs[tag]["name"], p.InLanguage(tag)})
-		}
+		v.Languages = c.links(p.Language, p.InLanguage)
 	}
 	var out bytes.Buffer
 	if err := p.Body.Execute(&out, v); err != nil {
@@ -156,12 +148,9 @@ type view struct {
 	Style template.CSS
 	// Branding is that of the organization for which the page is.
 	Branding branding
-	// Languages are those that the reader can pick.
-	Languages []another
+	// Languages are links to the page in those that the reader can pick.
+	Languages template.HTML
 }
-
-// another is the page in a language: its tag, its name for itself, and the page's address.
-type another struct{ Tag, Name, Address string }
 
 // Text returns a text in the reader's language.
 func (v view) Text(key string) (string, error) {

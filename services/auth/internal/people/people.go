@@ -19,9 +19,10 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// New returns what answers people, and what clients find by discovery of where they send people.
+// New returns what answers people, and what clients find by discovery of where they send people. Its pages show what
+// the owners of shown say.
 func New(
-	s *boot.Service, l *look.Look, users usersv1.UsersClient, issued tokens.Tokens,
+	s *boot.Service, l *look.Look, users usersv1.UsersClient, issued, shown tokens.Tokens,
 ) (http.Handler, []discovery.Part, error) {
 	people := http.NewServeMux()
 	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -33,12 +34,12 @@ func New(
 	mailpages.Pages{Users: users, Later: later, Posts: posts, Look: l}.Mount(people)
 	pages := login.New(login.Config{
 		Idps: idpv1.NewIdpsClient(s.Calls), Log: s.Log, Metrics: s.Metrics,
-		Users: users, Issued: issued, Mails: later, Posts: posts, Look: l,
+		Users: users, Issued: issued, Shown: shown, Mails: later, Posts: posts, Look: l,
 		Now: s.Now,
 	})
 	requests := authorize.New(authorize.Config{
-		Store: issued.Store, Owners: issued.Owners, Keys: issued.Keys, Sessions: pages.Sessions, Look: l,
-		Issuer: issued.Issuer, Now: s.Now, Log: s.Log, Metrics: s.Metrics,
+		Store: issued.Store, Owners: issued.Owners, Shown: shown.Owners, Keys: issued.Keys, Sessions: pages.Sessions,
+		Look: l, Issuer: issued.Issuer, Now: s.Now, Log: s.Log, Metrics: s.Metrics,
 	})
 	requests.Mount(people)
 	devices := device.Pages{

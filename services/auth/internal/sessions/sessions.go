@@ -31,7 +31,9 @@ const (
 type Sessions struct {
 	Store  store.Store
 	Owners *owners.Owners
-	Now    func() time.Time
+	// Shown are owners for requests that change nothing: they may say what they said lately.
+	Shown *owners.Owners
+	Now   func() time.Time
 }
 
 // Session returns the login of the browser that sends a request. It reports false if there is none, or something on
@@ -45,7 +47,11 @@ func (s Sessions) Session(r *http.Request) (domain.Session, bool, error) {
 		if !there {
 			continue
 		}
-		alive, err := s.alive(r.Context(), found)
+		asked := s.Owners
+		if r.Method == http.MethodGet {
+			asked = s.Shown
+		}
+		alive, err := alive(r.Context(), asked, found)
 		if err == nil && alive {
 			err = s.use(r, found)
 		}
@@ -56,8 +62,8 @@ func (s Sessions) Session(r *http.Request) (domain.Session, bool, error) {
 	return domain.Session{}, false, nil
 }
 
-func (s Sessions) alive(ctx context.Context, found domain.Session) (bool, error) {
-	u, err := s.Owners.User(ctx, found.UserID, owners.Proof{Credential: found.Credential})
+func alive(ctx context.Context, asked *owners.Owners, found domain.Session) (bool, error) {
+	u, err := asked.User(ctx, found.UserID, owners.Proof{Credential: found.Credential})
 	if errors.Is(err, owners.ErrNoUser) {
 		return false, nil
 	}
