@@ -233,8 +233,8 @@ func (w *world) mount() {
 	own := owners.New(projectsv1.NewProjectsClient(s.Calls), usersv1.NewUsersClient(s.Calls))
 	issued := tokens.Tokens{Store: w.db, Keys: w.keys, Owners: own, Issuer: issuer, Now: w.clock}
 	w.Endpoint = authorize.New(authorize.Config{
-		Store: w.db, Owners: own, Shown: own, Keys: w.keys, Sessions: w.sessions, Look: l, Issuer: issuer, Now: w.clock, Log: s.Log,
-		Metrics: s.Metrics,
+		Store: w.db, Owners: own, Shown: own, Keys: w.keys, Sessions: w.sessions, Look: l, Issuer: issuer, Now: w.clock,
+		Log: s.Log, Metrics: s.Metrics,
 	})
 	people, programs := http.NewServeMux(), http.NewServeMux()
 	w.Endpoint.Mount(people)

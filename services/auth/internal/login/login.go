@@ -71,7 +71,8 @@ type Requests interface {
 type Config struct {
 	Users usersv1.UsersClient
 	Idps  idpv1.IdpsClient
-	// Issued has the store and the owners of what people give clients. The owners of Shown may say what they said lately.
+	// Issued has the store and the owners of what people give clients. The owners of Shown may say what they said
+	// lately.
 	Issued, Shown tokens.Tokens
 	// Mails requests the mails that people ask for.
 	Mails *mailpages.Later

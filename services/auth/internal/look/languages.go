@@ -91,7 +91,8 @@ func (c choice) links(current string, address func(tag string) string) template.
 			mark = ` aria-current="true"`
 		}
 		for _, part := range []string{
-			`<li><a href="`, html.EscapeString(address(o.Tag)), `" lang="`, o.Tag, `" hreflang="`, o.Tag, `"`, mark, `>`,
+			`<li><a href="`, html.EscapeString(address(o.Tag)),
+			`" lang="`, o.Tag, `" hreflang="`, o.Tag, `"`, mark, `>`,
 			html.EscapeString(o.Name), "</a></li>\n",
 		} {
 			out.WriteString(part)
