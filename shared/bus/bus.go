@@ -80,8 +80,12 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		nats.MaxPingsOutstanding(MaxPings),
 		nats.DrainTimeout(10 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			since := time.Now()
+			if errors.Is(err, nats.ErrStaleConnection) { // the first ping without an answer
+				since = since.Add(-MaxPings * PingInterval)
+			}
 			if err != nil {
-				connection.Failed(err)
+				connection.FailedSince(since, err)
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { connection.Worked() }),

@@ -24,7 +24,10 @@ type Watch struct {
 }
 
 // Failed notes an error.
-func (w *Watch) Failed(err error) {
+func (w *Watch) Failed(err error) { w.FailedSince(time.Now(), err) }
+
+// FailedSince notes an error of a part that has given no sign of life since a time.
+func (w *Watch) FailedSince(since time.Time, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over != nil {
@@ -32,7 +35,7 @@ func (w *Watch) Failed(err error) {
 		w.over = nil
 	}
 	if w.since.IsZero() {
-		w.since = time.Now()
+		w.since = since
 		w.Log.Warn(w.Begins, "err", err)
 	}
 }

@@ -20,7 +20,7 @@ func TestWatch(t *testing.T) {
 		w := outage.Watch{Log: slog.New(slog.NewTextHandler(&said, nil)), Begins: "BEGINS", Ends: "ENDS"}
 		for range 3 {
 			w.Worked()
-			w.Failed(errors.New("first"))
+			w.FailedSince(time.Now().Add(-4*time.Second), errors.New("first"))
 			<-time.After(outage.Settle / 2)
 		}
 		<-time.After(time.Minute)
@@ -38,7 +38,7 @@ func TestWatch(t *testing.T) {
 			_, text, _ := strings.Cut(strings.TrimSpace(line), "level=")
 			lines = append(lines, text)
 		}
-		want := "WARN msg=BEGINS err=first, INFO msg=ENDS away=1m3s, WARN msg=BEGINS err=second"
+		want := "WARN msg=BEGINS err=first, INFO msg=ENDS away=1m7s, WARN msg=BEGINS err=second"
 		if got := strings.Join(lines, ", "); got != want {
 			t.Errorf("the log says %s, want %s", got, want)
 		}

@@ -82,7 +82,7 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 	switch now := w.now(); {
 	case failed:
 		if o.since.IsZero() && begins(err) {
-			o.since, o.ended = now, 0
+			o.since, o.ended = begun(ctx, now), 0
 			w.out.Add(1)
 			w.log.ErrorContext(ctx, "Postgres does not work", "server", server, "cause", entire(err),
 				"before", o.before(now))
@@ -191,8 +191,19 @@ func (w watched) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceB
 	w.watch.saw(ctx, w.server, data.Err)
 }
 
+// connecting is the key of when a connection was asked for: a frozen server is noticed long after that.
+type connecting struct{}
+
 func (w watched) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
-	return ctx
+	return context.WithValue(ctx, connecting{}, w.watch.now())
+}
+
+// begun returns since when a server is away that is noticed now.
+func begun(ctx context.Context, now time.Time) time.Time {
+	if asked, ok := ctx.Value(connecting{}).(time.Time); ok {
+		return asked
+	}
+	return now
 }
 
 func (w watched) TraceConnectEnd(ctx context.Context, data pgx.TraceConnectEndData) {
