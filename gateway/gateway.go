@@ -77,7 +77,7 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 
 func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	signer := caller.NewSigner(ground.Keys, ground.Now)
-	e.calls = rpc.NewConn(g.conn, signer, bus.Gateway)
+	e.calls = rpc.NewConn(g.conn, signer, bus.Gateway, e.log)
 	methods, err := contract.AllMethods()
 	if err != nil {
 		return err

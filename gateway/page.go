@@ -1,14 +1,11 @@
 package gateway
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"html/template"
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +13,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/contract"
-	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -170,27 +166,4 @@ func headersOfPeople(m *heraldv1.HttpRequest, h http.Header) error {
 		}
 	}
 	return nil
-}
-
-var errorPage = template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{.Title}}</title>
-<h1>{{.Title}}</h1><p>{{.Text}}</p><p><small>{{.ID}}</small></p></html>
-`))
-
-// asPage writes a fault for people.
-func asPage(w http.ResponseWriter, _ *http.Request, f *fault.Fault) {
-	text := f.Message
-	if f.Code == fault.Unavailable || f.Code == fault.Deadline {
-		text = "The login service is away; try again."
-	}
-	var b bytes.Buffer
-	_ = errorPage.Execute(&b, map[string]string{ // fails for no texts
-		"Title": http.StatusText(f.HTTPStatus()), "Text": text, "ID": w.Header().Get("X-Request-Id"),
-	})
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	w.WriteHeader(f.HTTPStatus())
-	_, _ = w.Write(b.Bytes())
 }

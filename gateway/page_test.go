@@ -1,9 +1,13 @@
 package gateway_test
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -70,7 +74,13 @@ func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
 			t.Errorf("%d %v %s", a.StatusCode, a.Header, a.body)
 		}
 	}
-	html(w.do(t, "GET", "/ui/login", ""), 503, "The login service is away; try again.")
+	html(w.do(t, "GET", "/ui/login", ""), 503, "Please try again shortly.")
+	german := w.do(t, "GET", "/ui/login", "", "Accept-Language", "tlh, de-AT;q=0.9, fr;q=0.8")
+	html(german, 503, "Bitte versuchen Sie es gleich noch einmal.")
+	html(german, 503, `<html lang="de">`)
+	if german.Header.Get("Retry-After") != "1" || german.Header.Get("Content-Language") != "de" {
+		t.Errorf("headers %v", german.Header)
+	}
 	html(w.do(t, "GET", "/ui/login", "", "X-Request-Id", "<script>"), 503, "&lt;script&gt;")
 	html(w.do(t, "GET", "/ui//login", ""), 404, "Not Found")
 	html(w.do(t, "POST", "/ui/login", strings.Repeat("x", 64<<10+1)), 413, "larger than allowed")
@@ -78,4 +88,58 @@ func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
 	html(w.do(t, "GET", "/ui/login", ""), 500, "Internal")
 	w.auth.answer = okPage
 	w.do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").ok(t) // a cookie of another program on the same host
+}
+
+// A page that only shows something is not waited for as long as others, and the log names the service.
+func TestPageOfASilentService(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	leave := make(chan struct{})
+	t.Cleanup(func() { close(leave) })
+	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+		<-leave
+		return okPage(nil)
+	}
+	began := time.Now()
+	got := w.do(t, "GET", "/ui/account", "", "Accept-Language", "ja")
+	if took := time.Since(began); got.StatusCode != 504 || took < 3*time.Second || took > 6*time.Second {
+		t.Errorf("%d after %v", got.StatusCode, took)
+	}
+	if !strings.Contains(string(got.body), "しばらく") || got.Header.Get("Retry-After") != "1" {
+		t.Errorf("%v %s", got.Header, got.body)
+	}
+	if !strings.Contains(w.lines.String(), `"a service does not answer"`) ||
+		!strings.Contains(w.lines.String(), `"asked":"auth"`) {
+		t.Errorf("the log says %s", w.lines.String())
+	}
+}
+
+// The texts for a login service that does not answer are those with which its own pages say it of other services.
+func TestTextsOfAwayPages(t *testing.T) {
+	t.Parallel()
+	type message struct{ Title, Text string }
+	read := func(file string, to any) {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(data, to)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got map[string]message
+	read("away.json", &got)
+	files, err := filepath.Glob("../services/auth/internal/look/texts/*.json")
+	if err != nil || len(files) != len(got) || len(files) < 21 {
+		t.Fatalf("%d languages of %d, %v", len(got), len(files), err)
+	}
+	for _, file := range files {
+		var texts map[string]string
+		read(file, &texts)
+		tag := strings.TrimSuffix(filepath.Base(file), ".json")
+		if want := (message{texts["away.title"], texts["away.text"]}); got[tag] != want || want.Text == "" {
+			t.Errorf("%s says %v, want %v", tag, got[tag], want)
+		}
+	}
 }

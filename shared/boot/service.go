@@ -99,7 +99,7 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	relay := &event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log, Services: services,
 		Streams: s.Streams}
 	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
-	s.Calls = rpc.NewConn(s.Conn, signer, s.Name)
+	s.Calls = rpc.NewConn(s.Conn, signer, s.Name, s.Log)
 	s.server = rpc.NewServer(rpc.Config{
 		Conn: s.Conn, Signer: signer, Log: s.Log, Metrics: s.Metrics, Tracer: s.Traces.Tracer(s.Name), Now: s.Now,
 	})

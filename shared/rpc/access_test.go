@@ -53,7 +53,7 @@ func TestAccess(t *testing.T) {
 	conn := w.connect("notification")
 	// notifier calls from a connection that may send to PrepareMail, in the name of any service.
 	notifier := func(service string) usersv1.UsersClient {
-		return usersv1.NewUsersClient(rpc.NewConn(conn, w.signer(), service))
+		return usersv1.NewUsersClient(rpc.NewConn(conn, w.signer(), service, w.g.Log))
 	}
 	get := func(ctx context.Context) error {
 		_, err := w.gateway.GetUser(ctx, &usersv1.GetUserRequest{UserId: "x"})
@@ -162,7 +162,7 @@ func TestImpossibleIDs(t *testing.T) {
 func TestMalformedRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{reached: func(m string) { t.Errorf("%s was reached", m) }})
-	conn := rpc.NewConn(w.conn, w.signer(), "gateway")
+	conn := rpc.NewConn(w.conn, w.signer(), "gateway", w.g.Log)
 	_, err := conn.Forward(w.as("ORG_OWNER"), "/herald.users.v1.Users/GetUser", []byte("\x0a\xff"))
 	wants(t, err, "INVALID_ARGUMENT")
 	_, err = conn.Forward(w.as("ORG_OWNER"), "/herald.users.v1.Users/GetUser", []byte("\x0a\x01\xff")) // not UTF-8
@@ -203,7 +203,7 @@ func TestOnOwnBehalf(t *testing.T) {
 	defer cancel()
 	ctx, span := w.g.Traces.Tracer("client").Start(ctx, "request")
 	defer span.End()
-	calls := rpc.NewConn(conn, w.signer(), "notification")
+	calls := rpc.NewConn(conn, w.signer(), "notification", w.g.Log)
 	for _, ctx := range []context.Context{rpc.OnOwnBehalf(ctx), ctx} {
 		if _, err := calls.Forward(ctx, "/herald.text.v1.Text/ResolveMessageText", nil); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -37,7 +38,7 @@ var (
 
 // Conn lets generated clients call services over NATS:
 //
-//	usersv1.NewUsersClient(rpc.NewConn(nc, signer, "notification"))
+//	usersv1.NewUsersClient(rpc.NewConn(nc, signer, "notification", log))
 //
 // A call is made for the caller in its context. Without one, or after OnOwnBehalf, the
 // service itself is the caller.
@@ -47,7 +48,8 @@ type Conn struct {
 	service string
 	session atomic.Pointer[session]
 	// again has an element for each request that is sent again and has no answer yet.
-	again chan struct{}
+	again  chan struct{}
+	silent *silent
 }
 
 // route is where the requests of a method go. again is empty if the method writes.
@@ -78,9 +80,11 @@ type session struct {
 	end context.CancelFunc
 }
 
-// NewConn returns a Conn for calls by the service of that name.
-func NewConn(nc *nats.Conn, signer caller.Signer, service string) *Conn {
-	c := &Conn{nc: nc, signer: signer, service: service, again: make(chan struct{}, mostAgain)}
+// NewConn returns a Conn for calls by the service of that name. It logs which services do not answer.
+func NewConn(nc *nats.Conn, signer caller.Signer, service string, log *slog.Logger) *Conn {
+	c := &Conn{
+		nc: nc, signer: signer, service: service, again: make(chan struct{}, mostAgain), silent: &silent{log: log},
+	}
 	c.session.Store(newSession())
 	go c.watch(nc.StatusChanged(nats.RECONNECTING, nats.CLOSED))
 	return c
@@ -151,7 +155,9 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	} else {
 		m.Header.Set(headerCaller, c.signer.Sign(caller.Caller{Service: c.service}))
 	}
+	sent := time.Now()
 	r, err := c.request(ctx, to, m)
+	c.silent.noted(to.Owner(), sent, err)
 	if err != nil {
 		return Answer{}, unanswered(err, to.again == "")
 	}

@@ -115,7 +115,7 @@ func newWorld(t testing.TB, u users) *world {
 	w.g.Traces = sdktrace.NewTracerProvider()
 	w.server = w.serve(u)
 	w.conn = w.connect(bus.Gateway)
-	w.gateway = usersv1.NewUsersClient(rpc.NewConn(w.conn, w.signer(), bus.Gateway))
+	w.gateway = usersv1.NewUsersClient(rpc.NewConn(w.conn, w.signer(), bus.Gateway, w.g.Log))
 	w.notification = usersv1.NewUsersClient(testkit.Calls(t, w.g, "notification"))
 	return w
 }

@@ -91,7 +91,7 @@ func TestAnswerHeaders(t *testing.T) {
 		return &usersv1.GetMyUserResponse{}, errors.Join(grpc.SetHeader(ctx, metadata.Pairs("content-language", "de")),
 			grpc.SetHeader(ctx, metadata.Pairs("x-a", "1", "x-a", "2")))
 	}})
-	conn := rpc.NewConn(w.conn, w.signer(), bus.Gateway)
+	conn := rpc.NewConn(w.conn, w.signer(), bus.Gateway, w.g.Log)
 	answer, err := conn.Forward(w.as(), "/herald.users.v1.Users/GetMyUser", nil)
 	if err != nil || fmt.Sprint(answer.Header) != "map[Content-Language:[de] X-A:[1 2]]" {
 		t.Errorf("headers %v, %v", answer.Header, err)
@@ -228,7 +228,7 @@ func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{})
 	within(t, 5*time.Second, func() {
-		conn := rpc.NewConn(w.conn, w.signer(), bus.Gateway)
+		conn := rpc.NewConn(w.conn, w.signer(), bus.Gateway, w.g.Log)
 		_, err := conn.Forward(w.as(), "/herald.text.v1.Text/ListLanguages", nil)
 		if f := wants(t, err, "UNAVAILABLE"); f.RetryAfter == 0 {
 			t.Error("it does not say when to try again")
@@ -239,7 +239,7 @@ func TestNobodyAnswers(t *testing.T) {
 		_, err = conn.Forward(w.as(), "/herald.users.v1.Users/GetMyUser", nil)
 		wants(t, err, "UNAVAILABLE")
 	})
-	if _, err := rpc.NewConn(w.conn, w.signer(), "").NewStream(t.Context(), nil, ""); err == nil {
+	if _, err := rpc.NewConn(w.conn, w.signer(), "", w.g.Log).NewStream(t.Context(), nil, ""); err == nil {
 		t.Error("a stream was opened")
 	}
 	ctx, cancel := context.WithCancel(w.as())

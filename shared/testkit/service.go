@@ -98,7 +98,7 @@ func Connect(t testing.TB, g boot.Ground, user string) *nats.Conn {
 // Calls connects as a NATS user and returns a connection for generated clients.
 func Calls(t testing.TB, g boot.Ground, user string) *rpc.Conn {
 	t.Helper()
-	return rpc.NewConn(Connect(t, g, user), caller.NewSigner(g.Keys, g.Now), user)
+	return rpc.NewConn(Connect(t, g, user), caller.NewSigner(g.Keys, g.Now), user, g.Log)
 }
 
 // Server stands in for a service.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -22,6 +23,9 @@ const (
 	// host is a name that no site can have (RFC 6761 section 6.4). If it were empty, "Origin: null"
 	// would count as the same origin.
 	host = "host.invalid"
+	// reserve is what is left of a browser's time for the page that says that another service does not answer.
+	// Otherwise the gateway would answer before, which knows less of the person.
+	reserve = 500 * time.Millisecond
 )
 
 // Pages has the service's methods for HTTP requests. They fail if a message is not an HTTP request.
@@ -44,6 +48,11 @@ func (p Pages) OpenEndpoint(
 
 // ServePage passes a browser's request to its handler.
 func (p Pages) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+	if end, limited := ctx.Deadline(); limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-reserve))
+		defer cancel()
+	}
 	out, err := serve(ctx, p.People, r.GetRequest())
 	return &authv1.ServePageResponse{Response: out}, err
 }

@@ -1,12 +1,14 @@
 package pages
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -134,4 +136,23 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("%q became %+v", uri, r.URL)
 		}
 	})
+}
+
+// A page has some of its time left when the calls that it makes have ended, so that it can say what is wrong.
+func TestPagesKeepTimeToSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	left := func(w http.ResponseWriter, r *http.Request) {
+		own, _ := r.Context().Deadline()
+		_, _ = io.WriteString(w, end.Sub(own).String())
+	}
+	p := Pages{People: http.HandlerFunc(left), Programs: http.HandlerFunc(left)}
+	in := &heraldv1.HttpRequest{Method: "GET", Uri: "/"}
+	page, err := p.ServePage(ctx, &authv1.ServePageRequest{Request: in})
+	endpoint, fails := p.ServeEndpoint(ctx, &authv1.ServeEndpointRequest{Request: in})
+	if err != nil || fails != nil || string(page.Response.Body) != "500ms" || string(endpoint.Response.Body) != "0s" {
+		t.Errorf("left are %v, %v, and for programs %v, %v", page, err, endpoint, fails)
+	}
 }

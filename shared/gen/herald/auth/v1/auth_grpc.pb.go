@@ -36,7 +36,7 @@ const (
 //
 // The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthClient interface {
-	// Answers a browser that opens a page, which changes nothing.
+	// Answers a browser that opens a page, which changes nothing: nobody waits long for a part that does not answer.
 	OpenPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
 	// Answers a browser's other requests. The callback of an identity provider works once.
 	ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
@@ -137,7 +137,7 @@ func (c *authClient) RemoveMySession(ctx context.Context, in *RemoveMySessionReq
 //
 // The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthServer interface {
-	// Answers a browser that opens a page, which changes nothing.
+	// Answers a browser that opens a page, which changes nothing: nobody waits long for a part that does not answer.
 	OpenPage(context.Context, *ServePageRequest) (*ServePageResponse, error)
 	// Answers a browser's other requests. The callback of an identity provider works once.
 	ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error)

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"herald/shared/fault"
+)
+
+var errorPage = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="{{.Language}}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{.Title}}</title>
+<h1>{{.Title}}</h1><p>{{.Text}}</p><p><small>{{.ID}}</small></p></html>
+`))
+
+// message is what the page of a fault says.
+type message struct {
+	Language string `json:"-"`
+	ID       string `json:"-"`
+	Title    string `json:"title"`
+	Text     string `json:"text"`
+}
+
+// aways are the texts of the page for a login service that does not answer, by language. They are that service's own.
+var aways = sync.OnceValue(func() map[string]message {
+	var all map[string]message
+	if err := json.Unmarshal(awayTexts, &all); err != nil {
+		panic(err) // a test reads them
+	}
+	return all
+})
+
+//go:embed away.json
+var awayTexts []byte
+
+// away returns the texts in the first language of a browser that has them (RFC 4647 section 3.4), else in English.
+func away(h http.Header) message {
+	wanted, _, _ := language.ParseAcceptLanguage(strings.Join(h.Values("Accept-Language"), ","))
+	for _, tag := range wanted {
+		for ; tag != language.Und; tag = tag.Parent() {
+			if m, found := aways()[tag.String()]; found {
+				m.Language = tag.String()
+				return m
+			}
+		}
+	}
+	m := aways()["en"]
+	m.Language = "en"
+	return m
+}
+
+// asPage writes a fault for people. If the login service does not answer, the page says so in their language.
+func asPage(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	h, m := w.Header(), message{Language: "en", Title: http.StatusText(f.HTTPStatus()), Text: f.Message}
+	if f.Code == fault.Unavailable || f.Code == fault.Deadline {
+		m = away(r.Header)
+		h.Set("Retry-After", fault.RetrySeconds(max(f.RetryAfter, time.Second)))
+	}
+	m.ID = h.Get("X-Request-Id")
+	var b bytes.Buffer
+	_ = errorPage.Execute(&b, m) // fails for no texts
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", m.Language)
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	w.WriteHeader(f.HTTPStatus())
+	_, _ = w.Write(b.Bytes())
+}

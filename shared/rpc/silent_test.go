@@ -1,0 +1,52 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/shared/outage"
+)
+
+// The log names a service that does not answer, once, and says when it answers again and for how long it did not. Calls
+// that fail otherwise, or whose callers wait for a moment only, say nothing of the service.
+func TestSilentServicesAreLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		s := &silent{log: slog.New(slog.NewTextHandler(&said, nil))}
+		ask := func(service string, wait time.Duration, err error) {
+			sent := time.Now()
+			<-time.After(wait)
+			s.noted(service, sent, err)
+		}
+		ask("users", silence-1, context.DeadlineExceeded)
+		ask("users", time.Minute, errors.New("refused"))
+		ask("users", time.Minute, context.Canceled)
+		ask("users", time.Minute, nil)
+		if said.Len() > 0 {
+			t.Errorf("of a service that answers the log says %s", said.String())
+		}
+		for range 3 {
+			ask("users", 3*time.Second, context.DeadlineExceeded)
+			ask("text", 0, nil)
+		}
+		ask("users", time.Second, nil)
+		ask("users", outage.Settle, nil)
+		synctest.Wait()
+		for i, want := range []string{
+			`level=WARN msg="a service does not answer" asked=users err="context deadline exceeded"`,
+			`level=INFO msg="a service answers again" asked=users away=10s`,
+		} {
+			if lines := strings.Split(strings.TrimSpace(said.String()), "\n"); len(lines) != 2 ||
+				!strings.HasSuffix(lines[i], want) {
+				t.Errorf("the log says %s, want %s", said.String(), want)
+			}
+		}
+	})
+}
