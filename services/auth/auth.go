@@ -90,7 +90,8 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	return s.Serve(&authv1.Auth_ServiceDesc, methods{
 		Pages: pages.Pages{People: browsers, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
-		Sessions: api.Sessions{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
+		Sessions:       api.Sessions{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
+		AuthorizedApps: api.AuthorizedApps{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
 	})
 }
 
@@ -100,4 +101,5 @@ type methods struct {
 	pages.Pages
 	tokens.Resolver
 	api.Sessions
+	api.AuthorizedApps
 }

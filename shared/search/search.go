@@ -76,14 +76,25 @@ func Select(columns, from, order string) *Query {
 	return &Query{columns: columns, from: from, order: order}
 }
 
+// Of reads the list from rows that a query makes, named from. Each ? in it is replaced by the number of the next
+// argument.
+func (s *Query) Of(query string, args ...any) *Query {
+	s.from = "(" + s.numbered(query, args) + ") " + s.from
+	return s
+}
+
 // Where adds a condition. Each ? in it is replaced by the number of the next argument.
 func (s *Query) Where(condition string, args ...any) *Query {
+	s.conditions = append(s.conditions, s.numbered(condition, args))
+	return s
+}
+
+func (s *Query) numbered(sql string, args []any) string {
 	for _, a := range args {
 		s.args = append(s.args, a)
-		condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(s.args)), 1)
+		sql = strings.Replace(sql, "?", fmt.Sprintf("$%d", len(s.args)), 1)
 	}
-	s.conditions = append(s.conditions, condition)
-	return s
+	return sql
 }
 
 // Column names the two columns of a text that can be searched: as written, and made by Fold.

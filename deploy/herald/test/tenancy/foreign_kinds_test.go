@@ -37,6 +37,12 @@ const loggedIn = `insert into sessions (id, hash, user_id, user_generation, org_
 	values ('{new}', sha256('{new}'), '{caller}', 1, '{new}', 1, now(), '{pwd}', 'password', '', '', now(), now(),
 	now() + interval '1 day')`
 
+const accessGiven = `insert into authorizations (id, client_id, client_generation, project_id, project_generation,
+	client_org_id, client_org_generation, user_id, user_generation, org_id, org_generation, session_id, scopes,
+	audience, auth_time, amr, credential, expires_at)
+	values ('{new}', '{new}', 1, '{new}', 1, '{new}', 1, '{caller}', 1, '{new}', 1, '', '{}', '{}', now(), '{pwd}',
+	'password', now() + interval '1 day')`
+
 var (
 	imported = [2]string{"POST /management/v1/users/human/_import", aPerson}
 
@@ -110,7 +116,8 @@ var (
 			remove: "DELETE /management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}"},
 		"myIdpLink": {insert: linked + `'{caller}')`,
 			remove: "DELETE /management/v1/users/{caller}/idps/{idp_id}/{external_user_id}"},
-		"mySession": {in: "auth", insert: loggedIn},
+		"mySession":       {in: "auth", insert: loggedIn},
+		"myAuthorizedApp": {in: "auth", insert: accessGiven},
 		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id",
 			remove: "DELETE /management/v1/orgs/me", instance: true, itself: true},
 	}
@@ -191,6 +198,8 @@ func kindOf(method, field string) string {
 		return "notification"
 	case "session_id":
 		return "mySession"
+	case "client_id":
+		return named("AuthorizedApp", "myAuthorizedApp", "")
 	case "user_id":
 		if strings.HasPrefix(method, "Add") {
 			return named("Machine", "machine", "user")

@@ -2,12 +2,17 @@ package account
 
 import (
 	"net/http"
+	"slices"
 
 	"herald/services/auth/internal/given"
+	"herald/shared/search"
 )
 
+// mostGiven is how many applications a person sees.
+const mostGiven = 200
+
 func (p *Pages) access(w http.ResponseWriter, v visit) {
-	all, err := p.given().Applications(v.Context(), v.session)
+	all, err := p.applications(v)
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -21,7 +26,7 @@ func (p *Pages) access(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) askTakeBack(w http.ResponseWriter, v visit) {
-	all, err := p.given().Applications(v.Context(), v.session)
+	all, err := p.applications(v)
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -36,14 +41,18 @@ func (p *Pages) askTakeBack(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) takeBack(w http.ResponseWriter, v visit) {
-	switch some, err := p.given().TakeBack(v.as(), v.session, v.id()); {
-	case err != nil:
+	if _, err := p.given().TakeBack(v.as(), v.session.UserID, v.id()); err != nil {
 		p.failed(w, v, err)
-	case !some:
-		p.gone(w, v)
-	default:
-		p.done(w, v, "access")
+		return
 	}
+	p.done(w, v, "access")
+}
+
+// applications returns those to which the person gave access, the last login first. Those that do not exist any more
+// are left out.
+func (p *Pages) applications(v visit) ([]given.Application, error) {
+	all, err := p.given().Applications(v.Context(), v.session.Owner(), search.Page{Limit: mostGiven})
+	return slices.DeleteFunc(all.Rows, func(a given.Application) bool { return a.Name == "" }), err
 }
 
 func (p *Pages) given() given.Given {

@@ -33,9 +33,8 @@ func (s Sessions) SearchMySessions(
 	if err != nil {
 		return nil, err
 	}
-	// A user who was removed a moment ago has none.
-	u, err := s.Owners.User(rpc.OnOwnBehalf(ctx), caller.From(ctx).UserID, owners.Proof{})
-	if err != nil && !errors.Is(err, owners.ErrNoUser) {
+	u, err := user(rpc.OnOwnBehalf(ctx), s.Owners)
+	if err != nil {
 		return nil, err
 	}
 	list, err := s.Store.SearchSessions(ctx, u, p)
@@ -55,6 +54,15 @@ func (s Sessions) RemoveMySession(
 		return nil, err
 	}
 	return &authv1.RemoveMySessionResponse{Details: resource.Changed(e.End, e.OrgID)}, nil
+}
+
+// user returns the caller. One who was removed a moment ago is nobody, who has nothing.
+func user(ctx context.Context, o *owners.Owners) (domain.Subject, error) {
+	u, err := o.User(ctx, caller.From(ctx).UserID, owners.Proof{})
+	if errors.Is(err, owners.ErrNoUser) {
+		err = nil
+	}
+	return u, err
 }
 
 func session(n domain.Session) *authv1.Session {

@@ -67,7 +67,8 @@ func TestConsentOfStrangers(t *testing.T) {
 	w.asked(w.ask("client_id", "other"))
 	w.back(w.say(more, "allow"))
 	w.code("scope", "openid profile email offline_access")
-	w.must(w.db.WithdrawConsent(t.Context(), "ada", "web", &authv1.ConsentWithdrawn{UserId: "ada"}))
+	_, err := w.db.WithdrawConsent(t.Context(), "ada", "web", &authv1.ConsentWithdrawn{UserId: "ada"})
+	w.must(err)
 	w.refused(w.refresh(tokens.text("refresh_token")), 400, "invalid_grant")
 	w.asked(w.ask("scope", "openid"))
 }

@@ -3,6 +3,8 @@ package domain
 import (
 	"slices"
 	"time"
+
+	"herald/shared/fault"
 )
 
 // Lifetimes of tokens.
@@ -132,6 +134,10 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 		return aud == c.ID || aud == c.Project.ID && aud != ""
 	})
 }
+
+// ErrNotGiven is returned for an application to which the user has given nothing.
+var ErrNotGiven = fault.New(fault.NotFound, "AUTHORIZED_APP_NOT_FOUND",
+	"The application has no access to your account")
 
 // Given is that a person gave an application something: when they last logged in to it or agreed to what it asks for.
 type Given struct {

@@ -11,6 +11,8 @@ import (
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/store"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/resource"
+	"herald/shared/search"
 )
 
 // atOnce is how many applications projects is asked about at a time.
@@ -28,50 +30,49 @@ type Application struct {
 	Name string
 }
 
-// Applications returns those of a session's person, the last login first. Those that do not exist any more are left
-// out.
-func (g Given) Applications(ctx context.Context, s domain.Session) ([]Application, error) {
-	found, err := g.Store.Given(ctx, s.Owner())
+// Applications lists those of a user. The name of one that does not exist any more is empty.
+func (g Given) Applications(
+	ctx context.Context, u domain.Subject, p search.Page,
+) (search.List[Application], error) {
+	found, err := g.Store.Given(ctx, u, p)
 	if err != nil {
-		return nil, err
+		return search.List[Application]{}, err
 	}
-	all := make([]Application, len(found))
+	all := search.List[Application]{Total: found.Total, Processed: found.Processed, At: found.At,
+		Rows: make([]Application, len(found.Rows))}
 	var asked errgroup.Group
 	asked.SetLimit(atOnce)
-	for i, one := range found {
+	for i, one := range found.Rows {
 		asked.Go(func() error {
 			c, err := g.Owners.Application(ctx, one.ClientID, owners.Proof{})
 			if errors.Is(err, owners.ErrNoClient) {
-				return nil
+				err = nil
 			}
-			all[i] = Application{one, c.Name}
+			all.Rows[i] = Application{one, c.Name}
 			return err
 		})
 	}
-	if err := asked.Wait(); err != nil {
-		return nil, err
-	}
-	there := all[:0]
-	for _, one := range all {
-		if one.ClientID != "" {
-			there = append(there, one)
-		}
-	}
-	return there, nil
+	return all, asked.Wait()
 }
 
-// TakeBack ends all that a session's person gave an application, and forgets what they agreed to. It reports whether
-// there was any.
-func (g Given) TakeBack(ctx context.Context, s domain.Session, clientID string) (bool, error) {
-	err := g.Store.WithdrawConsent(ctx, s.UserID, clientID, &authv1.ConsentWithdrawn{
-		UserId: s.UserID, ClientId: clientID,
+// TakeBack ends all that a user gave an application, and forgets what they agreed to. It returns the position and time
+// of the last change, and domain.ErrNotGiven if there was nothing.
+func (g Given) TakeBack(ctx context.Context, userID, clientID string) (resource.Record, error) {
+	agreed, err := g.Store.WithdrawConsent(ctx, userID, clientID, &authv1.ConsentWithdrawn{
+		UserId: userID, ClientId: clientID,
 	})
 	if err != nil && !errors.Is(err, domain.ErrConsentNotFound) {
-		return false, err
+		return resource.Record{}, err
 	}
-	agreed := err == nil
-	some, err := g.Store.TakeBack(ctx, s.UserID, clientID, &authv1.AuthorizationEnded{
-		UserId: s.UserID, ClientId: clientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK,
+	ended, err := g.Store.TakeBack(ctx, userID, clientID, &authv1.AuthorizationEnded{
+		UserId: userID, ClientId: clientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK,
 	})
-	return agreed || some, err
+	last := ended
+	if last.Sequence == 0 {
+		last = agreed
+	}
+	if err == nil && last.Sequence == 0 {
+		err = domain.ErrNotGiven
+	}
+	return last, err
 }

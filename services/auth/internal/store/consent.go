@@ -11,6 +11,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
 	"herald/shared/postgres"
+	"herald/shared/resource"
 	"herald/shared/search"
 )
 
@@ -53,9 +54,11 @@ func (s Store) GiveConsent(ctx context.Context, c domain.Consent, given proto.Me
 }
 
 // WithdrawConsent takes back what a person lets a client know, and ends all that the person gave the client. withdrawn
-// is the event. It returns domain.ErrConsentNotFound if there is no such consent.
-func (s Store) WithdrawConsent(ctx context.Context, userID, clientID string, withdrawn proto.Message) error {
-	_, err := event.Change(ctx, s.journal, event.Locked[withdrawing]{
+// is the event, whose position and time it returns. It returns domain.ErrConsentNotFound if there is no such consent.
+func (s Store) WithdrawConsent(
+	ctx context.Context, userID, clientID string, withdrawn proto.Message,
+) (resource.Record, error) {
+	w, err := event.Change(ctx, s.journal, event.Locked[withdrawing]{
 		Lock: `select org_id from consents where user_id = @user_id and client_id = @client_id for update`,
 		Args: postgres.Args{"user_id": userID, "client_id": clientID}, NotFound: domain.ErrConsentNotFound,
 		Write: func(w withdrawing) event.Statement {
@@ -70,11 +73,14 @@ func (s Store) WithdrawConsent(ctx context.Context, userID, clientID string, wit
 			}
 		},
 	}, func(*withdrawing) (proto.Message, error) { return withdrawn, nil })
-	return err
+	return w.At, err
 }
 
-// withdrawing is a consent that is taken back.
-type withdrawing struct{ OrgID string }
+// withdrawing is a consent that is taken back, with the position and time of that.
+type withdrawing struct {
+	OrgID string
+	At    resource.Record `db:"-"`
+}
 
 // Moved implements what event.Change needs of a row.
-func (*withdrawing) Moved(int64, time.Time) {}
+func (w *withdrawing) Moved(position int64, at time.Time) { w.At.Moved(position, at) }

@@ -48,8 +48,9 @@ func TestConsents(t *testing.T) {
 	w.issue(authorization("of u1", "u1", time.Hour), time.Hour)
 	w.issue(authorization("of u2", "u2", time.Hour), time.Hour)
 	withdraw := func(userID, clientID string) error {
-		return w.WithdrawConsent(t.Context(), userID, clientID,
+		_, err := w.WithdrawConsent(t.Context(), userID, clientID,
 			&authv1.ConsentWithdrawn{UserId: userID, ClientId: clientID})
+		return err
 	}
 	if err := withdraw("u2", "other"); !errors.Is(err, domain.ErrConsentNotFound) {
 		t.Errorf("somebody else's: %v", err)

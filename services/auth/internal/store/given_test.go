@@ -8,6 +8,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/search"
 	"herald/shared/secret"
 )
 
@@ -29,11 +30,11 @@ func (w world) give(id, userID, clientID string, at time.Time, change func(*doma
 func (w world) gave(userID string) (all []string) {
 	w.Helper()
 	found, err := w.Given(w.Context(), domain.Session{UserID: userID, UserGeneration: 1, OrgID: "o",
-		OrgGeneration: 1}.Owner())
+		OrgGeneration: 1}.Owner(), search.Page{Limit: 10})
 	if err != nil {
 		w.Fatal(err)
 	}
-	for _, g := range found {
+	for _, g := range found.Rows {
 		all = append(all, fmt.Sprint(g.ClientID, " ", g.GivenAt.Sub(now)))
 	}
 	return all
@@ -60,16 +61,16 @@ func TestGiven(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := w.gave("u1"); !slices.Equal(got, []string{"app1 0s", "app7 0s", "app2 -1s"}) {
+	if got := w.gave("u1"); !slices.Equal(got, []string{"app7 0s", "app1 0s", "app2 -1s"}) {
 		t.Errorf("u1 gave %q", got)
 	}
 	take := func(userID, clientID string) bool {
 		t.Helper()
-		some, err := w.TakeBack(t.Context(), userID, clientID, &authv1.AuthorizationEnded{UserId: userID})
+		last, err := w.TakeBack(t.Context(), userID, clientID, &authv1.AuthorizationEnded{UserId: userID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return some
+		return last.Sequence > 0
 	}
 	if take("u2", "app2") || take("", "app1") || take("u1", "") || take("u1", "missing") {
 		t.Error("something that is not there was taken back")
@@ -77,7 +78,7 @@ func TestGiven(t *testing.T) {
 	if !take("u1", "app1") || take("u1", "app1") {
 		t.Error("app1 was not taken back once")
 	}
-	if got := w.gave("u1"); !slices.Equal(got, []string{"app1 0s", "app7 0s", "app2 -1s"}) {
+	if got := w.gave("u1"); !slices.Equal(got, []string{"app7 0s", "app1 0s", "app2 -1s"}) {
 		t.Errorf("left to u1 are %q", got)
 	}
 	for id, alive := range map[string]bool{"a1": false, "a2": false, "a3": true, "a4": true} {
