@@ -30,6 +30,10 @@ run: ## Run everything on this machine; ^C stops it
 example: ## Run an application that people log in to, beside `make run`
 	@exec go run ./examples/login .data/admin.pat
 
+.PHONY: directory
+directory: ## Run a directory with whose account people log in, beside `make run`
+	@exec examples/directory/run.sh
+
 .PHONY: test
 test: ## Run all tests, on real servers and a real browser
 	@deploy/setup.sh test

@@ -20,7 +20,7 @@ func register(ctx context.Context, issuer, token, own string) (id, secret string
 	}
 	var app struct{ ClientID, ClientSecret string }
 	err = post(ctx, issuer+"/management/v1/projects/"+project.ID+"/apps/oidc", token, map[string]any{
-		"name": "Web", "redirectUris": []string{own + "/callback"}, "postLogoutRedirectUris": []string{own + "/"},
+		"name": "Example", "redirectUris": []string{own + "/callback"}, "postLogoutRedirectUris": []string{own + "/"},
 	}, &app)
 	return app.ClientID, app.ClientSecret, err
 }

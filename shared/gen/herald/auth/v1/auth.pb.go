@@ -213,10 +213,10 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xfc\v\n" +
-	"\x04Auth\x12k\n" +
-	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x1a\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
-	"\x04/ui/\x90\x02\x01\x12\xb4\x01\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\x80\f\n" +
+	"\x04Auth\x12o\n" +
+	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x1e\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
+	"\x04/ui/\xa8\x82)\x03\x90\x02\x01\x12\xb4\x01\n" +
 	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"b\x8a\x82)\t*\agateway\x92\x82)Q\n" +
 	"\x04/ui/\n" +
 	"\x1e/ui/login/externalidp/callback\n" +

@@ -1,0 +1,50 @@
+package oauth_test
+
+import (
+	"bufio"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"herald/deploy/herald/test/whole"
+)
+
+// Whoever follows the README logs in to the example application with the account of the example directory.
+func TestExampleDirectory(t *testing.T) {
+	t.Parallel()
+	origin := nodeOrigin(t)
+	w, c := start(t, "HERALD_DIRECTORY_AUTHORITY="+origin, "HERALD_OUTBOUND_PRIVATE=true"), open(t)
+	directory := exec.Command(whole.Root(t)+"/examples/directory/run.sh", origin, w.URL)
+	directory.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := directory.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := directory.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-directory.Process.Pid, syscall.SIGTERM)
+		_ = directory.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	made := w.Must("POST", "/management/v1/idps/directory",
+		`{"name":"Company","clientId":"herald","clientSecret":"of-the-directory"}`)
+	idp := made["id"].(string)
+	w.Must("PUT", "/management/v1/idps/directory/"+idp, `{"tenant":{"tenantId":"11111111-1111-4111-8111-111111111111"},`+
+		`"emailVerified":true,"providerOptions":{"isLinkingAllowed":true}}`)
+	w.Must("POST", "/management/v1/users/human/_import", `{"userId":"moritz","userName":"moritz","profile":{"firstName":`+
+		`"Moritz","lastName":"Muster"},"email":{"email":"moritz@example.com"},"idps":[{"configId":"`+idp+
+		`","externalUserId":"0f0e8a4e-1d5c-4a3b-9f1e-7c2d5b6a8e90"}]}`)
+	c.visit(w.example())
+	c.submit()
+	c.clickTo(offer, agree)
+	const later = `form[action="/ui/login/continue"] button`
+	c.clickTo(agree, later) // the address is not verified
+	c.clickTo(later, `form[action="/logout"]`)
+	if got := c.read("p"); got != "You are Moritz Muster (moritz, moritz@example.com)." {
+		t.Errorf("the login leads to %s", c.read("body"))
+	}
+}
