@@ -33,11 +33,11 @@ func TestExampleDirectory(t *testing.T) {
 	made := w.Must("POST", "/management/v1/idps/directory",
 		`{"name":"Company","clientId":"herald","clientSecret":"of-the-directory"}`)
 	idp := made["id"].(string)
-	w.Must("PUT", "/management/v1/idps/directory/"+idp, `{"tenant":{"tenantId":"11111111-1111-4111-8111-111111111111"},`+
-		`"emailVerified":true,"providerOptions":{"isLinkingAllowed":true}}`)
-	w.Must("POST", "/management/v1/users/human/_import", `{"userId":"moritz","userName":"moritz","profile":{"firstName":`+
-		`"Moritz","lastName":"Muster"},"email":{"email":"moritz@example.com"},"idps":[{"configId":"`+idp+
-		`","externalUserId":"0f0e8a4e-1d5c-4a3b-9f1e-7c2d5b6a8e90"}]}`)
+	w.Must("PUT", "/management/v1/idps/directory/"+idp, `{"emailVerified":true,
+		"tenant":{"tenantId":"11111111-1111-4111-8111-111111111111"},"providerOptions":{"isLinkingAllowed":true}}`)
+	w.Must("POST", "/management/v1/users/human/_import", `{"userId":"moritz","userName":"moritz",
+		"profile":{"firstName":"Moritz","lastName":"Muster"},"email":{"email":"moritz@example.com"},
+		"idps":[{"configId":"`+idp+`","externalUserId":"0f0e8a4e-1d5c-4a3b-9f1e-7c2d5b6a8e90"}]}`)
 	c.visit(w.example())
 	c.submit()
 	c.clickTo(offer, agree)

@@ -2,17 +2,13 @@ package account
 
 import (
 	"net/http"
-	"slices"
 
 	"herald/services/auth/internal/given"
-	"herald/shared/search"
 )
 
-// mostGiven is how many applications a person sees.
-const mostGiven = 200
 
 func (p *Pages) access(w http.ResponseWriter, v visit) {
-	all, err := p.applications(v)
+	all, err := p.given().There(v.Context(), v.session.Owner())
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -26,7 +22,7 @@ func (p *Pages) access(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) askTakeBack(w http.ResponseWriter, v visit) {
-	all, err := p.applications(v)
+	all, err := p.given().There(v.Context(), v.session.Owner())
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -46,13 +42,6 @@ func (p *Pages) takeBack(w http.ResponseWriter, v visit) {
 		return
 	}
 	p.done(w, v, "access")
-}
-
-// applications returns those to which the person gave access, the last login first. Those that do not exist any more
-// are left out.
-func (p *Pages) applications(v visit) ([]given.Application, error) {
-	all, err := p.given().Applications(v.Context(), v.session.Owner(), search.Page{Limit: mostGiven})
-	return slices.DeleteFunc(all.Rows, func(a given.Application) bool { return a.Name == "" }), err
 }
 
 func (p *Pages) given() given.Given {

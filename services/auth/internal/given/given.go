@@ -4,6 +4,7 @@ package given
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,8 +16,12 @@ import (
 	"herald/shared/search"
 )
 
-// atOnce is how many applications projects is asked about at a time.
-const atOnce = 8
+const (
+	// atOnce is how many applications projects is asked about at a time.
+	atOnce = 8
+	// mostThere is how many There returns.
+	mostThere = 200
+)
 
 // Given is what people gave applications.
 type Given struct {
@@ -53,6 +58,12 @@ func (g Given) Applications(
 		})
 	}
 	return all, asked.Wait()
+}
+
+// There returns those of a user that exist, the last login first.
+func (g Given) There(ctx context.Context, u domain.Subject) ([]Application, error) {
+	all, err := g.Applications(ctx, u, search.Page{Limit: mostThere})
+	return slices.DeleteFunc(all.Rows, func(a Application) bool { return a.Name == "" }), err
 }
 
 // TakeBack ends all that a user gave an application, and forgets what they agreed to. It returns the position and time
