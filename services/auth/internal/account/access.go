@@ -6,7 +6,6 @@ import (
 	"herald/services/auth/internal/given"
 )
 
-
 func (p *Pages) access(w http.ResponseWriter, v visit) {
 	all, err := p.given().There(v.Context(), v.session.Owner())
 	if err != nil {
