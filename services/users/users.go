@@ -4,7 +4,6 @@ package users
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"herald/services/users/internal/api"
@@ -78,16 +77,14 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 
-// forget removes every hour the guesses at passwords and the mails that count no more, and what old notices told.
+// forget sweeps every hour.
 func forget(ctx context.Context, s *boot.Service, db store.Store) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			now := s.Now()
-			err := errors.Join(db.ForgetTries(ctx, now), db.ForgetNotices(ctx, now), db.ForgetMailCounts(ctx, now))
-			if err != nil && ctx.Err() == nil {
+			if err := db.Sweep(ctx, s.Now()); err != nil && ctx.Err() == nil {
 				s.Log.WarnContext(ctx, "old guesses at passwords, notices and counts of mails stay", "err", err)
 			}
 		case <-ctx.Done():

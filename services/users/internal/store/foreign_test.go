@@ -186,7 +186,7 @@ var elsewhere = map[string]string{
 	"RemoveProjectMembers": "follows an event of projects", "RemoveIdpLinks": "follows an event of idp",
 	"KnownToken": "is by the token's hash", "Holders": "is by the token's hash",
 	"CodeHolder": "is by the code's holder", "RequestCode": "is by the code's holder",
-	"ForgetNotices": "is by the time", "ForgetMailCounts": "is by the time",
+	"ForgetNotices": "is by the time", "ForgetMailCounts": "is by the time", "Sweep": "is by the time",
 	"RemovePATsOf": "is by the user of the event", "UseCode": "is by the code's holder",
 	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
 	"TryLogin": "login names are the instance's", "UntryLogin": "login names are the instance's",
