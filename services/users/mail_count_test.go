@@ -130,31 +130,47 @@ func TestMailsAtOnceAreCounted(t *testing.T) {
 func TestNoticesAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id, other := w.person(w.admin, "mini"), w.person(w.admin, "maxi") // have the same address
+	unverified, other := w.person(w.admin, "mini"), w.person(w.admin, "maxi")
+	for _, id := range []string{unverified, other} { // they have the same address
+		w.setColumns(id, "email_verified = false")
+	}
+	password := func(id string) error { return w.setPassword(id, "correct horse", false) }
 	for i := range domain.CodesADay {
-		if err := w.setPassword(id, fmt.Sprint("correct horse ", i), false); err != nil {
+		if err := password(unverified); err != nil {
 			t.Fatalf("password %d: %v", i, err)
 		}
 	}
 	w.unwritten(func() {
-		refused(t, w.setPassword(id, "battery staple", false), "TOO_MANY_MAILS")
-		refused(t, w.changeEmail(w.admin, id, "new@example.com", true), "TOO_MANY_MAILS")
+		refused(t, password(unverified), "TOO_MANY_MAILS")
+		refused(t, w.changeEmail(w.admin, unverified, "new@example.com", true), "TOO_MANY_MAILS")
 	})
-	if err := w.setPassword(other, "battery staple", false); err != nil {
+	if err := password(other); err != nil {
 		t.Errorf("another person: %v", err)
 	}
-	if _, err := w.gateway.RequestPasswordReset(w.admin, &usersv1.RequestPasswordResetRequest{UserId: id}); err != nil {
+	w.setColumns(unverified, "email_verified = true")
+	if err := password(unverified); err != nil {
+		t.Errorf("of a verified address: %v", err)
+	}
+	if _, err := w.gateway.RequestPasswordReset(w.admin,
+		&usersv1.RequestPasswordResetRequest{UserId: unverified}); err != nil {
 		t.Errorf("a code: %v", err)
 	}
-	if _, err := w.completeKind("passwordreset", id, w.mail(id).Code, "battery staple"); err != nil {
+	if _, err := w.completeKind("passwordreset", unverified, w.mail(unverified).Code, "battery staple"); err != nil {
 		t.Errorf("a new password by mail: %v", err)
 	}
+	for i := range domain.CodesADay {
+		if err := w.changeEmail(w.admin, other, fmt.Sprintf("victim%d@example.com", i%2), true); err != nil && i < 9 {
+			t.Fatalf("address %d: %v", i, err)
+		}
+	}
+	refused(t, w.changeEmail(w.admin, other, "victim@example.com", true), "TOO_MANY_MAILS")
 }
 
 // Adding and removing an authenticator app again and again sends no more notices either.
 func TestNoticesOfAppsAreCounted(t *testing.T) {
 	t.Parallel()
 	o := newOTP(t)
+	o.setColumns(o.userID, "email_verified = false")
 	for i := range domain.CodesADay {
 		if _, err := o.verify(shown(t, o.key, o.ground.Now())); err != nil {
 			t.Fatalf("app %d: %v", i, err)

@@ -49,7 +49,7 @@ func (u Users) changeUser(
 		if c.Code != nil {
 			c.Counts = u.Lasting.CodeCounts(found.OrgID, found.ID, found.Email)
 		}
-		if c.Notice != nil {
+		if c.Notice != nil && c.Notice.Counted {
 			c.Counts = append(c.Counts, u.Lasting.NoticeCounts(found.ID)...)
 		}
 		return c, err

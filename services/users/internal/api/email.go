@@ -69,6 +69,7 @@ func (u Users) changeEmail(ctx context.Context, found *domain.User, to domain.Em
 	if c.Noticed.Address != "" {
 		changed.Notice = string(domain.KindEmailChanged)
 		change.Notice = newNotice(c.Noticed, isOwn(ctx, found))
+		change.Notice.Counted = true // the next one goes to the address that is set now
 	}
 	return change, nil
 }

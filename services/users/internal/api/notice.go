@@ -30,8 +30,10 @@ func otpNotice(f *domain.OTP, kind domain.Kind, own bool) (*store.Notice, string
 	return newNotice(to, own), string(kind)
 }
 
+// newNotice returns a notice. Those to an address that was verified are not counted, because their reader must always
+// be able to change what they are about.
 func newNotice(to domain.Email, own bool) *store.Notice {
-	return &store.Notice{Recipient: to.Address, Verified: to.Verified, Own: own}
+	return &store.Notice{Recipient: to.Address, Verified: to.Verified, Own: own, Counted: !to.Verified}
 }
 
 // isOwn reports whether the caller is the user who is changed.

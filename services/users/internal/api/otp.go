@@ -60,7 +60,8 @@ func (u Users) VerifyMyOtp(ctx context.Context, r *usersv1.VerifyMyOtpRequest) (
 			recovery, err = f.Verify(key, r.Code, u.Now())
 			verified := &usersv1.OtpVerified{}
 			change := store.OTPChange{Event: verified}
-			if change.Notice, verified.Notice = otpNotice(f, domain.KindOTPAdded, true); change.Notice != nil {
+			change.Notice, verified.Notice = otpNotice(f, domain.KindOTPAdded, true)
+			if change.Notice != nil && change.Notice.Counted {
 				change.Counts = u.Lasting.NoticeCounts(f.UserID)
 			}
 			return change, err

@@ -20,8 +20,8 @@ func (l Lasting) CodeCounts(orgID, userID, address string) []MailCount {
 	return []MailCount{l.mailCount("code", userID), l.mailCount("address", orgID, strings.ToLower(address))}
 }
 
-// NoticeCounts returns the counts of a notice. Its address does not count: whoever had used up the mails to an address
-// could keep its owner from changing a password.
+// NoticeCounts returns the counts of a notice that is counted. Its address does not count: whoever had used up the
+// mails to an address could keep its owner from changing a password.
 func (l Lasting) NoticeCounts(userID string) []MailCount {
 	return []MailCount{l.mailCount("notice", userID)}
 }

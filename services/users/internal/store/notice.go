@@ -17,6 +17,8 @@ type Notice struct {
 	Verified bool
 	// Own reports whether the user made the change.
 	Own bool
+	// Counted reports whether too many such notices refuse the change.
+	Counted bool `db:"-"`
 }
 
 // save adds SQL that stores what the notice tells to the user, whose id the statement's aggregate has.
