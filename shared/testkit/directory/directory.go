@@ -57,11 +57,12 @@ type Directory struct {
 
 // The documents and answers that can be changed or replaced.
 const (
-	Metadata = "metadata"
-	Keys     = "keys"
-	Token    = "token"
-	IDToken  = "id_token"
-	Userinfo = "userinfo"
+	Metadata  = "metadata"
+	Keys      = "keys"
+	Authorize = "authorize"
+	Token     = "token"
+	IDToken   = "id_token"
+	Userinfo  = "userinfo"
 )
 
 // signingKey is that of all directories: to make one takes a moment.
@@ -82,7 +83,7 @@ func Start(t testing.TB) *Directory {
 	for path, serve := range map[string]http.HandlerFunc{
 		"GET /{tenant}/v2.0/.well-known/openid-configuration": d.serve(Metadata, d.metadata),
 		"GET /keys":      d.serve(Keys, d.keys),
-		"GET /authorize": d.authorize,
+		"GET /authorize": d.serve(Authorize, d.authorize),
 		"POST /token":    d.serve(Token, d.token),
 		"GET /userinfo":  d.serve(Userinfo, d.userinfo),
 	} {

@@ -10,12 +10,15 @@ import (
 	"image/png"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"golang.org/x/net/html"
+
+	"herald/deploy/herald/test/whole"
 )
 
 // drawn returns a logo with a square of a color.
@@ -102,6 +105,43 @@ func TestWhoseBranding(t *testing.T) {
 	}
 	w.Org = home
 	w.Must("DELETE", "/management/v1/orgs/me/branding", "")
+}
+
+// The pages of the own account, of mails and of a logout have the branding of the organization to which they belong,
+// and so has a login to which an application has only that organization's people admitted.
+func TestBrandingOfOwnPages(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	shop, bank := w.application("Shop"), w.branded("Bank", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY")
+	w.Org = w.Must("POST", "/management/v1/orgs", `{"name":"Analytical"}`)["id"].(string)
+	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+navy+`"}`)
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
+	w.Must("POST", "/management/v1/users/human/_import", whole.Person("bob"))
+	has := func(p page, heading, want string) page {
+		t.Helper()
+		if p.heading() != heading || p.fill() != want {
+			t.Errorf("%s: %q has buttons with %q, want %q with %q", p.address, p.heading(), p.fill(), heading, want)
+		}
+		return p
+	}
+	v, scope := w.visitor(), "openid urn:service:iam:org:id:"+w.Org
+	has(v.visit(shop.request()), "Sign in", "")
+	login := has(v.visit(shop.request("scope", scope)), "Sign in", navy)
+	has(v.visit(login.address.String()+"&lang=de"), "Anmelden", navy)
+	has(v.visit(login.address.String()+"&lang=en"), "Sign in", navy)
+	login = has(v.submit(login, "name", "ada", "current", "wrong horse"), "Sign in", navy)
+	has(v.submit(login, "name", "ada", "current", "correct horse"), "Share your data?", navy)
+	has(v.visit(w.URL+"/ui/account"), "Your account", navy)
+	has(v.visit(w.URL+"/ui/account/password"), "Change your password", navy)
+	has(v.visit(w.URL+"/ui/login/"), "You are signed in", navy)
+	has(v.visit(shop.end("client_id", shop.clientID)), "Do you want to sign out?", "")
+	has(v.visit(bank.end("client_id", bank.clientID)), "Do you want to sign out?", navy)
+	link := w.link("bob@example.com")
+	wrong := regexp.MustCompile(`code=\w+`).ReplaceAllString(link, "code=AAAAAAAA")
+	has(v.visit(wrong), "Activate your account", "") // anybody could have written it
+	form := has(v.visit(link), "Activate your account", navy)
+	form = has(v.submit(form, "password", "short", "confirmation", "short"), "Activate your account", navy)
+	has(v.submit(form, "password", "correct horse", "confirmation", "correct horse"), "Your account is active", navy)
 }
 
 // In a browser a page shows the logo and the color, in the light and in the dark, and its policy stops neither.

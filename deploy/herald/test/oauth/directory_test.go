@@ -18,10 +18,10 @@ type company struct {
 	idp string
 }
 
-func newCompany(t testing.TB, settings string) company {
+func newCompany(t testing.TB, settings string, more ...string) company {
 	t.Helper()
 	d := directory.Start(t)
-	w := start(t, "HERALD_DIRECTORY_AUTHORITY="+d.URL, "HERALD_OUTBOUND_PRIVATE=true")
+	w := start(t, append(more, "HERALD_DIRECTORY_AUTHORITY="+d.URL, "HERALD_OUTBOUND_PRIVATE=true")...)
 	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+directory.ClientID+
 		`","clientSecret":"`+directory.Secret+`"`+settings+`}`)
 	return company{w, d, made["id"].(string)}

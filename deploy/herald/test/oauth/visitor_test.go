@@ -13,9 +13,11 @@ type visitor struct {
 	world
 	// cookies are Herald's, by their names.
 	cookies map[string]*http.Cookie
+	// agent is what the browser says of itself.
+	agent string
 }
 
-func (w world) visitor() *visitor { return &visitor{w, map[string]*http.Cookie{}} }
+func (w world) visitor() *visitor { return &visitor{w, map[string]*http.Cookie{}, "visitor"} }
 
 // page is where a visitor has arrived.
 type page struct {
@@ -43,6 +45,7 @@ func (v *visitor) follow(r *http.Request) page {
 			for _, c := range v.cookies {
 				r.AddCookie(c)
 			}
+			r.Header.Set("User-Agent", v.agent)
 		}
 		answer, err := client.Do(r)
 		if err != nil {

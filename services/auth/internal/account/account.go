@@ -208,6 +208,7 @@ func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.Han
 			p.failed(w, v, err)
 			return
 		}
+		v.Request = look.Branded(v.Request, v.session.OrgID) // empty without a session
 		if !there || to.fresh && !v.session.Fresh(p.Now()) || to.own && !v.session.Own() {
 			p.logIn(w, v)
 			return

@@ -2,6 +2,7 @@ package account
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"herald/services/auth/internal/look"
@@ -46,6 +47,8 @@ type field struct {
 	Required           bool
 	// Options, if there are any, make it a choice.
 	Options []option
+	// Focus reports that the page begins with it.
+	Focus bool
 }
 
 // option is a value of a choice. Key is the key of its text; if it is empty, Text stands in the page.
@@ -78,12 +81,16 @@ type list struct {
 // writeForm writes a form. A field that is wrong makes the page one with an error.
 func (p *Pages) writeForm(w http.ResponseWriter, v visit, name string, f form) {
 	f.frame, f.Action = v.frame(), path(v.page.name)
-	shown := look.Page{Name: name, Body: formBody, Data: f}
-	for _, one := range f.Fields {
+	shown, first := look.Page{Name: name, Body: formBody}, 0
+	for i, one := range slices.Backward(f.Fields) {
 		if one.Wrong != "" {
-			shown.Status, shown.Faulty = http.StatusBadRequest, true
+			shown.Status, shown.Faulty, first = http.StatusBadRequest, true, i
 		}
 	}
+	if len(f.Fields) > 0 {
+		f.Fields[first].Focus = true
+	}
+	shown.Data = f
 	p.write(w, v, shown)
 }
 

@@ -55,14 +55,18 @@ func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	r = look.Branded(r, client.BrandingOf(session.OrgID))
+	asked, _ := domain.AskedOrg(request.Scopes) // two of them were refused when they were asked for
+	r = look.Branded(r, client.BrandingIn(asked, session.OrgID))
 	orgs, err := e.Owners.Orgs(r.Context(), client.OrgID)
 	if err != nil {
 		e.page(w, r, err)
 		return
 	}
 	page := look.Page{Status: http.StatusOK, Name: "consent", Body: consentBody,
-		Language: e.Look.Wanted(r.Context(), request.UILocales)}
+		Language: e.Look.Picked(r, request.UILocales),
+		InLanguage: func(tag string) string {
+			return consentPath + "?" + url.Values{"request": {request.ID}, "lang": {tag}}.Encode()
+		}}
 	asks := asker{ID: request.ID, Application: client.Name, Organization: orgs[client.OrgID].Name}
 	if !request.ActsAsUser() { // then it gets more than that
 		page.Name = "share"

@@ -155,7 +155,8 @@ func (p Pages) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Look.Write(w, r, look.Page{Status: http.StatusOK, Name: "deviceask", Body: askBody,
 		Data: question{client.Name, orgs[client.OrgID].Name, domain.ShownUserCode(d.UserCode), d.Name(),
-			domain.AuthRequest{Scopes: d.Scopes}.ActsAsUser()}})
+			domain.AuthRequest{Scopes: d.Scopes}.ActsAsUser()},
+		InLanguage: func(tag string) string { return askAddress(d.Name()) + "&lang=" + tag }})
 }
 
 // waiting returns a device, its client and the person's login. If one of them is missing it answers, and reports false.

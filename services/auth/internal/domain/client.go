@@ -98,6 +98,15 @@ func (c Client) BrandingOf(userOrgID string) string {
 	return ""
 }
 
+// BrandingIn is BrandingOf for a login to which the client has only people of one organization admitted: they see its
+// branding from the first page on, unless the project asks for its own. An empty organization admits everybody.
+func (c Client) BrandingIn(asked, userOrgID string) string {
+	if asked == "" || c.Project.Branding == brandingOfProject {
+		return c.BrandingOf(userOrgID)
+	}
+	return asked
+}
+
 // WebOrigins returns the origins of web pages that may use the client's tokens: those of its redirect URIs and those
 // that its owner added. An application without web pages has none.
 func (c Client) WebOrigins() []string {

@@ -96,7 +96,7 @@ func (e Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		e.refuse(w, r, err)
 	case there && asked.userID != s.UserID:
-		e.ask(w, r, asked)
+		e.ask(w, look.Branded(r, asked.client.BrandingOf(s.OrgID)), asked)
 	default:
 		e.end(w, r, asked)
 	}
@@ -216,8 +216,15 @@ func (e Endpoint) ask(w http.ResponseWriter, r *http.Request, asked logout) {
 		e.Look.PostTo(w, asked.uri)
 	}
 	e.Look.Write(w, r, look.Page{
-		Status: http.StatusOK, Name: "endsession", Body: askBody, Language: e.Look.Wanted(r.Context(), asked.languages),
+		Status: http.StatusOK, Name: "endsession", Body: askBody, Language: e.Look.Picked(r, asked.languages),
 		Data: map[string]any{"Application": asked.client.Name, "Fields": fields},
+		InLanguage: func(tag string) string {
+			query := url.Values{"lang": {tag}}
+			for _, f := range fields {
+				query.Set(f.Name, f.Value)
+			}
+			return Path + "?" + query.Encode()
+		},
 	})
 }
 

@@ -62,7 +62,9 @@ func (p *Pages) session(w http.ResponseWriter, v visit, s domain.Session, back .
 		p.failed(w, v, err)
 		return
 	}
-	a.Return = back
+	if a.Return = back; v.ID == "" {
+		v.Request = look.Branded(v.Request, s.OrgID)
+	}
 	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "session", Body: sessionBody, Data: a,
 		Language: v.Language, InLanguage: v.in(Path)})
 }
@@ -76,4 +78,7 @@ func (p *Pages) logout(w http.ResponseWriter, v visit) {
 	redirect(w, v, v.address(endedPath))
 }
 
-func (p *Pages) ended(w http.ResponseWriter, v visit) { p.notice(w, v, http.StatusOK, "signedout") }
+func (p *Pages) ended(w http.ResponseWriter, v visit) {
+	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "signedout", Body: sentBody,
+		Data: v.address(Path), Language: v.Language, InLanguage: v.in(endedPath)})
+}

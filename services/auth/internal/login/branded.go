@@ -1,10 +1,17 @@
 package login
 
-import "herald/services/auth/internal/look"
+import (
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/look"
+)
 
-// branded returns the visit with the branding that the client's project asks for, for a user of an organization. The
-// organization is empty as long as nobody has entered the right password.
+// branded returns the visit with the branding of the client's login, for a user of an organization. The organization is
+// empty as long as nobody has entered the right password.
 func (v visit) branded(userOrgID string) visit {
-	v.Request = look.Branded(v.Request, v.client.BrandingOf(userOrgID))
+	asked, err := domain.AskedOrg(v.asked.Scopes)
+	if err != nil {
+		asked = "" // the client is refused elsewhere
+	}
+	v.Request = look.Branded(v.Request, v.client.BrandingIn(asked, userOrgID))
 	return v
 }

@@ -45,8 +45,8 @@ func (p *Pages) protect(step func(http.ResponseWriter, *http.Request, enrol.Plac
 		if v.ID != "" {
 			place.Fields = append(place.Fields, enrol.Field{Name: "request", Value: v.ID})
 		}
-		if v.Language != "" {
-			place.Fields = append(place.Fields, enrol.Field{Name: "lang", Value: v.Language})
+		if v.Picked != "" {
+			place.Fields = append(place.Fields, enrol.Field{Name: "lang", Value: v.Picked})
 		}
 		step(w, v.Request.WithContext(person.In(v.Context())), place)
 	}

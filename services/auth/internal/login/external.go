@@ -54,7 +54,7 @@ func (p *Pages) begin(w http.ResponseWriter, v visit) {
 	s, there, err := p.Sessions.Session(v.Request)
 	if err == nil {
 		err = p.external.Begin(w, v.Request, domain.ExternalLogin{
-			OrgID: p.org(v), IdpID: id, RequestID: v.ID, Language: v.Language,
+			OrgID: p.org(v), IdpID: id, RequestID: v.ID, Language: v.Picked,
 			// Somebody who is logged in here is asked once more because the login is too old, or is to be another.
 			Again: confirmed == "" && (there && s.OrgID == p.org(v) ||
 				v.ID != "" && !v.asked.Satisfied(domain.Session{}, p.Now())),
@@ -78,7 +78,7 @@ func (p *Pages) forward(w http.ResponseWriter, v visit) {
 	}
 	w.Header().Set("Refresh", "0;url="+to.Address)
 	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "forward", Body: forwardBody, Data: to,
-		Language: v.Language})
+		Language: v.Language, InLanguage: v.in(forwardPath)})
 }
 
 // arrive takes a browser that comes back from an identity provider.
@@ -87,7 +87,7 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	r = r.WithContext(ctx)
 	a, err := p.external.Arrive(w, r)
-	v := visit{Request: r, ID: a.RequestID, Language: a.Language}
+	v := visit{Request: r, ID: a.RequestID, Language: a.Language, Picked: a.Language}
 	if !p.asked(w, &v) {
 		return
 	}
@@ -127,7 +127,7 @@ func (p *Pages) askNew(w http.ResponseWriter, v visit, a external.Arrived, shown
 		f.Link = p.toLink(w, v, a)
 	}
 	p.Look.Write(w, v.Request, look.Page{Status: http.StatusOK, Name: "externalnew", Body: newBody, Data: f,
-		Language: v.Language})
+		Language: v.Language, InLanguage: v.in(Path)})
 }
 
 // enter goes on with somebody whose account is linked to a user.
@@ -177,7 +177,7 @@ func (p *Pages) refusal(w http.ResponseWriter, v visit, why error, back string) 
 	case domain.ErrExternalLoginDenied.ID:
 		notice(http.StatusForbidden, "externaldenied")
 	case domain.ErrExternalUserInactive.ID:
-		p.notice(w, v, http.StatusForbidden, "inactive")
+		p.inactive(w, v)
 	case domain.ErrExternalLoginOver.ID, idpOff, idpGone:
 		notice(http.StatusForbidden, "externaloff")
 	case tenantRefused:
@@ -200,5 +200,5 @@ func (p *Pages) refusal(w http.ResponseWriter, v visit, why error, back string) 
 // externalNotice says what the matter is, with a way back.
 func (p *Pages) externalNotice(w http.ResponseWriter, v visit, status int, name, back string) {
 	p.Look.Write(w, v.Request, look.Page{Status: status, Name: name, Body: look.NoticeBody, Data: back,
-		Language: v.Language})
+		Language: v.Language, InLanguage: v.in(Path)})
 }

@@ -24,7 +24,8 @@ type unlinked struct{ Link, Back string }
 // account alone says nothing about who somebody is here, and neither does its e-mail address.
 func (p *Pages) askUnlinked(w http.ResponseWriter, v visit, a external.Arrived) {
 	p.Look.Write(w, v.Request, look.Page{Status: http.StatusForbidden, Name: "externalunlinked", Body: unlinkedBody,
-		Data: unlinked{Link: p.toLink(w, v, a), Back: v.address(Path)}, Language: v.Language})
+		Data: unlinked{Link: p.toLink(w, v, a), Back: v.address(Path)}, Language: v.Language,
+		InLanguage: v.in(Path)})
 }
 
 // toLink returns the address of the page on which somebody links an account of the provider, and makes the browser

@@ -54,7 +54,7 @@ var (
 	nextBody    = look.Body(files, "next.html", "kept.html")
 	chooseBody  = look.Body(files, "choose.html", "kept.html")
 	sessionBody = look.Body(files, "session.html", "kept.html")
-	initialBody = look.Body(files, "initial.html")
+	initialBody = look.Body(files, "initial.html", "kept.html")
 	forwardBody = look.Body(files, "forward.html")
 	newBody     = look.Body(files, "new.html", "kept.html")
 )
@@ -140,10 +140,11 @@ type visit struct {
 	values url.Values
 	// ID is that of the client's request; empty for a person who logs in for no application.
 	ID string
-	// Language is what the reader or the client has picked; empty for the browser's.
-	Language string
-	asked    domain.AuthRequest
-	client   domain.Client
+	// Language is what the reader or the client has picked; empty for the browser's. Picked is what the address or the
+	// form names, and goes along with both.
+	Language, Picked string
+	asked            domain.AuthRequest
+	client           domain.Client
 }
 
 // kept is what every form keeps.
@@ -151,11 +152,15 @@ type kept struct {
 	ID, Language string
 	// Application is the name of the client.
 	Application string
+	// Back is the address of the page on which the login begins.
+	Back string
 	// Wrong is the key of the text that says what is wrong. Otherwise is used if there is no such text.
 	Wrong, Otherwise string
 }
 
-func (v visit) kept() kept { return kept{ID: v.ID, Language: v.Language, Application: v.client.Name} }
+func (v visit) kept() kept {
+	return kept{ID: v.ID, Language: v.Picked, Application: v.client.Name, Back: v.address(Path)}
+}
 
 // address returns the address of one of the pages, for the same request and language.
 func (v visit) address(path string, more ...string) string {
@@ -163,8 +168,8 @@ func (v visit) address(path string, more ...string) string {
 	if v.ID != "" {
 		query.Set("request", v.ID)
 	}
-	if v.Language != "" {
-		query.Set("lang", v.Language)
+	if v.Picked != "" {
+		query.Set("lang", v.Picked)
 	}
 	for i := 0; i < len(more); i += 2 {
 		query.Set(more[i], more[i+1])
@@ -196,7 +201,8 @@ func (p *Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc 
 			return
 		}
 		if tag := v.values.Get("lang"); len(tag) <= maxTag {
-			v.Language = p.Look.Wanted(ctx, []string{tag})
+			v.Picked = p.Look.Wanted(ctx, []string{tag})
+			v.Language = v.Picked
 		}
 		if p.asked(w, &v) {
 			next(w, v)
@@ -215,7 +221,7 @@ func (p *Pages) asked(w http.ResponseWriter, v *visit) bool {
 		return false
 	}
 	if v.Language == "" {
-		v.Language = p.Look.Wanted(v.Context(), v.asked.UILocales)
+		v.Language = p.Look.Picked(v.Request, v.asked.UILocales)
 	}
 	p.Look.PostTo(w, v.asked.RedirectURI)
 	*v = v.branded("")

@@ -105,12 +105,12 @@ func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswo
 		}
 		p.Look.Write(w, v.Request, look.Page{
 			Status: http.StatusForbidden, Name: "initial", Body: initialBody, Language: v.Language,
-			Data: map[string]string{"Path": mailkind.Init.Page().Path, "UserID": found.UserId,
-				"OrgID": found.OrgId, "Language": v.Language},
+			InLanguage: v.in(Path), Data: map[string]string{"Path": mailkind.Init.Page().Path, "UserID": found.UserId,
+				"OrgID": found.OrgId, "Language": v.Language, "Back": v.address(Path)},
 		})
 		return
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
-		p.notice(w, v, http.StatusForbidden, "inactive")
+		p.inactive(w, v)
 		return
 	}
 	p.entered(w, v, domain.Login{

@@ -28,7 +28,13 @@ const (
 // notice writes a page that has only its texts.
 func (p *Pages) notice(w http.ResponseWriter, v visit, status int, name string) {
 	p.Look.Write(w, v.Request, look.Page{Status: status, Name: name, Body: look.NoticeBody, Data: "",
-		Language: v.Language})
+		Language: v.Language, InLanguage: v.in(Path)})
+}
+
+// inactive writes the page for somebody who may not log in, with a way back to the login.
+func (p *Pages) inactive(w http.ResponseWriter, v visit) {
+	p.Look.Write(w, v.Request, look.Page{Status: http.StatusForbidden, Name: "inactive", Body: sentBody,
+		Data: v.address(Path), Language: v.Language, InLanguage: v.in(Path)})
 }
 
 // failed writes the page for a fault about which the person can do nothing but wait.

@@ -66,6 +66,9 @@ func newLanguages(
 // reader returns the language of the page for a request.
 func (l *languages) reader(r *http.Request) string {
 	c := l.current(r.Context())
+	if tag := c.picked(r); tag != "" {
+		return tag
+	}
 	wanted, _, err := language.ParseAcceptLanguage(strings.Join(r.Header.Values("Accept-Language"), ","))
 	if err != nil {
 		return c.standard

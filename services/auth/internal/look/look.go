@@ -83,20 +83,26 @@ type Page struct {
 	// as {{.Text "key"}}.
 	Body *template.Template
 	Data any
-	// Language is the language of the page if it is allowed, else the browser's is.
+	// Language is the language of the page if it is allowed. Else it is the one that the reader has picked, or the
+	// browser's.
 	Language string
-	// InLanguage, if not nil, returns the address of the same page in another language.
+	// InLanguage returns the address of the same page in another language. Nil stands for the path of the request;
+	// the answer to a form or to a query then offers no other language.
 	InLanguage func(tag string) string
 	// Faulty marks an error in the page's title, which screen readers read first.
 	Faulty bool
 }
 
-// Write writes a page in its language or in the one that the browser asks for.
+// Write writes a page in its language, or in the one that the reader has picked or the browser asks for.
 func (l *Look) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	c := l.languages.current(r.Context())
 	if p.Language = c.exact(p.Language); p.Language == "" {
 		p.Language = l.languages.reader(r)
 	}
+	if p.InLanguage == nil {
+		p.InLanguage = sameIn(r)
+	}
+	c.keep(w, r)
 	v := view{Page: p, texts: l.catalogs[p.Language], Style: template.CSS(style),
 		Branding: l.branding(w, r)}
 	if p.InLanguage != nil {

@@ -71,7 +71,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 func (p Pages) again(w http.ResponseWriter, r request, status int, faulty wrong) {
 	if faulty.Field != "code" {
 		checked, _ := p.check(r)
-		r.holder = checked.GetHolder()
+		r = r.of(checked.GetHolder())
 	}
 	p.form(w, r, status, faulty)
 }

@@ -64,6 +64,15 @@ type request struct {
 	holder *usersv1.CodeHolder
 }
 
+// of returns the request of whoever has the right code: its pages have the branding of the organization that the link
+// names. Without the right code they have Herald's look, because a stranger can write any link.
+func (r request) of(holder *usersv1.CodeHolder) request {
+	if r.holder = holder; holder != nil {
+		r.Request = look.Branded(r.Request, r.OrgID)
+	}
+	return r
+}
+
 // in returns the address of the form in another language.
 func (r request) in(tag string) string {
 	l := r.link
@@ -109,7 +118,7 @@ func parse(r *http.Request) (url.Values, error) {
 // not exist have no right code either.
 func (p Pages) open(w http.ResponseWriter, r request) {
 	checked, err := p.check(r)
-	if r.holder = checked.GetHolder(); r.holder != nil && r.Language == "" {
+	if r = r.of(checked.GetHolder()); r.holder != nil && r.Language == "" {
 		r.Language = p.Look.Mailed(r.Context(), r.holder.PreferredLanguage)
 	}
 	switch {
@@ -145,7 +154,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		return
 	}
 	p.Posts.Return(r.RemoteAddr)
-	p.Look.Write(w, r.Request, look.Page{
+	p.Look.Write(w, look.Branded(r.Request, r.OrgID), look.Page{
 		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Language: r.Language,
 		Data: map[string]string{"LoginName": done.LoginName, "Next": r.next()},
 	})
