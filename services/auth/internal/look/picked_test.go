@@ -16,7 +16,8 @@ func written(t *testing.T, r *http.Request, p Page) (*httptest.ResponseRecorder,
 	t.Helper()
 	var c clock
 	l, err := New(source{resolve: func(context.Context) (*textv1.ResolveLanguagesResponse, error) {
-		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "fr", AllowedLanguages: []string{"de", "en", "fr"}}, nil
+		allowed := []string{"de", "en", "fr"}
+		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "fr", AllowedLanguages: allowed}, nil
 	}}, c.now, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
