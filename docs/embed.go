@@ -1,6 +1,5 @@
 // Package docs is what the repository and a running gateway show of the same contracts.
-// All of it is generated (make generate) but for the guide, and the viewer, which
-// docs/viewer/vendor.sh fetched.
+// All of it is generated (make generate) but for the viewer, which docs/viewer/vendor.sh fetched.
 package docs
 
 import "embed"
@@ -10,5 +9,5 @@ const PublicURL = "http://localhost:8080"
 
 // Files are the documents that the gateway serves.
 //
-//go:embed openapi.json asyncapi.json login-by-program.md site viewer/redoc.js.gz viewer/LICENSE
+//go:embed openapi.json asyncapi.json site viewer/redoc.js.gz viewer/LICENSE
 var Files embed.FS

@@ -54,7 +54,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/docs/api", "/docs/events", "/docs/errors", "/docs/settings", "/docs/protos.zip",
-		"/docs/viewer/redoc.js", "/docs/protos/herald/users/v1/users.proto", "/docs/login-by-program.md"} {
+		"/docs/viewer/redoc.js", "/docs/protos/herald/users/v1/users.proto", "/docs/login-by-program"} {
 		if !seen[path] {
 			t.Errorf("nothing leads to %s", path)
 		}
@@ -62,8 +62,8 @@ func TestReference(t *testing.T) {
 	for path, kind := range map[string]string{
 		"/docs/": "text/html; charset=utf-8", "/docs/protos/herald/v1/options.proto": "text/plain; charset=utf-8",
 		"/docs/viewer/LICENSE": "text/plain; charset=utf-8", "/openapi.json": "application/json",
-		"/docs/login-by-program.md": "text/plain; charset=utf-8",
-		"/docs/style.css":           "text/css; charset=utf-8",
+		"/docs/login-by-program": "text/html; charset=utf-8",
+		"/docs/style.css":        "text/css; charset=utf-8",
 	} {
 		if got := w.do(t, "GET", path, "").ok(t); got.Header.Get("Content-Type") != kind {
 			t.Errorf("%s is %s", path, got.Header.Get("Content-Type"))

@@ -51,7 +51,7 @@ func New(public *url.URL) (Library, error) {
 		"/docs/viewer/redoc.js": {"viewer/redoc.js.gz", closed},
 		"/docs/viewer/LICENSE":  {"viewer/LICENSE", closed},
 
-		"/docs/login-by-program.md": {"login-by-program.md", closed},
+		"/docs/login-by-program": {"site/login-by-program.html", plain},
 	} {
 		l.add(at, p.policy, file(p.file, []byte(public.String())))
 	}

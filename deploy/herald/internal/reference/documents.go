@@ -23,6 +23,7 @@ type shown struct {
 	*Contract
 	Faults   []Fault
 	Settings []boot.Setting
+	Guide    template.HTML
 }
 
 // Documents returns all generated files below docs, by name. It makes them from buf's image of the
@@ -46,7 +47,11 @@ func Documents(image []byte, root string, settings []boot.Setting) (map[string][
 	if all["site/style.css"], err = site.ReadFile("site/style.css"); err != nil {
 		return nil, err
 	}
-	return all, shown{c, faults, settings}.write(all)
+	guide, err := guide(root)
+	if err != nil {
+		return nil, err
+	}
+	return all, shown{c, faults, settings, guide}.write(all)
 }
 
 // write adds the pages and the Markdown files.
@@ -61,6 +66,7 @@ func (s shown) write(all map[string][]byte) error {
 	}
 	for _, name := range []string{
 		"index.html", "api.html", "events.html", "errors.html", "settings.html", "protos.html",
+		"login-by-program.html",
 	} {
 		var b bytes.Buffer
 		if err := pages.ExecuteTemplate(&b, name, s); err != nil {
