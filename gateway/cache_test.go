@@ -63,6 +63,7 @@ func TestEventsEndBelief(t *testing.T) {
 // other says that the message names no user, so that it must ask for all others too.
 func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool) {
 	t.Helper()
+	w.clock.Stop()
 	one := w.owner()
 	two := w.token("u2", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	get := func(token string) int {
@@ -80,9 +81,9 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 		t.Fatal(err)
 	}
 	published := time.Now()
-	for get(one) != 401 { // until the message has been handled
-		if time.Since(published) > time.Second {
-			t.Fatalf("%s on %s: the ended token was accepted for a second after the message", kind, subject)
+	for get(one) != 401 { // until the message has been handled; the caller would stay cached, because the clock stands
+		if time.Since(published) > 30*time.Second {
+			t.Fatalf("%s on %s: the ended token was accepted long after the message", kind, subject)
 		}
 	}
 	if got := get(two) == 401; got != other {
@@ -102,7 +103,7 @@ func TestCacheWithoutTheBus(t *testing.T) {
 	get().refused(t, 503, "UNAVAILABLE")
 	bus.Stop(w.Bus.Server.(*server.Server))
 	for began := time.Now(); w.do(t, "GET", "/readyz", "").StatusCode != 503; { // until the gateway has noticed
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > 30*time.Second {
 			t.Fatal("ready without NATS")
 		}
 	}
@@ -158,7 +159,7 @@ func TestTokenThatBecomesValidIsAccepted(t *testing.T) {
 func (w *world) asked(t testing.TB) {
 	t.Helper()
 	for began := time.Now(); w.resolved.Load() == 0; {
-		if w.do(t, "GET", "/livez", ""); time.Since(began) > 5*time.Second {
+		if w.do(t, "GET", "/livez", ""); time.Since(began) > 30*time.Second {
 			t.Fatal("nobody asked")
 		}
 	}

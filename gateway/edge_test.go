@@ -180,7 +180,7 @@ func TestSlowHeadersHoldNobodyUp(t *testing.T) {
 	}
 	began := time.Now()
 	w.do(t, "GET", "/management/v1/users/u1", "", as(w.owner())...).ok(t)
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 8*time.Second { // the slow ones have ten for their headers
 		t.Errorf("took %v", took)
 	}
 }

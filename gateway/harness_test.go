@@ -88,9 +88,26 @@ func start(t testing.TB) *world {
 }
 
 // clock is a time that a test can advance.
-type clock struct{ ahead atomic.Int64 }
+type clock struct {
+	ahead atomic.Int64
+	// still is the time at which it was stopped; nil while it goes.
+	still atomic.Pointer[time.Time]
+}
 
-func (c *clock) Now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) Now() time.Time {
+	now := time.Now()
+	if still := c.still.Load(); still != nil {
+		now = *still
+	}
+	return now.Add(time.Duration(c.ahead.Load()))
+}
+
+// Stop stops the clock, so that nothing ends because a slow machine takes long.
+func (c *clock) Stop() {
+	now := time.Now()
+	c.still.Store(&now)
+}
+
 func (c *clock) Advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // users stands in for the service users. It knows tokens and one user, u1 of organization o1.

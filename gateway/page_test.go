@@ -102,7 +102,8 @@ func TestPageOfASilentService(t *testing.T) {
 	}
 	began := time.Now()
 	got := w.do(t, "GET", "/ui/account", "", "Accept-Language", "ja")
-	if took := time.Since(began); got.StatusCode != 504 || took < 3*time.Second || took > 6*time.Second {
+	took := time.Since(began) // other requests have 7 s
+	if got.StatusCode != 504 || took < 3*time.Second || took > 6500*time.Millisecond {
 		t.Errorf("%d after %v", got.StatusCode, took)
 	}
 	if !strings.Contains(string(got.body), "しばらく") || got.Header.Get("Retry-After") != "1" {

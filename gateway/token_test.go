@@ -97,6 +97,7 @@ func TestAuthIsAway(t *testing.T) {
 func TestEventsEndTokensOfApplications(t *testing.T) {
 	t.Parallel()
 	w := start(t)
+	w.clock.Stop()
 	projects := testkit.Connect(t, w.Ground, "projects")
 	other := login
 	other.ClientID, other.ClientProjectID = "a2", "p2"
@@ -124,8 +125,8 @@ func TestEventsEndTokensOfApplications(t *testing.T) {
 			}
 			published := time.Now()
 			for get(one) != 401 { // until the message has been handled
-				if time.Since(published) > time.Second {
-					t.Fatalf("%s on %s: the token was accepted for a second after the message", kind, subject)
+				if time.Since(published) > 30*time.Second {
+					t.Fatalf("%s on %s: the token was accepted long after the message", kind, subject)
 				}
 			}
 			if get(two) != 200 || get(own) != 200 {

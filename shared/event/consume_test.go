@@ -259,7 +259,7 @@ func TestStoppingReplicaHandsOver(t *testing.T) {
 	all := newTally()
 	testkit.Go(t, consumer(t, r.ground, onCreated(all.note)).Run)
 	all.wait(t, 20)
-	if took := time.Since(stopped); took > 15*time.Second {
+	if took := time.Since(stopped); took > 25*time.Second { // which is 30 s
 		t.Errorf("handed over after %v: by JetStream's patience", took)
 	}
 }

@@ -183,7 +183,7 @@ func open(t *testing.T, p *whole.Processes, n int) {
 		slowest = max(slowest, time.Since(began))
 	}
 	t.Logf("slowest page %s", slowest.Round(time.Millisecond))
-	if slowest > 3*time.Second {
+	if slowest > 6*time.Second { // 1 s, on a machine with nothing else to do; 7 without another replica
 		t.Errorf("a page came after %s", slowest)
 	}
 }
@@ -207,7 +207,8 @@ func judge(t *testing.T, p *whole.Processes, what string, clients []*load) {
 	}
 	t.Logf("%s: slowest read %s, slowest write %s, %d writes with unknown outcome", what,
 		slowest[0].Round(time.Millisecond), slowest[1].Round(time.Millisecond), unknown)
-	if slowest[0] > 3*time.Second || slowest[1] > 9*time.Second { // 2 and 8 s, on a machine with nothing else to do
+	// 2 and 8 s, on a machine with nothing else to do. Without another replica reads take 7 s.
+	if slowest[0] > 6*time.Second || slowest[1] > 15*time.Second {
 		t.Errorf("%s: reads waited for %s, writes for %s", what, slowest[0], slowest[1])
 	}
 }

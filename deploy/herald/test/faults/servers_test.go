@@ -18,7 +18,7 @@ import (
 )
 
 // recovery is how long after the end of an outage every client must have succeeded.
-const recovery = 15 * time.Second
+const recovery = 30 * time.Second
 
 // outage is a fault of what all clients need, and its end.
 type outage struct {
