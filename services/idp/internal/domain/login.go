@@ -41,9 +41,6 @@ func (t Tenant) Segment() string {
 	}
 }
 
-// One reports whether accounts of one tenant alone can log in.
-func (t Tenant) One() bool { return t.TenantID != "" || t.TenantType == TenantConsumers }
-
 // Admits refuses an account of a tenant that cannot log in. published is the tenant in the issuer that the directory
 // publishes at the address of Segment.
 func (t Tenant) Admits(tenantID, published string) error {
