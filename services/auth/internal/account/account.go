@@ -235,7 +235,7 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 	if v.Language != "" {
 		query.Set("lang", v.Language)
 	}
-	http.Redirect(w, v.Request, loginPath+"?"+query.Encode(), http.StatusSeeOther)
+	http.Redirect(w, v.Request, domain.LoginPath+"?"+query.Encode(), http.StatusSeeOther)
 }
 
 // done goes on after a change. What it returns to is a page of the list, and says that the change was made.

@@ -3,6 +3,7 @@ package account
 import (
 	"net/http"
 
+	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -13,9 +14,6 @@ const maxCode, maxAddress = 64, 1000
 
 // Faults of users that the page of the e-mail address has a text for.
 const (
-	codeWrong       = "CODE_WRONG"
-	codeExpired     = "CODE_EXPIRED"
-	codeLocked      = "CODE_LOCKED"
 	alreadyVerified = "EMAIL_ALREADY_VERIFIED"
 	emailInvalid    = "EMAIL_INVALID"
 	tooManyMails    = "TOO_MANY_MAILS"
@@ -67,11 +65,11 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 	switch f := fault.From(err); {
 	case err == nil, f.ID == alreadyVerified:
 		p.done(w, v, "email")
-	case f.ID == codeWrong:
-		p.emailForm(w, v, codeWrong)
-	case f.ID == codeExpired:
+	case f.ID == domain.CodeWrong:
+		p.emailForm(w, v, domain.CodeWrong)
+	case f.ID == domain.CodeExpired:
 		p.emailForm(w, v, "expired.title")
-	case f.ID == codeLocked:
+	case f.ID == domain.CodeLocked:
 		p.emailForm(w, v, "locked.text")
 	default:
 		p.failed(w, v, err)

@@ -10,13 +10,10 @@ import (
 )
 
 const (
-	loginPath = "/ui/login/"
 	// forwardPath sends the browser to the identity provider where a login has begun.
-	forwardPath = loginPath + "externalidp/forward"
+	forwardPath = domain.LoginPath + "externalidp/forward"
 	// request begins the ids of logins for a page of the account: those of clients have no dot.
 	request = "account."
-	// maxRequest is how many bytes the login pages take for such an id.
-	maxRequest = 64
 )
 
 // requestOf returns the id of a login that leads back to a page, and to what the page is about if that fits in.
@@ -25,7 +22,7 @@ func requestOf(name, id string) string {
 	switch {
 	case id == "":
 		return request + name
-	case len(whole) > maxRequest:
+	case len(whole) > domain.MaxRequest:
 		return request + parent(name)
 	}
 	return whole

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
 )
@@ -110,9 +111,7 @@ func (p *Pages) confirm(w http.ResponseWriter, v visit, name, submit string, abo
 
 // Faults of users that have a page of their own.
 const (
-	freshLogin     = "FRESH_LOGIN_REQUIRED"
-	passwordLocked = "PASSWORD_LOCKED"
-	factorLocked   = "OTP_LOCKED"
+	freshLogin = "FRESH_LOGIN_REQUIRED"
 )
 
 // failed writes the page for an error.
@@ -123,7 +122,7 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 		p.logIn(w, v)
 	case f.Code == fault.NotFound:
 		p.gone(w, v)
-	case f.ID == passwordLocked, f.ID == factorLocked:
+	case f.ID == domain.PasswordLocked, f.ID == domain.FactorLocked:
 		p.Look.Locked(w, v.Request, f.RetryAfter, v.Language)
 	default:
 		p.Look.Failed(w, v.Request, err, look.Again{Address: v.address(v.page.name), Language: v.Language})

@@ -27,8 +27,6 @@ import (
 const (
 	// Path is where the endpoint is.
 	Path = "/oauth/v2/authorize"
-	// loginPath is where a person logs in for a request.
-	loginPath = "/ui/login/"
 	// maxQuery is how many bytes the parameters of a POST may have in the query of a GET.
 	maxQuery = 8 << 10
 )
@@ -203,7 +201,7 @@ const requestID = 22
 
 // login sends the person to the login pages.
 func login(w http.ResponseWriter, r *http.Request, id string) {
-	http.Redirect(w, r, loginPath+"?request="+url.QueryEscape(id), http.StatusSeeOther)
+	http.Redirect(w, r, domain.LoginPath+"?request="+url.QueryEscape(id), http.StatusSeeOther)
 }
 
 // askable reports whether the login pages can help: the person logs in, or chooses another account.

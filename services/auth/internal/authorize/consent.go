@@ -11,7 +11,7 @@ import (
 )
 
 // consentPath is where a person is asked whether a client gets what it asks for.
-const consentPath = loginPath + "consent"
+const consentPath = domain.LoginPath + "consent"
 
 var consentBody = look.Body(files, "consent.html")
 

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	askPath   = Page + "/confirm"
-	loginPath = "/ui/login/"
+	askPath = Page + "/confirm"
 	// request begins the ids of logins for a device: those of clients have no dot.
 	request = "device."
 	// maxTyped is how many bytes somebody may type for a user code.
@@ -111,7 +110,7 @@ func (p Pages) goOn(w http.ResponseWriter, r *http.Request, name string) {
 	case there:
 		http.Redirect(w, r, askAddress(name), http.StatusSeeOther)
 	default:
-		http.Redirect(w, r, loginPath+"?"+url.Values{"request": {request + name}}.Encode(), http.StatusSeeOther)
+		http.Redirect(w, r, domain.LoginPath+"?"+url.Values{"request": {request + name}}.Encode(), http.StatusSeeOther)
 	}
 }
 

@@ -30,10 +30,8 @@ const (
 
 // Faults of users that have a page of their own, by their stable ids.
 const (
-	codeWrong  = "CODE_WRONG"
 	ready      = "OTP_ALREADY_READY"
 	verified   = "OTP_ALREADY_VERIFIED"
-	locked     = "OTP_LOCKED"
 	notFound   = "OTP_NOT_FOUND"
 	enrolWrong = "ENROL_WRONG"
 )
@@ -125,9 +123,9 @@ func (e Enrol) Take(w http.ResponseWriter, r *http.Request, p Place) {
 	switch f := fault.From(err); {
 	case err == nil:
 		e.Codes(w, r, p, done.RecoveryCodes)
-	case f.ID == codeWrong:
+	case f.ID == domain.CodeWrong:
 		e.scan(w, r, http.StatusBadRequest, again)
-	case f.ID == locked:
+	case f.ID == domain.FactorLocked:
 		e.Look.Locked(w, r, f.RetryAfter, p.Language)
 	case f.ID == verified, f.ID == notFound: // on another page meanwhile
 		http.Redirect(w, r, p.Path, http.StatusSeeOther)

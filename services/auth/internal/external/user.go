@@ -26,7 +26,7 @@ func (ErrAsk) Error() string { return "the person must agree" }
 func (l *Logins) User(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
 	found, err := l.linked(ctx, a)
 	options, account := a.ProviderOptions, a.Account
-	if fault.From(err).ID == linkMissing && (options.GetIsAutoCreation() || options.GetIsCreationAllowed()) {
+	if fault.From(err).ID == domain.LinkMissing && (options.GetIsAutoCreation() || options.GetIsCreationAllowed()) {
 		key := domain.AccountKey(account.TenantId, account.ExternalUserId)
 		if !options.GetIsAutoCreation() && a.Confirmed != key {
 			return nil, ErrAsk{Account{
@@ -44,9 +44,6 @@ func (l *Logins) User(ctx context.Context, a Arrived) (*usersv1.CheckExternalAcc
 	}
 	return found, err
 }
-
-// linkMissing is the id of the fault of users for an account that nobody is linked to.
-const linkMissing = "IDP_LINK_NOT_FOUND"
 
 func (l *Logins) linked(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
 	return l.Users.CheckExternalAccount(ctx, &usersv1.CheckExternalAccountRequest{
@@ -75,7 +72,7 @@ func (l *Logins) create(ctx context.Context, a Arrived) error {
 	switch f := fault.From(err); {
 	case f.Code == fault.Invalid:
 		return domain.ErrExternalProfile.Because(err)
-	case f.ID == "IDP_LINK_TAKEN":
+	case f.ID == domain.LinkTaken:
 		return nil
 	}
 	return err

@@ -161,7 +161,7 @@ func (p *Pages) refuse(w http.ResponseWriter, v visit, a external.Arrived, why e
 		return
 	}
 	linking := a.FinishIdpLoginResponse.GetProviderOptions().GetIsLinkingAllowed()
-	if id := fault.From(why).ID; linking && (id == linkMissing || id == nameTaken) {
+	if id := fault.From(why).ID; linking && (id == domain.LinkMissing || id == nameTaken) {
 		p.askUnlinked(w, v, a)
 		return
 	}
@@ -182,11 +182,11 @@ func (p *Pages) refusal(w http.ResponseWriter, v visit, why error, back string) 
 		notice(http.StatusForbidden, "externaloff")
 	case tenantRefused:
 		notice(http.StatusForbidden, "externaltenant")
-	case nameTaken, linkTaken:
+	case nameTaken, domain.LinkTaken:
 		notice(http.StatusForbidden, "externaltaken")
 	case domain.ErrExternalProfile.ID:
 		notice(http.StatusForbidden, "externallacking")
-	case linkMissing, linkDiffers:
+	case domain.LinkMissing, linkDiffers:
 		notice(http.StatusForbidden, "externalunknown")
 	default:
 		if f.Code == fault.Precondition {

@@ -59,7 +59,7 @@ func (p *Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
 	switch f := fault.From(err); {
 	case err == nil:
 		p.proceed(w, v, l.WithFactor(p.Now()))
-	case f.ID == codeWrong:
+	case f.ID == domain.CodeWrong:
 		again()
 	case f.ID == loginOver:
 		redirect(w, v, v.address(Path))

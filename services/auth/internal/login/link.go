@@ -59,7 +59,7 @@ func (p *Pages) link(w http.ResponseWriter, v visit, a external.Arrived) {
 func (p *Pages) refuseLink(w http.ResponseWriter, v visit, why error) {
 	back := v.address(linksPath)
 	switch fault.From(why).ID {
-	case linkTaken:
+	case domain.LinkTaken:
 		p.externalNotice(w, v, http.StatusForbidden, "externallinked", back)
 	case linkLimit:
 		p.externalNotice(w, v, http.StatusForbidden, "externalfull", back)

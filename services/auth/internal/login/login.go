@@ -27,7 +27,7 @@ import (
 
 const (
 	// Path is where people log in.
-	Path = "/ui/login/"
+	Path = domain.LoginPath
 
 	passwordPath = Path + "password"
 	factorPath   = Path + "factor"
@@ -42,7 +42,7 @@ const (
 	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
 	patience = 10 * time.Second
 	// Limits in bytes of what a form sends. Longer values do not exist.
-	maxName, maxRequest, maxTag = 400, 64, 35
+	maxName, maxTag = 400, 35
 )
 
 var (
@@ -196,7 +196,7 @@ func (p *Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc 
 		if v.values = r.Form; r.Method == http.MethodPost {
 			v.values = r.PostForm // a password must not be in an address
 		}
-		if v.ID = v.values.Get("request"); err != nil || len(v.ID) > maxRequest || !domain.Plain(v.ID) {
+		if v.ID = v.values.Get("request"); err != nil || len(v.ID) > domain.MaxRequest || !domain.Plain(v.ID) {
 			p.Look.Notice(w, r, http.StatusBadRequest, "malformed", "")
 			return
 		}

@@ -3,26 +3,22 @@ package login
 import (
 	"net/http"
 
+	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
 )
 
 // Faults of users that have a page or a text of their own, by their stable ids.
 const (
-	loginWrong     = "LOGIN_WRONG"
-	loginOver      = "LOGIN_OVER"
-	passwordLocked = "PASSWORD_LOCKED"
-	codeWrong      = "CODE_WRONG"
-	factorWrong    = "FACTOR_WRONG"
-	factorLocked   = "OTP_LOCKED"
-	linkMissing    = "IDP_LINK_NOT_FOUND"
-	linkTaken      = "IDP_LINK_TAKEN"
-	linkLimit      = "IDP_LINK_LIMIT"
-	nameTaken      = "USER_NAME_TAKEN"
-	linkDiffers    = "IDP_LINK_OTHER_TENANT"
-	tenantRefused  = "IDP_TENANT_REFUSED"
-	idpOff         = "IDP_NOT_ACTIVE"
-	idpGone        = "IDP_NOT_FOUND"
+	loginWrong    = "LOGIN_WRONG"
+	loginOver     = "LOGIN_OVER"
+	factorWrong   = "FACTOR_WRONG"
+	linkLimit     = "IDP_LINK_LIMIT"
+	nameTaken     = "USER_NAME_TAKEN"
+	linkDiffers   = "IDP_LINK_OTHER_TENANT"
+	tenantRefused = "IDP_TENANT_REFUSED"
+	idpOff        = "IDP_NOT_ACTIVE"
+	idpGone       = "IDP_NOT_FOUND"
 )
 
 // notice writes a page that has only its texts.
@@ -40,7 +36,7 @@ func (p *Pages) inactive(w http.ResponseWriter, v visit) {
 // failed writes the page for a fault about which the person can do nothing but wait.
 func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	f := fault.From(err)
-	if f.ID != passwordLocked && f.ID != factorLocked {
+	if f.ID != domain.PasswordLocked && f.ID != domain.FactorLocked {
 		p.Look.Failed(w, v.Request, err, look.Again{Address: v.address(Path), Language: v.Language})
 		return
 	}

@@ -15,9 +15,6 @@ import (
 const (
 	verifyPath = Path + "verify"
 	mailPath   = Path + "verify/mail"
-
-	codeExpired = "CODE_EXPIRED"
-	codeLocked  = "CODE_LOCKED"
 )
 
 var verifyBody = look.Body(files, "verify.html", "kept.html")
@@ -110,11 +107,11 @@ func (p *Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email s
 	case err == nil:
 		p.Posts.Return(v.RemoteAddr)
 		p.finish(w, v, s)
-	case f.ID == codeWrong:
-		again(f.HTTPStatus(), codeWrong)
-	case f.ID == codeExpired:
+	case f.ID == domain.CodeWrong:
+		again(f.HTTPStatus(), domain.CodeWrong)
+	case f.ID == domain.CodeExpired:
 		again(f.HTTPStatus(), "expired.title")
-	case f.ID == codeLocked:
+	case f.ID == domain.CodeLocked:
 		again(f.HTTPStatus(), "locked.text")
 	default:
 		p.failed(w, v, err)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -12,9 +13,6 @@ import (
 
 // Faults of users that have a page of their own, by their stable ids.
 const (
-	codeWrong        = "CODE_WRONG"
-	codeExpired      = "CODE_EXPIRED"
-	codeLocked       = "CODE_LOCKED"
 	passwordRequired = "PASSWORD_REQUIRED"
 	passwordPrefix   = "PASSWORD_"
 )
@@ -47,7 +45,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	}
 	f := form{
 		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
-		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == codeWrong, Holder: r.holder,
+		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == domain.CodeWrong, Holder: r.holder,
 	}
 	name := r.text("confirm")
 	if f.Password {
@@ -98,11 +96,11 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 		w.Header().Set("Retry-After", fault.RetrySeconds(f.RetryAfter))
 	}
 	switch {
-	case f.ID == codeWrong:
+	case f.ID == domain.CodeWrong:
 		p.again(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
-	case f.ID == codeExpired:
+	case f.ID == domain.CodeExpired:
 		p.offerMail(w, r, f.HTTPStatus(), "expired")
-	case f.ID == codeLocked:
+	case f.ID == domain.CodeLocked:
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
 	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mailkind.NeverAsked:
 		p.again(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/look"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -127,7 +128,7 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 	case checked.Expired:
 		p.offerMail(w, r, http.StatusBadRequest, "expired")
 	case r.Code != "" && r.holder == nil:
-		p.form(w, r, http.StatusBadRequest, wrong{Field: "code", Key: codeWrong})
+		p.form(w, r, http.StatusBadRequest, wrong{Field: "code", Key: domain.CodeWrong})
 	default:
 		p.form(w, r, http.StatusOK, wrong{})
 	}

@@ -3,17 +3,16 @@ package sessions
 import (
 	"net/http"
 	"time"
+
+	"herald/services/auth/internal/domain"
 )
 
 // RequestCookie holds the id of the client's request for which a browser has left the login for a mail. The id gives
 // nobody a right.
 const RequestCookie = "__Host-herald-request"
 
-const (
-	// keptRequest is how long requests wait for a login.
-	keptRequest = time.Hour
-	maxRequest  = 64 // in bytes
-)
+// keptRequest is how long requests wait for a login.
+const keptRequest = time.Hour
 
 // KeepRequest makes the browser keep the request for which somebody logs in, until a mail leads back.
 func (s Sessions) KeepRequest(w http.ResponseWriter, id string) {
@@ -23,7 +22,7 @@ func (s Sessions) KeepRequest(w http.ResponseWriter, id string) {
 // KeptRequest returns the id of the request that a browser has kept, or "". Anybody may have written it.
 func (s Sessions) KeptRequest(r *http.Request) string {
 	c, err := r.Cookie(RequestCookie)
-	if err != nil || len(c.Value) > maxRequest {
+	if err != nil || len(c.Value) > domain.MaxRequest {
 		return ""
 	}
 	return c.Value
