@@ -25,6 +25,9 @@ const Lifetime = 30 * time.Second
 // ErrForged says that a caller header was not signed by this system, or too long ago.
 var ErrForged = fault.New(fault.Unauthenticated, "CALLER_NOT_AUTHENTIC", "The caller is not authentic")
 
+// FreshLogin is how old a login may be with which somebody changes how they log in.
+const FreshLogin = 10 * time.Minute
+
 // Caller is a user who was authenticated at the gateway, or a service on its own behalf.
 type Caller struct {
 	UserID string

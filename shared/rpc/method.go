@@ -126,9 +126,6 @@ func Denied(permission, organizationID string) *fault.Fault {
 // old or their token has none: somebody else may have found the session or the token.
 var ErrFreshLogin = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED", "This needs a login that is at most 10 minutes old")
 
-// freshFor is how old a login may be where the contract asks for a fresh one.
-const freshFor = 10 * time.Minute
-
 // protect checks escalation and fresh login. The first protects users from callers who have
 // fewer permissions, the second protects callers whose token was stolen.
 func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Message) error {
@@ -142,7 +139,7 @@ func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Mes
 			}
 		}
 	}
-	if !m.Access.FreshLogin || !self || m.now().Sub(c.AuthenticatedAt) <= freshFor {
+	if !m.Access.FreshLogin || !self || m.now().Sub(c.AuthenticatedAt) <= caller.FreshLogin {
 		return nil
 	}
 	if m.endsToken != nil && c.TokenID != "" && request.ProtoReflect().Get(m.endsToken).String() == c.TokenID {

@@ -71,7 +71,7 @@ func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
 
 // stay keeps the browser logged in after a change of the password. If it cannot, the person has to log in again.
 func (p *Pages) stay(w http.ResponseWriter, v visit) {
-	if _, err := p.Sessions.Renew(w, v.Request, v.session); err != nil {
+	if err := p.Sessions.Renew(w, v.Request, v.session); err != nil {
 		p.failed(w, v, err)
 		return
 	}

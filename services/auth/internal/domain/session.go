@@ -4,14 +4,15 @@ import (
 	"strings"
 	"time"
 
+	"herald/shared/caller"
 	"herald/shared/fault"
 )
 
 // SessionLifetime is how long a login lasts.
 const SessionLifetime = 10 * 24 * time.Hour
 
-// FreshLogin is how old a login may be with which somebody changes how they log in. The API has the same limit.
-const FreshLogin = 10 * time.Minute
+// FreshLogin is how old a login may be with which somebody changes how they log in.
+const FreshLogin = caller.FreshLogin
 
 // UseInterval is how exactly it is known when a session was last used, so that few requests of browsers write.
 const UseInterval = time.Minute

@@ -49,21 +49,21 @@ func (s Sessions) EndOthers(ctx context.Context, n domain.Session) error {
 }
 
 // Renew keeps a browser logged in whose person has just changed the password, which ended all sessions. The cookie is a
-// new one. It reports false if anything else has ended the session too.
-func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session) (bool, error) {
+// new one. A session that anything else has ended too stays ended.
+func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session) error {
 	u, err := s.Owners.User(r.Context(), n.UserID, owners.Proof{Credential: n.Credential})
 	if err != nil {
-		return false, err
+		return err
 	}
 	n.UserGeneration++ // by the change of the password, and by nothing else
 	if !n.Alive(u) {
-		return false, nil
+		return nil
 	}
 	n.ID, n.CreatedAt, n.UsedAt = id.New(), s.Now(), s.Now() // applications hear of the end of the old one
 	cookie := secret.RandomString(cookieLength)
 	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
-		return false, err
+		return err
 	}
 	set(w, Cookie, cookie, n.ExpiresAt.Sub(s.Now()))
-	return true, nil
+	return nil
 }
