@@ -37,7 +37,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	callback := s.PublicURL.JoinPath("ui/login/externalidp/callback").String()
 	where, err := directory.New(directory.Config{
-		Authority: c.Authority, Private: c.OutboundPrivate, Callback: callback, Now: s.Now,
+		Authority: c.Authority, Private: c.OutboundPrivate, Callback: callback, Now: s.Now, Log: s.Log,
 	})
 	if err != nil {
 		return err

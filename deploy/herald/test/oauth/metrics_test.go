@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit/directory"
 )
 
 var (
-	countLine = regexp.MustCompile(`(?m)^(herald_[a-z]+_total)\{(.*)\} (\d+)$`)
+	countLine = regexp.MustCompile(`(?m)^(herald_[a-z_]+_total)\{(.*)\} (\d+)$`)
 	label     = regexp.MustCompile(`"([^"]*)"`)
 )
 
@@ -108,4 +109,24 @@ func TestChecksAndLoginsAreCounted(t *testing.T) {
 	expectCounted(t, ops, "herald_authorizations_total", map[string]string{
 		"ok": "2", "login_required": "1", "invalid_request": "1", "expired": "1",
 	})
+}
+
+// So does it count the logins at directories, those that never get there because the directory is away too.
+func TestLoginsAtDirectoriesAreCounted(t *testing.T) {
+	t.Parallel()
+	ops := whole.FreeAddress(t)
+	c := newCompany(t, "", "HERALD_OPS_LISTEN="+ops)
+	c.linked("ada", directory.Ada, "")
+	shop, v := c.application("Shop"), c.visitor()
+	c.at.Replace(directory.Metadata, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	v.named(v.press(v.visit(shop.request()), "Company"), "One moment, please")
+	c.at.Honest()
+	v.named(c.arrive(v, v.visit(shop.request())), "Welcome")
+	c.at.LogIn(directory.Claims{"oid": directory.Other})
+	other := c.visitor()
+	other.named(c.arrive(other, other.visit(shop.request())), "Nobody here has this account")
+	expectCounted(t, ops, "herald_external_logins_begun_total", map[string]string{"ok": "2", "IDP_AWAY": "1"})
+	expectCounted(t, ops, "herald_external_logins_total", map[string]string{"ok": "1", "IDP_LINK_NOT_FOUND": "1"})
 }

@@ -33,6 +33,7 @@ var (
 		"herald.auth.v1.Auth.OpenPage":               {"gateway"},
 		"herald.auth.v1.Auth.ResolveToken":           {"gateway"},
 		"herald.auth.v1.Auth.ServeEndpoint":          {"gateway"},
+		"herald.auth.v1.Auth.ReturnPage":             {"gateway"},
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},
 		"herald.idp.v1.Idps.BeginIdpLogin":           {"auth"},
 		"herald.idp.v1.Idps.FinishIdpLogin":          {"auth"},

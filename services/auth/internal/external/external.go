@@ -39,17 +39,21 @@ type Config struct {
 type Logins struct {
 	Config
 	offers offers
-	count  *prometheus.CounterVec
+	// begun counts the logins for which browsers are sent away, count those that come back.
+	begun, count *prometheus.CounterVec
 }
 
 // New returns the logins of a service.
 func New(c Config) *Logins {
-	l := &Logins{Config: c, count: prometheus.NewCounterVec(prometheus.CounterOpts{
+	l := &Logins{Config: c, begun: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "herald_external_logins_begun_total",
+		Help: "Pages that send browsers to identity providers, by result: ok, or the id of the error.",
+	}, []string{"result"}), count: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "herald_external_logins_total",
 		Help: "Logins that came back from identity providers, by result: ok, linked, or the id of the error.",
 	}, []string{"result"})}
 	// Tests run two replicas in one process: only the first is counted.
-	_ = c.Metrics.Register(l.count)
+	_, _ = c.Metrics.Register(l.begun), c.Metrics.Register(l.count)
 	return l
 }
 
@@ -86,16 +90,22 @@ func (l *Logins) login(r *http.Request) (b begun, err error) {
 }
 
 // Forward returns where the browser goes for the login that it has begun.
-func (l *Logins) Forward(r *http.Request) (domain.ExternalLogin, *idpv1.BeginIdpLoginResponse, error) {
+func (l *Logins) Forward(r *http.Request) (to *idpv1.BeginIdpLoginResponse, err error) {
+	defer func() {
+		result := "ok"
+		if err != nil {
+			result = fault.From(err).ID
+		}
+		l.begun.WithLabelValues(result).Inc()
+	}()
 	b, err := l.login(r)
 	if err != nil {
-		return domain.ExternalLogin{}, nil, err
+		return nil, err
 	}
-	to, err := l.Idps.BeginIdpLogin(r.Context(), &idpv1.BeginIdpLoginRequest{
+	return l.Idps.BeginIdpLogin(r.Context(), &idpv1.BeginIdpLoginRequest{
 		OrgId: b.OrgID, IdpId: b.IdpID, State: derived(b.cookie, "state"), Nonce: derived(b.cookie, "nonce"),
 		CodeChallenge: base64.RawURLEncoding.EncodeToString(secret.Hash(derived(b.cookie, "verifier"))), Again: b.Again,
 	})
-	return b.ExternalLogin, to, err
 }
 
 // Arrived is a login that has come back.
@@ -173,7 +183,9 @@ func (l *Logins) Refused(ctx context.Context, a Arrived, why error) {
 	if a.IdpID == "" || f.Code == fault.Internal {
 		return
 	}
-	l.Log.WarnContext(ctx, "a login with an account at an identity provider was refused", "idp", a.IdpID, "err", f)
+	if f.Code != fault.Unavailable { // the service that is away, or idp, logs the outage
+		l.Log.WarnContext(ctx, "a login with an account at an identity provider was refused", "idp", a.IdpID, "err", f)
+	}
 	_, err := l.Idps.NoteRefusedLogin(ctx, &idpv1.NoteRefusedLoginRequest{
 		OrgId: a.OrgID, IdpId: a.IdpID, Reason: f.ID, TenantId: a.FinishIdpLoginResponse.GetAccount().GetTenantId(),
 		ExternalUserId: a.FinishIdpLoginResponse.GetAccount().GetExternalUserId(),

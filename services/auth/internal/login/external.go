@@ -71,9 +71,9 @@ func (p *Pages) begin(w http.ResponseWriter, v visit) {
 // forward sends the browser to the identity provider. It is a page and no redirect: browsers check the redirects after
 // a form, and nobody knows to which addresses a provider sends them.
 func (p *Pages) forward(w http.ResponseWriter, v visit) {
-	_, to, err := p.external.Forward(v.Request)
+	to, err := p.external.Forward(v.Request)
 	if err != nil {
-		p.refuse(w, v, external.Arrived{}, err)
+		p.refusal(w, v, err, v.address(Path))
 		return
 	}
 	w.Header().Set("Refresh", "0;url="+to.Address)
@@ -83,7 +83,7 @@ func (p *Pages) forward(w http.ResponseWriter, v visit) {
 
 // arrive takes a browser that comes back from an identity provider.
 func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), longPatience)
 	defer cancel()
 	r = r.WithContext(ctx)
 	a, err := p.external.Arrive(w, r)

@@ -41,6 +41,8 @@ const (
 
 	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
 	patience = 10 * time.Second
+	// longPatience bounds it where an identity provider is asked first, which takes 22 seconds at most.
+	longPatience = 27 * time.Second
 	// Limits in bytes of what a form sends. Longer values do not exist.
 	maxName, maxTag = 400, 35
 )

@@ -57,6 +57,11 @@ func (p Pages) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*auth
 	return &authv1.ServePageResponse{Response: out}, err
 }
 
+// ReturnPage passes the request of a browser that comes back from an identity provider to its handler.
+func (p Pages) ReturnPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+	return p.ServePage(ctx, r)
+}
+
 // ServeEndpoint passes a program's request to its handler.
 func (p Pages) ServeEndpoint(
 	ctx context.Context, r *authv1.ServeEndpointRequest,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/domain"
@@ -88,9 +89,10 @@ func (a Idps) active(ctx context.Context, orgID, id string) (domain.Idp, error) 
 	return i, err
 }
 
-// noted logs why a login failed. What the directory sent is not logged, but for names of errors and tenants.
+// noted logs why a login failed, unless the log has that the directory is away. What the directory sent is not logged,
+// but for names of errors and tenants.
 func (a Idps) noted(ctx context.Context, i domain.Idp, err error) error {
-	if f := fault.From(err); f.Code != fault.Internal {
+	if f := fault.From(err); f.Code != fault.Internal && !errors.Is(err, directory.ErrOutage) {
 		a.Log.WarnContext(ctx, "a login at an identity provider failed", "idp", i.ID, "org", i.OrgID, "err", f)
 	}
 	return err

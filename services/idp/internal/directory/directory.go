@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -37,6 +38,7 @@ type Config struct {
 	// Callback is where the directory sends browsers back to.
 	Callback string
 	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Directory is an enterprise directory with all its tenants.
@@ -63,9 +65,9 @@ func New(c Config) (*Directory, error) {
 	}
 	return &Directory{
 		base: base.String(), plain: plain, callback: c.Callback, now: c.Now,
-		http: outbound.Config{
+		http: watched(outbound.Config{
 			Private: c.Private, Deadline: deadline, MaxBody: maxBody, MaxConnsPerHost: maxConns,
-		}.Client(),
+		}.Client(), c.Log),
 		published: &published{},
 	}, nil
 }
@@ -131,10 +133,16 @@ func (d *Directory) Account(
 	if err != nil {
 		return domain.Account{}, err
 	}
+	// The keys are read beside the token, so that a slow directory makes the person wait once.
+	keys := make(chan error, 1)
+	go func() { keys <- d.readKeys(ctx, m) }()
 	asked := context.WithValue(ctx, oauth2.HTTPClient, d.http)
 	token, err := d.client(i, clientSecret, m).Exchange(asked, a.Code, oauth2.VerifierOption(a.Verifier))
 	if err != nil {
 		return domain.Account{}, exchangeFault(err)
+	}
+	if err := <-keys; err != nil {
+		return domain.Account{}, err
 	}
 	raw, _ := token.Extra("id_token").(string)
 	c, err := d.verify(ctx, i, m, raw, a.Nonce)
@@ -152,7 +160,7 @@ func (d *Directory) Account(
 // exchangeFault returns the fault for a code that gave no tokens.
 func exchangeFault(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
-	if !ok || refused.ErrorCode == "" || refused.Response.StatusCode >= http.StatusInternalServerError {
+	if !ok || refused.ErrorCode == "" {
 		return domain.ErrIdpAway.Because(withoutBody(err))
 	}
 	return domain.ErrCodeRefused.Because(fmt.Errorf("the token endpoint answers %s with %.60q",

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,7 +38,13 @@ func herald(t testing.TB, authority string) *directory.Directory {
 
 func heraldAt(t testing.TB, authority string, now func() time.Time) *directory.Directory {
 	t.Helper()
-	h, err := directory.New(directory.Config{Authority: authority, Private: true, Callback: callback, Now: now})
+	return newHerald(t, directory.Config{Authority: authority, Now: now, Log: slog.New(slog.DiscardHandler)})
+}
+
+func newHerald(t testing.TB, c directory.Config) *directory.Directory {
+	t.Helper()
+	c.Private, c.Callback = true, callback
+	h, err := directory.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +337,9 @@ func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	for _, authority := range []string{"https://127.0.0.1:1", "https://169.254.169.254", "https://[::1]:1",
 		"https://localhost:1"} {
-		h, err := directory.New(directory.Config{Authority: authority, Callback: callback, Now: time.Now})
+		h, err := directory.New(directory.Config{
+			Authority: authority, Callback: callback, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

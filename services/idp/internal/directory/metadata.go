@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	// lifetime is how long metadata and keys are kept. A key that is not among them is looked for earlier.
-	lifetime = time.Hour
-	// patience is how often a tenant's keys are looked for at most.
-	patience = time.Minute
+	// lifetime is how long metadata and keys are kept. Keys with which a token cannot be verified are read again
+	// earlier, if patience has passed since that was done.
+	lifetime, patience = time.Hour, 10 * time.Second
 	// most is how many tenants are kept, and how many keys one may have.
 	most, mostKeys = 1000, 100
 )
@@ -63,6 +62,8 @@ type key struct {
 type keys struct {
 	all    []key
 	readAt time.Time
+	// againAt is when they were last read because a token could not be verified with those before.
+	againAt time.Time
 }
 
 // published is what the directory has published: metadata by tenant, and keys by their address.
@@ -111,14 +112,24 @@ func (d *Directory) safe(address string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "https" || d.plain && u.Scheme == "http")
 }
 
-// keysAt returns the keys at an address. If wanted is not among those that are kept, it looks for it again.
-func (d *Directory) keysAt(ctx context.Context, address string, wanted func([]key) bool) ([]key, error) {
+// readKeys reads a tenant's keys unless they are kept.
+func (d *Directory) readKeys(ctx context.Context, m metadata) error {
+	_, err := d.keysAt(ctx, m.JWKSURI, func([]key) bool { return true })
+	return err
+}
+
+// keysAt returns the keys at an address. If those that are kept are not enough, it reads them again: the directory has
+// new ones, perhaps with the ids of the old.
+func (d *Directory) keysAt(ctx context.Context, address string, enough func([]key) bool) ([]key, error) {
 	d.published.mu.Lock()
 	kept := d.published.keys[address]
 	d.published.mu.Unlock()
-	age := d.now().Sub(kept.readAt)
-	if age < patience || age < lifetime && wanted(kept.all) {
-		return kept.all, nil
+	now, againAt := d.now(), kept.againAt
+	if now.Sub(kept.readAt) < lifetime {
+		if enough(kept.all) || now.Sub(againAt) < patience {
+			return kept.all, nil
+		}
+		againAt = now
 	}
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -129,7 +140,7 @@ func (d *Directory) keysAt(ctx context.Context, address string, wanted func([]ke
 	if len(set.Keys) > mostKeys {
 		return nil, away("there are %d keys", len(set.Keys))
 	}
-	kept = keys{readAt: d.now()}
+	kept = keys{readAt: now, againAt: againAt}
 	for _, raw := range set.Keys {
 		var k struct {
 			Issuer string `json:"issuer"`

@@ -54,7 +54,7 @@ func (d *Directory) verify(
 	if err != nil {
 		return claims{}, domain.ErrTokenInvalid.Because(err)
 	}
-	signer, err := d.signer(ctx, m, signed.Headers[0].KeyID)
+	signer, err := d.signer(ctx, m, signed)
 	if err != nil {
 		return claims{}, err
 	}
@@ -103,7 +103,8 @@ func (d *Directory) standard(i domain.Idp, s jwt.Claims, c claims, nonce string)
 }
 
 // signer returns the key that has signed a token. Without an id the key must be the only one.
-func (d *Directory) signer(ctx context.Context, m metadata, id string) (key, error) {
+func (d *Directory) signer(ctx context.Context, m metadata, signed *jwt.JSONWebToken) (key, error) {
+	id := signed.Headers[0].KeyID
 	find := func(all []key) (found []key) {
 		for _, k := range all {
 			usable := (k.Use == "" || k.Use == "sig") && (k.Algorithm == "" || k.Algorithm == string(jose.RS256))
@@ -113,7 +114,11 @@ func (d *Directory) signer(ctx context.Context, m metadata, id string) (key, err
 		}
 		return found
 	}
-	all, err := d.keysAt(ctx, m.JWKSURI, func(all []key) bool { return len(find(all)) > 0 })
+	verifies := func(all []key) bool {
+		found := find(all)
+		return len(found) == 1 && signed.Claims(found[0].Key) == nil
+	}
+	all, err := d.keysAt(ctx, m.JWKSURI, verifies)
 	if err != nil {
 		return key{}, err
 	}

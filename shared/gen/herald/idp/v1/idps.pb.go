@@ -28,7 +28,7 @@ var File_herald_idp_v1_idps_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\n" +
-	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xc4\r\n" +
+	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xc8\r\n" +
 	"\x04Idps\x12\xa6\x01\n" +
 	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\";\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\x9c\x01\n" +
@@ -49,9 +49,8 @@ const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\forg.idp.read\x9a\x82)\x03idp\x82\xd3\xe4\x93\x02-:\x01*\"(/management/v1/idps/{id}/changes/_search\x90\x02\x01\x12j\n" +
 	"\vResolveIdps\x12!.herald.idp.v1.ResolveIdpsRequest\x1a\".herald.idp.v1.ResolveIdpsResponse\"\x14\x8a\x82)\r*\x05users*\x04auth\x90\x02\x01\x12o\n" +
 	"\x0fListOfferedIdps\x12%.herald.idp.v1.ListOfferedIdpsRequest\x1a&.herald.idp.v1.ListOfferedIdpsResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12i\n" +
-	"\rBeginIdpLogin\x12#.herald.idp.v1.BeginIdpLoginRequest\x1a$.herald.idp.v1.BeginIdpLoginResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12i\n" +
-	"\x0eFinishIdpLogin\x12$.herald.idp.v1.FinishIdpLoginRequest\x1a%.herald.idp.v1.FinishIdpLoginResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12o\n" +
+	"\rBeginIdpLogin\x12#.herald.idp.v1.BeginIdpLoginRequest\x1a$.herald.idp.v1.BeginIdpLoginResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12m\n" +
+	"\x0eFinishIdpLogin\x12$.herald.idp.v1.FinishIdpLoginRequest\x1a%.herald.idp.v1.FinishIdpLoginResponse\"\x0e\x8a\x82)\x06*\x04auth\xa8\x82)\x16\x12o\n" +
 	"\x10NoteRefusedLogin\x12&.herald.idp.v1.NoteRefusedLoginRequest\x1a'.herald.idp.v1.NoteRefusedLoginResponse\"\n" +
 	"\x8a\x82)\x06*\x04authB'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 

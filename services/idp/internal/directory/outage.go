@@ -1,0 +1,46 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"herald/shared/outage"
+)
+
+// ErrOutage is in the chain of the error for a request that the directory did not answer. The log has the outage.
+var ErrOutage = errors.New("the directory does not answer")
+
+// watched returns a client whose failures are in the log as outages, once for all requests that fail.
+func watched(c *http.Client, log *slog.Logger) *http.Client {
+	c.Transport = watcher{c.Transport, &outage.Watch{
+		Log: log, Begins: "the directory does not answer; nobody can log in with its accounts",
+		Ends: "the directory answers again",
+	}}
+	return c
+}
+
+type watcher struct {
+	next  http.RoundTripper
+	watch *outage.Watch
+}
+
+// RoundTrip implements http.RoundTripper. An answer of the kind 5xx is none.
+func (w watcher) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := w.next.RoundTrip(r)
+	if err == nil && answer.StatusCode >= http.StatusInternalServerError {
+		_ = answer.Body.Close()
+		err = fmt.Errorf("%s answers %s", r.URL.Redacted(), answer.Status)
+	}
+	switch {
+	case err == nil:
+		w.watch.Worked()
+		return answer, nil
+	case errors.Is(err, context.Canceled): // the person has gone
+		return nil, err
+	}
+	w.watch.Failed(err)
+	return nil, fmt.Errorf("%w: %w", ErrOutage, err)
+}
