@@ -335,7 +335,7 @@ func (a *auth) ResolveToken(_ context.Context, r *authv1.ResolveTokenRequest) (*
 	return &authv1.ResolveTokenResponse{Caller: c, Origins: a.origins}, nil
 }
 
-func (a *auth) ReturnPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+func (a *auth) ExternalPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
 	return a.ServePage(ctx, r)
 }
 

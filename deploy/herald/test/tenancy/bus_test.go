@@ -29,11 +29,11 @@ import (
 // mistake.
 var (
 	internals = map[string][]string{
+		"herald.auth.v1.Auth.ExternalPage":           {"gateway"},
 		"herald.auth.v1.Auth.OpenEndpoint":           {"gateway"},
 		"herald.auth.v1.Auth.OpenPage":               {"gateway"},
 		"herald.auth.v1.Auth.ResolveToken":           {"gateway"},
 		"herald.auth.v1.Auth.ServeEndpoint":          {"gateway"},
-		"herald.auth.v1.Auth.ReturnPage":             {"gateway"},
 		"herald.auth.v1.Auth.ServePage":              {"gateway"},
 		"herald.idp.v1.Idps.BeginIdpLogin":           {"auth"},
 		"herald.idp.v1.Idps.FinishIdpLogin":          {"auth"},

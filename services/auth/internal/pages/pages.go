@@ -57,8 +57,8 @@ func (p Pages) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*auth
 	return &authv1.ServePageResponse{Response: out}, err
 }
 
-// ReturnPage passes the request of a browser that comes back from an identity provider to its handler.
-func (p Pages) ReturnPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
+// ExternalPage passes the request of a browser that goes to an identity provider, or comes back, to its handler.
+func (p Pages) ExternalPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
 	return p.ServePage(ctx, r)
 }
 

@@ -205,7 +205,7 @@ var File_herald_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
+	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a#herald/auth/v1/authorized_app.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
 	"\x10ServePageRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"H\n" +
 	"\x11ServePageResponse\x123\n" +
@@ -213,13 +213,12 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xbe\t\n" +
-	"\x04Auth\x12k\n" +
-	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x1a\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
-	"\x04/ui/\x90\x02\x01\x12\x88\x01\n" +
-	"\n" +
-	"ReturnPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"5\x8a\x82)\t*\agateway\x92\x82) \n" +
-	"\x1e/ui/login/externalidp/callback\xa8\x82)\x1c\x12\x94\x01\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xe5\f\n" +
+	"\x04Auth\x12o\n" +
+	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x1e\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
+	"\x04/ui/\xa8\x82)\x03\x90\x02\x01\x12\x82\x01\n" +
+	"\fExternalPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"-\x8a\x82)\t*\agateway\x92\x82)\x18\n" +
+	"\x16/ui/login/externalidp/\xa8\x82)\x1c\x12\x94\x01\n" +
 	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"B\x8a\x82)\t*\agateway\x92\x82)1\n" +
 	"\x04/ui/\n" +
 	"\x13/oauth/v2/authorize\n" +
@@ -236,7 +235,10 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"\x10\x8a\x82)\t*\agateway\x90\x02\x01\x12\xa5\x01\n" +
 	"\x10SearchMySessions\x12'.herald.auth.v1.SearchMySessionsRequest\x1a(.herald.auth.v1.SearchMySessionsResponse\">\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/sessions/_search\x90\x02\x01\x12\xcf\x01\n" +
-	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"k\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"k\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbe\x01\n" +
+	"\x16SearchMyAuthorizedApps\x12-.herald.auth.v1.SearchMyAuthorizedAppsRequest\x1a..herald.auth.v1.SearchMyAuthorizedAppsResponse\"E\x8a\x82)\n" +
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02.:\x01*\")/auth/v1/users/me/authorized_apps/_search\x90\x02\x01\x12\xe5\x01\n" +
+	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"o\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_auth_proto_rawDescOnce sync.Once
@@ -252,18 +254,22 @@ func file_herald_auth_v1_auth_proto_rawDescGZIP() []byte {
 
 var file_herald_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_herald_auth_v1_auth_proto_goTypes = []any{
-	(*ServePageRequest)(nil),         // 0: herald.auth.v1.ServePageRequest
-	(*ServePageResponse)(nil),        // 1: herald.auth.v1.ServePageResponse
-	(*ServeEndpointRequest)(nil),     // 2: herald.auth.v1.ServeEndpointRequest
-	(*ServeEndpointResponse)(nil),    // 3: herald.auth.v1.ServeEndpointResponse
-	(*v1.HttpRequest)(nil),           // 4: herald.v1.HttpRequest
-	(*v1.HttpResponse)(nil),          // 5: herald.v1.HttpResponse
-	(*ResolveTokenRequest)(nil),      // 6: herald.auth.v1.ResolveTokenRequest
-	(*SearchMySessionsRequest)(nil),  // 7: herald.auth.v1.SearchMySessionsRequest
-	(*RemoveMySessionRequest)(nil),   // 8: herald.auth.v1.RemoveMySessionRequest
-	(*ResolveTokenResponse)(nil),     // 9: herald.auth.v1.ResolveTokenResponse
-	(*SearchMySessionsResponse)(nil), // 10: herald.auth.v1.SearchMySessionsResponse
-	(*RemoveMySessionResponse)(nil),  // 11: herald.auth.v1.RemoveMySessionResponse
+	(*ServePageRequest)(nil),               // 0: herald.auth.v1.ServePageRequest
+	(*ServePageResponse)(nil),              // 1: herald.auth.v1.ServePageResponse
+	(*ServeEndpointRequest)(nil),           // 2: herald.auth.v1.ServeEndpointRequest
+	(*ServeEndpointResponse)(nil),          // 3: herald.auth.v1.ServeEndpointResponse
+	(*v1.HttpRequest)(nil),                 // 4: herald.v1.HttpRequest
+	(*v1.HttpResponse)(nil),                // 5: herald.v1.HttpResponse
+	(*ResolveTokenRequest)(nil),            // 6: herald.auth.v1.ResolveTokenRequest
+	(*SearchMySessionsRequest)(nil),        // 7: herald.auth.v1.SearchMySessionsRequest
+	(*RemoveMySessionRequest)(nil),         // 8: herald.auth.v1.RemoveMySessionRequest
+	(*SearchMyAuthorizedAppsRequest)(nil),  // 9: herald.auth.v1.SearchMyAuthorizedAppsRequest
+	(*RemoveMyAuthorizedAppRequest)(nil),   // 10: herald.auth.v1.RemoveMyAuthorizedAppRequest
+	(*ResolveTokenResponse)(nil),           // 11: herald.auth.v1.ResolveTokenResponse
+	(*SearchMySessionsResponse)(nil),       // 12: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionResponse)(nil),        // 13: herald.auth.v1.RemoveMySessionResponse
+	(*SearchMyAuthorizedAppsResponse)(nil), // 14: herald.auth.v1.SearchMyAuthorizedAppsResponse
+	(*RemoveMyAuthorizedAppResponse)(nil),  // 15: herald.auth.v1.RemoveMyAuthorizedAppResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	4,  // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
@@ -271,23 +277,27 @@ var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	4,  // 2: herald.auth.v1.ServeEndpointRequest.request:type_name -> herald.v1.HttpRequest
 	5,  // 3: herald.auth.v1.ServeEndpointResponse.response:type_name -> herald.v1.HttpResponse
 	0,  // 4: herald.auth.v1.Auth.OpenPage:input_type -> herald.auth.v1.ServePageRequest
-	0,  // 5: herald.auth.v1.Auth.ReturnPage:input_type -> herald.auth.v1.ServePageRequest
+	0,  // 5: herald.auth.v1.Auth.ExternalPage:input_type -> herald.auth.v1.ServePageRequest
 	0,  // 6: herald.auth.v1.Auth.ServePage:input_type -> herald.auth.v1.ServePageRequest
 	2,  // 7: herald.auth.v1.Auth.OpenEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
 	2,  // 8: herald.auth.v1.Auth.ServeEndpoint:input_type -> herald.auth.v1.ServeEndpointRequest
 	6,  // 9: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
 	7,  // 10: herald.auth.v1.Auth.SearchMySessions:input_type -> herald.auth.v1.SearchMySessionsRequest
 	8,  // 11: herald.auth.v1.Auth.RemoveMySession:input_type -> herald.auth.v1.RemoveMySessionRequest
-	1,  // 12: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 13: herald.auth.v1.Auth.ReturnPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 14: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3,  // 15: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	3,  // 16: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	9,  // 17: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
-	10, // 18: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
-	11, // 19: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
-	12, // [12:20] is the sub-list for method output_type
-	4,  // [4:12] is the sub-list for method input_type
+	9,  // 12: herald.auth.v1.Auth.SearchMyAuthorizedApps:input_type -> herald.auth.v1.SearchMyAuthorizedAppsRequest
+	10, // 13: herald.auth.v1.Auth.RemoveMyAuthorizedApp:input_type -> herald.auth.v1.RemoveMyAuthorizedAppRequest
+	1,  // 14: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 15: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 16: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3,  // 17: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	3,  // 18: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	11, // 19: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	12, // 20: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
+	13, // 21: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
+	14, // 22: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
+	15, // 23: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
+	14, // [14:24] is the sub-list for method output_type
+	4,  // [4:14] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -298,6 +308,7 @@ func file_herald_auth_v1_auth_proto_init() {
 	if File_herald_auth_v1_auth_proto != nil {
 		return
 	}
+	file_herald_auth_v1_authorized_app_proto_init()
 	file_herald_auth_v1_session_proto_init()
 	file_herald_auth_v1_token_proto_init()
 	type x struct{}

@@ -21,14 +21,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Auth_OpenPage_FullMethodName         = "/herald.auth.v1.Auth/OpenPage"
-	Auth_ReturnPage_FullMethodName       = "/herald.auth.v1.Auth/ReturnPage"
-	Auth_ServePage_FullMethodName        = "/herald.auth.v1.Auth/ServePage"
-	Auth_OpenEndpoint_FullMethodName     = "/herald.auth.v1.Auth/OpenEndpoint"
-	Auth_ServeEndpoint_FullMethodName    = "/herald.auth.v1.Auth/ServeEndpoint"
-	Auth_ResolveToken_FullMethodName     = "/herald.auth.v1.Auth/ResolveToken"
-	Auth_SearchMySessions_FullMethodName = "/herald.auth.v1.Auth/SearchMySessions"
-	Auth_RemoveMySession_FullMethodName  = "/herald.auth.v1.Auth/RemoveMySession"
+	Auth_OpenPage_FullMethodName               = "/herald.auth.v1.Auth/OpenPage"
+	Auth_ExternalPage_FullMethodName           = "/herald.auth.v1.Auth/ExternalPage"
+	Auth_ServePage_FullMethodName              = "/herald.auth.v1.Auth/ServePage"
+	Auth_OpenEndpoint_FullMethodName           = "/herald.auth.v1.Auth/OpenEndpoint"
+	Auth_ServeEndpoint_FullMethodName          = "/herald.auth.v1.Auth/ServeEndpoint"
+	Auth_ResolveToken_FullMethodName           = "/herald.auth.v1.Auth/ResolveToken"
+	Auth_SearchMySessions_FullMethodName       = "/herald.auth.v1.Auth/SearchMySessions"
+	Auth_RemoveMySession_FullMethodName        = "/herald.auth.v1.Auth/RemoveMySession"
+	Auth_SearchMyAuthorizedApps_FullMethodName = "/herald.auth.v1.Auth/SearchMyAuthorizedApps"
+	Auth_RemoveMyAuthorizedApp_FullMethodName  = "/herald.auth.v1.Auth/RemoveMyAuthorizedApp"
 )
 
 // AuthClient is the client API for Auth service.
@@ -37,11 +39,11 @@ const (
 //
 // The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthClient interface {
-	// Answers a browser that opens a page, which changes nothing.
+	// Answers a browser that opens a page, which changes nothing: nobody waits long for a part that does not answer.
 	OpenPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
-	// Answers a browser that comes back from an identity provider, which works once. The provider is asked up to five
-	// times, with 5 seconds each.
-	ReturnPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
+	// Answers a browser that goes to an identity provider or comes back from it, which works once. The provider is asked
+	// up to four times in turn, with 5 seconds each.
+	ExternalPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
 	// Answers a browser's other requests.
 	ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
 	// Answers a program that gets what changes nothing.
@@ -55,6 +57,11 @@ type AuthClient interface {
 	// Ends one of the caller's login sessions: the browser must log in again, and all tokens that
 	// applications got with the session stop working.
 	RemoveMySession(ctx context.Context, in *RemoveMySessionRequest, opts ...grpc.CallOption) (*RemoveMySessionResponse, error)
+	// Lists the applications to which the caller gave access to the account, by the last login for each.
+	SearchMyAuthorizedApps(ctx context.Context, in *SearchMyAuthorizedAppsRequest, opts ...grpc.CallOption) (*SearchMyAuthorizedAppsResponse, error)
+	// Takes the access of an application back: all tokens that it got from the caller stop working, and the caller is
+	// asked again what it may learn.
+	RemoveMyAuthorizedApp(ctx context.Context, in *RemoveMyAuthorizedAppRequest, opts ...grpc.CallOption) (*RemoveMyAuthorizedAppResponse, error)
 }
 
 type authClient struct {
@@ -75,10 +82,10 @@ func (c *authClient) OpenPage(ctx context.Context, in *ServePageRequest, opts ..
 	return out, nil
 }
 
-func (c *authClient) ReturnPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error) {
+func (c *authClient) ExternalPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ServePageResponse)
-	err := c.cc.Invoke(ctx, Auth_ReturnPage_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, Auth_ExternalPage_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -145,17 +152,37 @@ func (c *authClient) RemoveMySession(ctx context.Context, in *RemoveMySessionReq
 	return out, nil
 }
 
+func (c *authClient) SearchMyAuthorizedApps(ctx context.Context, in *SearchMyAuthorizedAppsRequest, opts ...grpc.CallOption) (*SearchMyAuthorizedAppsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchMyAuthorizedAppsResponse)
+	err := c.cc.Invoke(ctx, Auth_SearchMyAuthorizedApps_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authClient) RemoveMyAuthorizedApp(ctx context.Context, in *RemoveMyAuthorizedAppRequest, opts ...grpc.CallOption) (*RemoveMyAuthorizedAppResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveMyAuthorizedAppResponse)
+	err := c.cc.Invoke(ctx, Auth_RemoveMyAuthorizedApp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuthServer is the server API for Auth service.
 // All implementations should embed UnimplementedAuthServer
 // for forward compatibility.
 //
 // The login pages, and the endpoints of OAuth 2.0 and OpenID Connect.
 type AuthServer interface {
-	// Answers a browser that opens a page, which changes nothing.
+	// Answers a browser that opens a page, which changes nothing: nobody waits long for a part that does not answer.
 	OpenPage(context.Context, *ServePageRequest) (*ServePageResponse, error)
-	// Answers a browser that comes back from an identity provider, which works once. The provider is asked up to five
-	// times, with 5 seconds each.
-	ReturnPage(context.Context, *ServePageRequest) (*ServePageResponse, error)
+	// Answers a browser that goes to an identity provider or comes back from it, which works once. The provider is asked
+	// up to four times in turn, with 5 seconds each.
+	ExternalPage(context.Context, *ServePageRequest) (*ServePageResponse, error)
 	// Answers a browser's other requests.
 	ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error)
 	// Answers a program that gets what changes nothing.
@@ -169,6 +196,11 @@ type AuthServer interface {
 	// Ends one of the caller's login sessions: the browser must log in again, and all tokens that
 	// applications got with the session stop working.
 	RemoveMySession(context.Context, *RemoveMySessionRequest) (*RemoveMySessionResponse, error)
+	// Lists the applications to which the caller gave access to the account, by the last login for each.
+	SearchMyAuthorizedApps(context.Context, *SearchMyAuthorizedAppsRequest) (*SearchMyAuthorizedAppsResponse, error)
+	// Takes the access of an application back: all tokens that it got from the caller stop working, and the caller is
+	// asked again what it may learn.
+	RemoveMyAuthorizedApp(context.Context, *RemoveMyAuthorizedAppRequest) (*RemoveMyAuthorizedAppResponse, error)
 }
 
 // UnimplementedAuthServer should be embedded to have
@@ -181,8 +213,8 @@ type UnimplementedAuthServer struct{}
 func (UnimplementedAuthServer) OpenPage(context.Context, *ServePageRequest) (*ServePageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method OpenPage not implemented")
 }
-func (UnimplementedAuthServer) ReturnPage(context.Context, *ServePageRequest) (*ServePageResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ReturnPage not implemented")
+func (UnimplementedAuthServer) ExternalPage(context.Context, *ServePageRequest) (*ServePageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExternalPage not implemented")
 }
 func (UnimplementedAuthServer) ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ServePage not implemented")
@@ -201,6 +233,12 @@ func (UnimplementedAuthServer) SearchMySessions(context.Context, *SearchMySessio
 }
 func (UnimplementedAuthServer) RemoveMySession(context.Context, *RemoveMySessionRequest) (*RemoveMySessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveMySession not implemented")
+}
+func (UnimplementedAuthServer) SearchMyAuthorizedApps(context.Context, *SearchMyAuthorizedAppsRequest) (*SearchMyAuthorizedAppsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchMyAuthorizedApps not implemented")
+}
+func (UnimplementedAuthServer) RemoveMyAuthorizedApp(context.Context, *RemoveMyAuthorizedAppRequest) (*RemoveMyAuthorizedAppResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMyAuthorizedApp not implemented")
 }
 func (UnimplementedAuthServer) testEmbeddedByValue() {}
 
@@ -240,20 +278,20 @@ func _Auth_OpenPage_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Auth_ReturnPage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _Auth_ExternalPage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ServePageRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(AuthServer).ReturnPage(ctx, in)
+		return srv.(AuthServer).ExternalPage(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Auth_ReturnPage_FullMethodName,
+		FullMethod: Auth_ExternalPage_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AuthServer).ReturnPage(ctx, req.(*ServePageRequest))
+		return srv.(AuthServer).ExternalPage(ctx, req.(*ServePageRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -366,6 +404,42 @@ func _Auth_RemoveMySession_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Auth_SearchMyAuthorizedApps_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchMyAuthorizedAppsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).SearchMyAuthorizedApps(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_SearchMyAuthorizedApps_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).SearchMyAuthorizedApps(ctx, req.(*SearchMyAuthorizedAppsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Auth_RemoveMyAuthorizedApp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMyAuthorizedAppRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).RemoveMyAuthorizedApp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_RemoveMyAuthorizedApp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).RemoveMyAuthorizedApp(ctx, req.(*RemoveMyAuthorizedAppRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Auth_ServiceDesc is the grpc.ServiceDesc for Auth service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -378,8 +452,8 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Auth_OpenPage_Handler,
 		},
 		{
-			MethodName: "ReturnPage",
-			Handler:    _Auth_ReturnPage_Handler,
+			MethodName: "ExternalPage",
+			Handler:    _Auth_ExternalPage_Handler,
 		},
 		{
 			MethodName: "ServePage",
@@ -404,6 +478,14 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemoveMySession",
 			Handler:    _Auth_RemoveMySession_Handler,
+		},
+		{
+			MethodName: "SearchMyAuthorizedApps",
+			Handler:    _Auth_SearchMyAuthorizedApps_Handler,
+		},
+		{
+			MethodName: "RemoveMyAuthorizedApp",
+			Handler:    _Auth_RemoveMyAuthorizedApp_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
