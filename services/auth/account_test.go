@@ -21,6 +21,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/recent"
+	"herald/shared/rpc"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -108,6 +109,9 @@ func (u *users) GetMyUser(ctx context.Context, r *usersv1.GetMyUserRequest) (*us
 func (u *users) UpdateMyProfile(
 	ctx context.Context, r *usersv1.UpdateMyProfileRequest,
 ) (*usersv1.UpdateProfileResponse, error) {
+	if r.FirstName == "old login" {
+		return nil, rpc.ErrFreshLogin
+	}
 	u.mine(ctx, r).profile = &usersv1.Profile{FirstName: r.FirstName, LastName: r.LastName, NickName: r.NickName,
 		DisplayName: r.DisplayName, PreferredLanguage: r.PreferredLanguage, Gender: r.Gender}
 	return &usersv1.UpdateProfileResponse{}, nil
@@ -118,6 +122,8 @@ func (u *users) UpdateMyPassword(
 ) (*usersv1.UpdateMyPasswordResponse, error) {
 	u.mine(ctx, r)
 	switch f := faults[r.NewPassword]; {
+	case r.OldPassword == "old login":
+		return nil, rpc.ErrFreshLogin
 	case r.OldPassword == "locked":
 		return nil, loginFaults["locked"]
 	case r.OldPassword != "right":

@@ -118,7 +118,7 @@ const (
 func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	f := fault.From(err)
 	switch {
-	case f.ID == freshLogin, f.Code == fault.Unauthenticated:
+	case f.ID == freshLogin && v.page.fresh, f.Code == fault.Unauthenticated: // else the login would lead back at once
 		p.logIn(w, v)
 	case f.Code == fault.NotFound:
 		p.gone(w, v)
