@@ -40,7 +40,7 @@ func TestStranger(t *testing.T) {
 	t.Parallel()
 	one, other := lasting(t), lasting(t)
 	ada := one.Stranger("login name", "ada")
-	if len(ada.Name) != 16 || ada.Slot < 0 || ada.Slot >= 1<<16 ||
+	if len(ada.Name) != 16 || ada.Slot < 0 || ada.Slot >= 1<<22 ||
 		!reflect.DeepEqual(one.Stranger("login name", "ada"), ada) {
 		t.Errorf("%+v", ada)
 	}
