@@ -367,6 +367,24 @@ func TestUnofferedExternalLogins(t *testing.T) {
 	}
 }
 
+// A page of the own account that needs a fresh login gets one by the providers of the person's organization too.
+func TestOwnAccountByAnExternalLogin(t *testing.T) {
+	t.Parallel()
+	b := newExternalBrowser(t)
+	page := call(t, b.pages, toLogin("/password")+"&other=true", nil, "Cookie", b.session)
+	shows(t, page, 200, "login")
+	if !strings.Contains(page.Body.String(), `value="i1"`) {
+		t.Error("the page does not offer the provider")
+	}
+	w := call(t, b.pages, externalPath, url.Values{"idp": {"i1"}, "request": {"account.password"}}, "Cookie", b.session)
+	login := cookie(t, w, externalCookie)
+	shows(t, call(t, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
+	if !b.idps.begun.Again {
+		t.Error("the person need not authenticate anew")
+	}
+	leads(t, b.arrive(login, "state", b.idps.begun.State, "code", "ada"), accountPath+"/password")
+}
+
 // A person with a second factor here is asked for it, and has no session before.
 func TestExternalLoginWithFactor(t *testing.T) {
 	t.Parallel()

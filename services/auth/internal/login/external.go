@@ -14,14 +14,17 @@ import (
 )
 
 // org returns the organization whose identity providers a page offers: the one for whose users the client asks, or else
-// the client's own. Without a client it is that of the session of the browser, if it has one.
+// the client's own. Without a client, as for the pages of the own account, it is that of the session of the browser, if
+// it has one.
 func (p *Pages) org(v visit) string {
 	if v.ID != "" {
 		asked, err := domain.AskedOrg(v.asked.Scopes)
 		if err != nil || asked != "" {
 			return asked
 		}
-		return v.client.OrgID
+		if v.client.OrgID != "" {
+			return v.client.OrgID
+		}
 	}
 	s, _, err := p.Sessions.Session(v.Request)
 	if err != nil {
