@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-const limit = 2 * time.Minute
+const limit = 5 * time.Minute // for tests of many pages on a slow machine
 
 // Open starts a browser and returns the context for chromedp's actions. Without an installed
 // browser it fails the test and says what to type.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
@@ -189,6 +190,12 @@ func (r *reader) directory(c company) {
 	r.Must("POST", "/management/v1/idps/"+c.idp+"/_deactivate", "{}")
 	r.clicks(offer, "externaloff")
 	r.Must("POST", "/management/v1/idps/"+c.idp+"/_reactivate", "{}")
+	// Pages offer what they offered in the last two seconds.
+	for end := time.Now().Add(time.Minute); !strings.Contains(text(v.visit(r.shop.request()).root), "Company"); {
+		if time.Now().After(end) {
+			r.t.Fatal("the provider is not offered again")
+		}
+	}
 }
 
 // toHerald makes the page of an application send a form to Herald.

@@ -187,10 +187,16 @@ func (c chromium) submit(fields ...string) string {
 	return c.read("h1")
 }
 
+// pictures reports whether pictures of pages are wanted.
+func pictures() bool {
+	kept := flag.Lookup("test.artifacts")
+	return kept != nil && kept.Value.String() == "true"
+}
+
 // picture keeps a screenshot: go test -artifacts -outputdir DIR.
 func (c chromium) picture(t *testing.T, name string) {
 	c.Helper()
-	if kept := flag.Lookup("test.artifacts"); kept == nil || kept.Value.String() != "true" {
+	if !pictures() {
 		return
 	}
 	data, err := chromedp.Run(c.ctx, chromedp.FullScreenshot(100))
