@@ -182,6 +182,7 @@ func (r *reader) directory(c company) {
 		}
 		r.on(page)
 	}
+	c.at.Honest()
 	c.at.LogIn(directory.Claims{"oid": "nobody"})
 	r.chromium.visit(r.shop.request("prompt", "login"))
 	r.clickTo(partner, `main > a[href^="/ui/account/idplinks"]`)
@@ -202,6 +203,15 @@ func (r *reader) directory(c company) {
 const toHerald = `const form = document.createElement("form"); form.method = "post"; form.action = HERALD;
 	form.append(document.createElement("button")); document.body.append(form); "made"`
 
+// from makes the browser one with that address.
+func (r *reader) from(address string) {
+	r.t.Helper()
+	headers := network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-Forwarded-For": address}}
+	if _, err := chromedp.Call(r.ctx, network.SetExtraHTTPHeaders, headers); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // crowded is an address from which too many forms come.
 const crowded = "192.0.2.2"
 
@@ -218,10 +228,7 @@ func (r *reader) faults() {
 		r.t.Fatal(err)
 	}
 	r.clicks("button", "foreign")
-	headers := network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-Forwarded-For": crowded}}
-	if _, err := chromedp.Call(r.ctx, network.SetExtraHTTPHeaders, headers); err != nil {
-		r.t.Fatal(err)
-	}
+	r.from(crowded)
 	for range 60 {
 		r.stranger(crowded, "/ui/login/device", url.Values{"user_code": {"BBBBBBBB"}})
 	}

@@ -2,10 +2,12 @@ package oauth_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -31,6 +33,9 @@ type reader struct {
 	seen []string
 }
 
+// readers counts them: each has an address of its own, because few forms may come from one.
+var readers atomic.Int32
+
 func (w world) reader(t *testing.T, language string) *reader {
 	t.Helper()
 	own := *w.Instance
@@ -38,6 +43,7 @@ func (w world) reader(t *testing.T, language string) *reader {
 	r := &reader{chromium: chromium{t, browser.Open(t, chromedp.Flag("accept-lang", language))},
 		world: world{&own, t}, t: t, language: language, axe: whole.Axe(t)}
 	r.shop = r.application("Shop " + id.New())
+	r.from(fmt.Sprintf("198.51.100.%d", readers.Add(1)))
 	for _, folder := range []string{"texts/", "texts/account/"} {
 		file := whole.File(t, "services/auth/internal/look/"+folder+language+".json")
 		if err := json.Unmarshal([]byte(file), &r.texts); err != nil {
