@@ -192,7 +192,8 @@ func (r *reader) directory(c company) {
 	r.clicks(offer, "externaloff")
 	r.Must("POST", "/management/v1/idps/"+c.idp+"/_reactivate", "{}")
 	// Pages offer what they offered in the last two seconds.
-	for end := time.Now().Add(time.Minute); !strings.Contains(text(v.visit(r.shop.request()).root), "Company"); {
+	login := v.visit(r.shop.request()).address.String()
+	for end := time.Now().Add(time.Minute); !strings.Contains(text(v.visit(login).root), "Company"); {
 		if time.Now().After(end) {
 			r.t.Fatal("the provider is not offered again")
 		}

@@ -94,7 +94,8 @@ func (r *reader) barriers(program string) string {
 	return found
 }
 
-// on fails the test unless the browser shows the page of that name, and there is no barrier on it in the reader's views.
+// on fails the test unless the browser shows the page of that name, and there is no barrier on it in the reader's
+// views.
 func (r *reader) on(name string) {
 	r.t.Helper()
 	if got, want := r.read("h1"), r.texts[name+".title"]; got != want || want == "" {
