@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -349,6 +350,15 @@ func TestLinkedAccounts(t *testing.T) {
 	if len(mine.links) != 1 || mine.links[0].IdpId != "i1" {
 		t.Errorf("left is %v", mine.links)
 	}
+	mine.noPassword = true
+	only := []string{"idp", "i1", "id", hostile}
+	shows(t, a.send(session, "/idplinks/end", only...), 200, "nopassword")
+	shows(t, a.open(session, "/idplinks/end?"+url.Values{"idp": {"i1"}, "id": {hostile}}.Encode()), 200, "nopassword")
+	if len(mine.links) != 1 {
+		t.Error("the only way in is gone")
+	}
+	mine.noPassword = false
+	shows(t, a.open(session, "/idplinks/end?"+url.Values{"idp": {"i1"}, "id": {hostile}}.Encode()), 200, "idplinkend")
 	shows(t, a.send(session, "/idplinks/end", "idp", "i2", "id", "x"), 404, "accountgone")
 	a.ahead.Store(int64(time.Hour))
 	leads(t, a.open(session, "/idplinks/end?idp=i1&id=x"), toLogin("/idplinks"))

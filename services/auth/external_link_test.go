@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
@@ -53,6 +54,7 @@ func newLinking(t *testing.T) externalBrowser {
 	t.Helper()
 	b := newExternalBrowser(t)
 	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true})
+	b.idps.authTime = time.Now().Unix()
 	b.users.own.profile = &usersv1.Profile{DisplayName: "Ada Lovelace"}
 	return b
 }
@@ -171,6 +173,14 @@ func TestRefusedLinks(t *testing.T) {
 	}
 	login, state = b.beginLink()
 	shows(t, b.back(login, b.session, state, "ended"), 400, "externalgone")
+	for what, authTime := range map[string]int64{"no": 0, "an old": time.Now().Add(-time.Hour).Unix()} {
+		login, state = b.beginLink()
+		b.idps.setAuthTime(authTime)
+		shows(t, b.back(login, b.session, state, "mine"), 403, "externalrefused")
+		if noted := b.idps.notes(); !strings.Contains(noted[len(noted)-1], domain.ErrLinkingStale.ID) {
+			t.Errorf("%s time of authentication: noted %q", what, noted)
+		}
+	}
 	login, state = b.beginLink()
 	b.idps.set(&idpv1.IdpProviderOptions{IsAutoCreation: true})
 	shows(t, b.back(login, b.session, state, "mine"), 403, "externalunknown")

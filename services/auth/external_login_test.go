@@ -35,6 +35,21 @@ type idps struct {
 	finished *idpv1.FinishIdpLoginRequest
 	noted    []string
 	options  *idpv1.IdpProviderOptions
+	// authTime is when people authenticated, in seconds since 1970; 0 if that is not said.
+	authTime int64
+	away     bool
+}
+
+func (i *idps) setAuthTime(at int64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.authTime = at
+}
+
+func (i *idps) leave() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.away = true
 }
 
 // idpFaults are those of the real service, by the code that causes them here.
@@ -54,6 +69,9 @@ func (i *idps) ListOfferedIdps(
 	found := &idpv1.ListOfferedIdpsResponse{}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.away {
+		return nil, fault.ErrUnavailable
+	}
 	if r.OrgId == "o1" {
 		found.Idps = []*idpv1.OfferedIdp{
 			{Id: "i1", Name: "Company <b>", IsLinkingAllowed: i.options.GetIsLinkingAllowed()},
@@ -91,7 +109,7 @@ func (i *idps) FinishIdpLogin(
 	return &idpv1.FinishIdpLoginResponse{IdpName: "Company <b>", ProviderOptions: i.options,
 		Account: &idpv1.ExternalAccount{TenantId: "t1", ExternalUserId: r.Code, UserName: r.Code,
 			FirstName: "Ada <b>", LastName: "L", Email: "ada@example.com", EmailVerified: true,
-			Amr: []string{"pwd"}}}, nil
+			Amr: []string{"pwd"}, AuthTime: i.authTime}}, nil
 }
 
 func (i *idps) NoteRefusedLogin(
@@ -365,6 +383,23 @@ func TestUnofferedExternalLogins(t *testing.T) {
 	if n := testkit.Rows(t, b.service.DB, "external_logins"); n != 0 {
 		t.Errorf("%d logins wait", n)
 	}
+}
+
+// While nobody knows the providers, nothing says that one is off or gone.
+func TestProvidersThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	b := newLinking(t)
+	b.idps.leave()
+	for path, form := range map[string]url.Values{
+		externalPath: {"idp": {"i1"}}, addLinkPath: {"id": {"i1"}}, addLinkPath + "?id=i1": nil,
+	} {
+		w := call(t, b.pages, path, form, "Cookie", b.session)
+		if shows(t, w, 503, "away"); w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s does not say when to try again", path)
+		}
+	}
+	shows(t, call(t, b.pages, accountPath+"/idplinks", nil, "Cookie", b.session), 200, "idplinks")
+	shows(t, call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session), 200, "login")
 }
 
 // A page of the own account that needs a fresh login gets one by the providers of the person's organization too.

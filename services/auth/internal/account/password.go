@@ -22,7 +22,7 @@ func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherw
 		p.failed(w, v, err)
 		return
 	case !me.HasPassword:
-		p.writeList(w, v, "nopassword", list{Address: v.address("idplinks"), ActionKey: "idplinks.title"})
+		p.noPassword(w, v)
 		return
 	}
 	fields := []field{
@@ -37,6 +37,11 @@ func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherw
 		}
 	}
 	p.writeForm(w, v, "changepassword", form{Fields: fields, Submit: "changepassword.title"})
+}
+
+// noPassword says how a person without a password logs in.
+func (p *Pages) noPassword(w http.ResponseWriter, v visit) {
+	p.writeList(w, v, "nopassword", list{Address: v.address("idplinks"), ActionKey: "idplinks.title"})
 }
 
 // changePassword ends all logins of the person. This browser stays logged in.

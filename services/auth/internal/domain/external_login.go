@@ -29,6 +29,10 @@ var (
 	// ErrLinkingRefused is returned for an account that somebody wants to link if the provider's options forbid it.
 	ErrLinkingRefused = fault.New(fault.Precondition, "EXTERNAL_LINKING_REFUSED",
 		"People may not link accounts of the identity provider")
+	// ErrLinkingStale is returned for an account that somebody wants to link who need not have authenticated at the
+	// provider just now.
+	ErrLinkingStale = fault.New(fault.Precondition, "EXTERNAL_LINKING_STALE",
+		"The identity provider does not say (auth_time) that the person has just authenticated there")
 	ErrExternalUserInactive = fault.New(fault.Precondition, "EXTERNAL_USER_INACTIVE",
 		"The user of the account is not active")
 )

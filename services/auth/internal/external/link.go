@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 
 	"herald/services/auth/internal/domain"
@@ -17,6 +18,11 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 	if !a.ProviderOptions.GetIsLinkingAllowed() {
 		return domain.ErrLinkingRefused
 	}
+	// The browser's user can take the wish for a new login out of the address. The account may then be that of whoever
+	// used the browser before.
+	if now := l.Now(); now.Sub(a.AuthTime(a.Account.AuthTime, now)) >= domain.FreshLogin {
+		return domain.ErrLinkingStale
+	}
 	_, err := l.Users.LinkExternalAccount(ctx, &usersv1.LinkExternalAccountRequest{
 		Subject: &usersv1.CheckedSubject{
 			UserId: s.UserID, Generation: uint64(s.UserGeneration), Credential: s.Credential,
@@ -24,7 +30,7 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 		},
 		Link: &usersv1.IdpLink{
 			ConfigId: a.IdpID, ExternalUserId: a.Account.ExternalUserId, TenantId: a.Account.TenantId,
-			DisplayName: a.Account.UserName,
+			DisplayName: cmp.Or(a.Account.UserName, a.Account.DisplayName),
 		},
 	})
 	switch {

@@ -16,36 +16,36 @@ import (
 // org returns the organization whose identity providers a page offers: the one for whose users the client asks, or else
 // the client's own. Without a client, as for the pages of the own account, it is that of the session of the browser, if
 // it has one.
-func (p *Pages) org(v visit) string {
+func (p *Pages) org(v visit) (string, error) {
 	if v.ID != "" {
 		asked, err := domain.AskedOrg(v.asked.Scopes)
 		if err != nil || asked != "" {
-			return asked
+			return asked, nil // a scope that names none was refused before
 		}
 		if v.client.OrgID != "" {
-			return v.client.OrgID
+			return v.client.OrgID, nil
 		}
 	}
 	s, _, err := p.Sessions.Session(v.Request)
-	if err != nil {
-		return ""
-	}
-	return s.OrgID
+	return s.OrgID, err
 }
 
-// offers returns the identity providers that a page offers. People with a password can log in also while nobody knows
-// the providers.
-func (p *Pages) offers(v visit) []external.Offer {
-	offers, err := p.external.Offered(v.Context(), p.org(v))
-	if err != nil {
-		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
+// offers returns the identity providers that a page offers, and the organization whose they are.
+func (p *Pages) offers(v visit) (offers []external.Offer, orgID string, err error) {
+	if orgID, err = p.org(v); err == nil {
+		offers, err = p.external.Offered(v.Context(), orgID)
 	}
-	return offers
+	return offers, orgID, err
 }
 
 // begin begins a login at an identity provider that the page offers.
 func (p *Pages) begin(w http.ResponseWriter, v visit) {
-	id, offers := v.values.Get("idp"), p.offers(v)
+	id := v.values.Get("idp")
+	offers, orgID, err := p.offers(v)
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
 	if !slices.ContainsFunc(offers, func(o external.Offer) bool { return o.ID == id }) {
 		p.externalNotice(w, v, http.StatusBadRequest, "externaloff", v.address(Path))
 		return
@@ -57,9 +57,9 @@ func (p *Pages) begin(w http.ResponseWriter, v visit) {
 	s, there, err := p.Sessions.Session(v.Request)
 	if err == nil {
 		err = p.external.Begin(w, v.Request, domain.ExternalLogin{
-			OrgID: p.org(v), IdpID: id, RequestID: v.ID, Language: v.Picked,
+			OrgID: orgID, IdpID: id, RequestID: v.ID, Language: v.Picked,
 			// Somebody who is logged in here is asked once more because the login is too old, or is to be another.
-			Again: confirmed == "" && (there && s.OrgID == p.org(v) ||
+			Again: confirmed == "" && (there && s.OrgID == orgID ||
 				v.ID != "" && !v.asked.Satisfied(domain.Session{}, p.Now())),
 			Confirmed: confirmed,
 		})

@@ -64,7 +64,11 @@ func (p *Pages) askName(w http.ResponseWriter, v visit, loginName string) {
 }
 
 func (p *Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
-	f.Forgot, f.Offers = v.address(forgotPath), p.offers(v)
+	var err error
+	f.Forgot = v.address(forgotPath)
+	if f.Offers, _, err = p.offers(v); err != nil { // people with a password can log in without knowing the providers
+		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
+	}
 	p.Look.Write(w, v.Request, look.Page{Status: status, Name: "login", Body: nameBody, Data: f, Faulty: f.Wrong != "",
 		Language: v.Language, InLanguage: v.in(Path)})
 }
