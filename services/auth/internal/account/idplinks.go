@@ -90,8 +90,8 @@ func (p *Pages) link(w http.ResponseWriter, v visit) {
 	http.Redirect(w, v.Request, forwardPath, http.StatusSeeOther)
 }
 
-// toUnlink returns the link that a page is about. If it is not there, or the only way in of a person without a password,
-// the page says so and the link is nil.
+// toUnlink returns the link that a page is about. If it is not there, or the only way in of a person without a
+// password, the page says so and the link is nil.
 func (p *Pages) toUnlink(w http.ResponseWriter, v visit) *usersv1.UserIdpLink {
 	found, err := p.Users.SearchMyIdpLinks(v.as(), &usersv1.SearchMyIdpLinksRequest{})
 	if err != nil {
