@@ -39,17 +39,19 @@ func requested(kind domain.Kind) proto.Message {
 	}
 }
 
-// changeUser changes a user. It returns the details of the change and the id of the mail that it
-// sends, or "". It returns domain.ErrTooManyMails if the change would send one too many.
+// changeUser changes a user. It returns the details of the change and the id of the mail that it sends, or "". Only
+// mails of users' own changes are counted, so that who hijacks an account cannot keep managers from recovering it. It
+// returns domain.ErrTooManyMails if such a change would send one too many.
 func (u Users) changeUser(
 	ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error),
 ) (*heraldv1.ObjectDetails, string, error) {
 	found, made, err := u.Store.ChangeUser(ctx, orgID, userID, func(found *domain.User) (store.UserChange, error) {
 		c, err := change(found)
-		if c.Code != nil {
+		own := isOwn(ctx, found)
+		if own && c.Code != nil {
 			c.Counts = u.Lasting.CodeCounts(found.OrgID, found.ID, found.Email)
 		}
-		if c.Notice != nil && c.Notice.Counted {
+		if own && c.Notice != nil && c.Notice.Counted {
 			c.Counts = append(c.Counts, u.Lasting.NoticeCounts(found.ID)...)
 		}
 		return c, err

@@ -17,7 +17,7 @@ type Notice struct {
 	Verified bool
 	// Own reports whether the user made the change.
 	Own bool
-	// Counted reports whether too many such notices refuse the change.
+	// Counted reports whether too many such notices refuse a change that is the user's own.
 	Counted bool `db:"-"`
 }
 
