@@ -8,8 +8,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// A personal access token that an application made in a person's name ends when the person takes the application's
-// access away. What the person made, in the pages or with another application, stays.
+// A personal access token that an application made in a person's name ends when the application's access ends, for
+// whatever reason. What the person made, in the pages or with another application, stays.
 func TestTokensEndWithTheAccessOfTheirApplication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -25,23 +25,22 @@ func TestTokensEndWithTheAccessOfTheirApplication(t *testing.T) {
 		return r.Token
 	}
 	auth := kit.Herald(t, w.ground, "auth")
-	ended := func(clientID string, by authv1.AuthorizationEnd) string {
-		return auth.Tell(w.orgID, "authorization", id, &authv1.AuthorizationEnded{
-			UserId: id, ClientId: clientID, By: by,
-		})
-	}
-	for name, take := range map[string]func() string{
+	ends := map[string]func() string{
 		"consent withdrawn": func() string {
 			return auth.Tell(w.orgID, id, id, &authv1.ConsentWithdrawn{UserId: id, ClientId: "app"})
 		},
-		"authorization taken back": func() string {
-			return ended("app", authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK)
-		},
-	} {
+	}
+	for by, name := range authv1.AuthorizationEnd_name {
+		ends[name] = func() string {
+			return auth.Tell(w.orgID, "authorization", id, &authv1.AuthorizationEnded{
+				UserId: id, ClientId: "app", By: authv1.AuthorizationEnd(by),
+			})
+		}
+	}
+	for name, end := range ends {
 		gone := with(id, "app")
 		stay := []string{with(id, "other app"), with(id, ""), with(other, "app")}
-		ended("other app", authv1.AuthorizationEnd_AUTHORIZATION_END_REVOKED)
-		cause := take()
+		cause := end()
 		testkit.Until(t, w.service.DB, "personal_access_tokens",
 			"not exists (select from personal_access_tokens where user_id = '"+id+"' and client_id = 'app')")
 		_, err := w.resolve(gone, "")

@@ -1,6 +1,6 @@
 // Package intake handles events of other services: it adds the owner of a new project, and removes the members of a
 // removed project, the links to a removed identity provider, and the personal access tokens that an application made in
-// the name of a person who took its access away.
+// the name of a person when its access ends.
 package intake
 
 import (
@@ -24,9 +24,6 @@ func Handlers(u api.Users) []event.Handler {
 			return u.Store.RemovePATsOf(ctx, d, withdrawn.UserId, withdrawn.ClientId)
 		}),
 		event.On(func(ctx context.Context, d event.Delivery, ended *authv1.AuthorizationEnded) error {
-			if ended.By != authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK {
-				return nil
-			}
 			return u.Store.RemovePATsOf(ctx, d, ended.UserId, ended.ClientId)
 		}),
 	}
