@@ -302,13 +302,12 @@ type UsersClient interface {
 	SearchUserMetadata(ctx context.Context, in *SearchUserMetadataRequest, opts ...grpc.CallOption) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
 	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
-	// address also takes the permission user.credential.write. Ten mails with a code are sent to a user within a day, and ten
-	// to an address in an organization; then it fails with `TOO_MANY_MAILS`, as do all methods that send such a mail.
+	// address also takes the permission user.credential.write.
 	ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
 	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
-	// permission user.credential.write. It fails with `TOO_MANY_MAILS` after ten mails to the user, or to the address,
-	// within a day.
+	// permission user.credential.write. For callers who name themselves it fails with `TOO_MANY_MAILS` after ten mails to
+	// them, or to the address, within a day.
 	UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
 	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
@@ -1673,13 +1672,12 @@ type UsersServer interface {
 	SearchUserMetadata(context.Context, *SearchUserMetadataRequest) (*SearchUserMetadataResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
 	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
-	// address also takes the permission user.credential.write. Ten mails with a code are sent to a user within a day, and ten
-	// to an address in an organization; then it fails with `TOO_MANY_MAILS`, as do all methods that send such a mail.
+	// address also takes the permission user.credential.write.
 	ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error)
 	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
 	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
-	// permission user.credential.write. It fails with `TOO_MANY_MAILS` after ten mails to the user, or to the address,
-	// within a day.
+	// permission user.credential.write. For callers who name themselves it fails with `TOO_MANY_MAILS` after ten mails to
+	// them, or to the address, within a day.
 	UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
 	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
