@@ -20,7 +20,7 @@ func (p *Pages) org(v visit) (string, error) {
 	if v.ID != "" {
 		asked, err := domain.AskedOrg(v.asked.Scopes)
 		if err != nil || asked != "" {
-			return asked, nil // a scope that names none was refused before
+			return asked, err
 		}
 		if v.client.OrgID != "" {
 			return v.client.OrgID, nil
