@@ -87,7 +87,7 @@ func (p *Pages) link(w http.ResponseWriter, v visit) {
 		p.failed(w, v, err)
 		return
 	}
-	http.Redirect(w, v.Request, forwardPath, http.StatusSeeOther)
+	http.Redirect(w, v.Request, domain.ForwardPath, http.StatusSeeOther)
 }
 
 // toUnlink returns the link that a page is about. If it is not there, or the only way in of a person without a

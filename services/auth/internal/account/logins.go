@@ -9,12 +9,8 @@ import (
 	"herald/services/auth/internal/domain"
 )
 
-const (
-	// forwardPath sends the browser to the identity provider where a login has begun.
-	forwardPath = domain.LoginPath + "externalidp/forward"
-	// request begins the ids of logins for a page of the account: those of clients have no dot.
-	request = "account."
-)
+// request begins the ids of logins for a page of the account: those of clients have no dot.
+const request = "account."
 
 // requestOf returns the id of a login that leads back to a page, and to what the page is about if that fits in.
 func requestOf(name, id string) string {

@@ -109,10 +109,8 @@ func (p *Pages) confirm(w http.ResponseWriter, v visit, name, submit string, abo
 	p.writeForm(w, v, name, f)
 }
 
-// Faults of users that have a page of their own.
-const (
-	freshLogin = "FRESH_LOGIN_REQUIRED"
-)
+// freshLogin is the id of the fault of users for a login that is too old.
+const freshLogin = "FRESH_LOGIN_REQUIRED"
 
 // failed writes the page for an error.
 func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {

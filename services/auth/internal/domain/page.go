@@ -3,6 +3,9 @@ package domain
 // LoginPath is the first of the login pages. A request for a login has the parameter request.
 const LoginPath = "/ui/login/"
 
+// ForwardPath is the page that sends a browser to the identity provider where a login has begun.
+const ForwardPath = LoginPath + "externalidp/forward"
+
 // MaxRequest is how many bytes the id of a request for a login has at most.
 const MaxRequest = 64
 

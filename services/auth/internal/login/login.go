@@ -36,7 +36,7 @@ const (
 	logoutPath   = Path + "logout"
 	endedPath    = Path + "signedout"
 	externalPath = Path + "externalidp"
-	forwardPath  = externalPath + "/forward"
+	forwardPath  = domain.ForwardPath
 	arrivePath   = externalPath + "/callback"
 
 	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
