@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"herald/shared/caller"
+	"herald/shared/eventcache"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
-	"herald/shared/recent"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 )
@@ -43,8 +43,8 @@ type Authenticator struct {
 	Config
 	users   usersv1.UsersClient
 	auth    authv1.AuthClient
-	changes *recent.Changes
-	known   *recent.Answers[key, Pass]
+	changes *eventcache.Changes
+	known   *eventcache.Answers[key, Pass]
 	flights singleflight.Group
 	turns   *queue.Queue
 	homes   homes
@@ -53,12 +53,12 @@ type Authenticator struct {
 // New returns an Authenticator that listens to the events that change callers, until the
 // connection closes.
 func New(c Config) (*Authenticator, error) {
-	changes, err := recent.Listen(c.Conn, c.Now)
+	changes, err := eventcache.Listen(c.Conn, c.Now)
 	if err != nil {
 		return nil, err
 	}
 	return &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
-		changes: changes, known: recent.NewAnswers[key, Pass](changes), turns: newTurns()}, nil
+		changes: changes, known: eventcache.NewAnswers[key, Pass](changes), turns: newTurns()}, nil
 }
 
 // Pass is an authenticated caller on the way to a service.
@@ -80,10 +80,10 @@ type Pass struct {
 func (p Pass) Organization() string { return p.caller.OrganizationID }
 
 // about returns all whose changes may change the pass.
-func (p Pass) about() []recent.Subject {
-	about := []recent.Subject{recent.User(p.caller.UserID)}
+func (p Pass) about() []eventcache.Subject {
+	about := []eventcache.Subject{eventcache.User(p.caller.UserID)}
 	if p.caller.ClientID != "" {
-		about = append(about, recent.Application(p.caller.ClientID), recent.Project(p.caller.ClientProjectID))
+		about = append(about, eventcache.Application(p.caller.ClientID), eventcache.Project(p.caller.ClientProjectID))
 	}
 	return about
 }
@@ -164,7 +164,7 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 // Again resolves the token of a cached pass again, after a service has refused the caller, who
 // may have been granted more meanwhile.
 func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
-	a.changes.Drop(recent.User(p.caller.UserID))
+	a.changes.Drop(eventcache.User(p.caller.UserID))
 	return a.ask(ctx, p.key, p.token)
 }
 

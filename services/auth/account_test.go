@@ -17,10 +17,10 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/caller"
+	"herald/shared/eventcache"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/recent"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -451,7 +451,7 @@ func TestChangingThePassword(t *testing.T) {
 	shows(t, a.open(other, ""), 200, "account")
 	w = a.send(session, "/password", "current", "right", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3")
 	leads(t, w, accountPath+"?done=true")
-	a.ahead.Add(int64(recent.MaxAge)) // the stand-in of users publishes no event
+	a.ahead.Add(int64(eventcache.MaxAge)) // the stand-in of users publishes no event
 	kept := cookie(t, w, sessionCookie)
 	shows(t, a.open(kept, ""), 200, "account")
 	for name, dead := range map[string]string{"the old cookie": session, "the other browser": other} {

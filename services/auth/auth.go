@@ -20,11 +20,11 @@ import (
 	"herald/services/auth/internal/sweep"
 	"herald/services/auth/internal/tokens"
 	"herald/shared/boot"
+	"herald/shared/eventcache"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/recent"
 	"herald/shared/search"
 )
 
@@ -74,7 +74,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		Log: s.Log, Metrics: s.Metrics,
 	})
 	sweep.Start(s, sweep.Config{Store: db, Owners: issued.Owners, Ended: notifier.Wake})
-	changes, err := recent.Listen(s.Conn, s.Now)
+	changes, err := eventcache.Listen(s.Conn, s.Now)
 	if err != nil {
 		return err
 	}

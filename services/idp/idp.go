@@ -6,13 +6,13 @@ import (
 	"context"
 
 	"herald/services/idp/internal/api"
+	"herald/services/idp/internal/consumer"
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/domain"
-	"herald/services/idp/internal/intake"
 	"herald/services/idp/internal/store"
 	"herald/shared/boot"
 	idpv1 "herald/shared/gen/herald/idp/v1"
-	"herald/shared/removal"
+	"herald/shared/orgremoval"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -43,7 +43,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 		return err
 	}
 	db := store.New(s.Journal)
-	s.Consume(removal.Start(s, intake.Sweep(db)))
+	s.Consume(orgremoval.Start(s, consumer.Sweep(db)))
 	return s.Serve(&idpv1.Idps_ServiceDesc, api.Idps{
 		Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit, Callback: callback, Directory: where, Log: s.Log,
 	})

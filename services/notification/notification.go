@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"herald/services/notification/internal/api"
+	"herald/services/notification/internal/consumer"
 	"herald/services/notification/internal/delivery"
-	"herald/services/notification/internal/intake"
 	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
 	"herald/shared/boot"
@@ -85,7 +85,7 @@ func start(s *boot.Service, c Config, sender *delivery.Sender) error {
 	if err := s.Metrics.Register(sender.Mails); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	s.Consume(intake.Handlers(sender.Store, sender.Wake)...)
+	s.Consume(consumer.Handlers(sender.Store, sender.Wake)...)
 	s.Background(sender.Run)
 	s.Health.Check(s.Name+" mails", func(context.Context) error { return sender.Delayed() })
 	return s.Serve(&notificationv1.Notifications_ServiceDesc, api.Notifications{

@@ -6,13 +6,13 @@ import (
 	"context"
 
 	"herald/services/projects/internal/api"
-	"herald/services/projects/internal/intake"
+	"herald/services/projects/internal/consumer"
 	"herald/services/projects/internal/store"
 	"herald/shared/boot"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/orgremoval"
 	"herald/shared/queue"
-	"herald/shared/removal"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -34,7 +34,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 		return err
 	}
 	db := store.New(s.Journal)
-	s.Consume(intake.Removed(db), removal.Start(s, intake.Sweep(db)))
+	s.Consume(consumer.Removed(db), orgremoval.Start(s, consumer.Sweep(db)))
 	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
 		Store: db, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
 		Pairs: secret.NewPairs(queue.Processors(), waitingPairs),

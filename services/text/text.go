@@ -10,12 +10,12 @@ import (
 	"fmt"
 
 	"herald/services/text/internal/api"
+	"herald/services/text/internal/consumer"
 	"herald/services/text/internal/domain"
-	"herald/services/text/internal/intake"
 	"herald/services/text/internal/store"
 	"herald/shared/boot"
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/removal"
+	"herald/shared/orgremoval"
 )
 
 // Config is the settings for languages.
@@ -33,7 +33,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 		return fmt.Errorf("HERALD_DEFAULT_LANGUAGE: %w", err)
 	}
 	db := store.New(s.Journal)
-	s.Consume(removal.Start(s, intake.Sweep(db)))
+	s.Consume(orgremoval.Start(s, consumer.Sweep(db)))
 	return s.Serve(&textv1.Text_ServiceDesc, api.Text{
 		Catalog: catalog, Store: db, PublicURL: s.PublicURL.String(),
 	})

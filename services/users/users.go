@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"herald/services/users/internal/api"
+	"herald/services/users/internal/consumer"
 	"herald/services/users/internal/domain"
-	"herald/services/users/internal/intake"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/start"
 	"herald/services/users/internal/store"
@@ -16,8 +16,8 @@ import (
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/orgremoval"
 	"herald/shared/queue"
-	"herald/shared/removal"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -73,7 +73,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		Pairs:    secret.NewPairs(queue.Processors(), waitingPairs),
 		Projects: projectsv1.NewProjectsClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
 	}
-	s.Consume(append(intake.Handlers(methods), removal.Start(s, intake.Sweep(methods)))...)
+	s.Consume(append(consumer.Handlers(methods), orgremoval.Start(s, consumer.Sweep(methods)))...)
 	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
 }
 

@@ -18,9 +18,9 @@ import (
 
 	"herald/deploy/herald/internal/inbox"
 	"herald/gateway"
+	"herald/shared/atomicfile"
 	"herald/shared/boot"
 	"herald/shared/bus"
-	"herald/shared/durable"
 	"herald/shared/event"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
@@ -197,7 +197,7 @@ func (s *system) writeURL(user string) error {
 		Scheme: "nats", Host: s.nats.Listen, User: url.UserPassword(user,
 			bus.Password(s.ground.Keys, user).Reveal()),
 	}
-	return durable.Replace(s.file(user+".url"), u.String()+"\n", secretMode)
+	return atomicfile.Replace(s.file(user+".url"), u.String()+"\n", secretMode)
 }
 
 // startInbox starts the inbox unless the operator has set a mail server.

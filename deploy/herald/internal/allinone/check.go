@@ -8,7 +8,7 @@ import (
 	"net"
 	"os"
 
-	"herald/shared/durable"
+	"herald/shared/atomicfile"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 )
@@ -64,7 +64,7 @@ func (s *system) masterKey(ctx context.Context) (secret.Keys, error) {
 			return secret.Keys{}, fmt.Errorf("%w, and %s is missing: %s", err, file, restore)
 		}
 		text = []byte(secret.NewKeyText())
-		err = durable.Replace(file, string(text), secretMode)
+		err = atomicfile.Replace(file, string(text), secretMode)
 	}
 	if err != nil {
 		return secret.Keys{}, fmt.Errorf("master key: %w", err)

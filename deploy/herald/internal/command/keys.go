@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/deploy/herald/internal/allinone"
+	"herald/shared/atomicfile"
 	"herald/shared/boot"
-	"herald/shared/durable"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
 	"herald/shared/secret"
@@ -173,7 +173,7 @@ func (r *ring) write(keys secret.Keys) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(r.file, keys.Text().Reveal(), info.Mode().Perm())
+	return atomicfile.Replace(r.file, keys.Text().Reveal(), info.Mode().Perm())
 }
 
 // each calls a function with the database of every service that seals secrets, or of the named

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"sync"
 
+	"herald/shared/atomicfile"
 	"herald/shared/bus"
 	"herald/shared/caller"
-	"herald/shared/durable"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 )
@@ -143,7 +143,7 @@ func replace(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return durable.Replace(file, text, 0o444)
+	return atomicfile.Replace(file, text, 0o444)
 }
 
 // natsConfig returns the authorization block of nats-server's configuration.

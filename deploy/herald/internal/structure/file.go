@@ -186,7 +186,7 @@ func waits(s source) []string {
 }
 
 // timeless are the packages that get the time as a parameter or from the journal.
-var timeless = regexp.MustCompile(`^services/\w+/internal/(domain|store|intake|start)$`)
+var timeless = regexp.MustCompile(`^services/\w+/internal/(domain|store|consumer|start)$`)
 
 // clock finds code that reads the clock and should not, because its tests set the time.
 func clock(s source) []string {

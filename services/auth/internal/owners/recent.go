@@ -6,21 +6,21 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"herald/shared/eventcache"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/recent"
 )
 
 // Recent returns owners who are not asked again for what they answered lately, for checks of tokens. A client or user
 // who is not active, and a wrong secret, are asked about each time, and so is a key: its use is no proof that can be
 // kept.
-func (o *Owners) Recent(c *recent.Changes) *Owners {
+func (o *Owners) Recent(c *eventcache.Changes) *Owners {
 	return New(recentProjects{
-		o.Projects, recent.NewAnswers[string, *projectsv1.ResolveClientResponse](c),
-		recent.NewAnswers[string, *projectsv1.ResolveAccessResponse](c),
+		o.Projects, eventcache.NewAnswers[string, *projectsv1.ResolveClientResponse](c),
+		eventcache.NewAnswers[string, *projectsv1.ResolveAccessResponse](c),
 	}, recentUsers{
-		o.Users, recent.NewAnswers[string, *usersv1.ResolveSubjectResponse](c),
-		recent.NewAnswers[string, *usersv1.ResolveTokenResponse](c),
+		o.Users, eventcache.NewAnswers[string, *usersv1.ResolveSubjectResponse](c),
+		eventcache.NewAnswers[string, *usersv1.ResolveTokenResponse](c),
 	})
 }
 
@@ -33,21 +33,21 @@ func question(m proto.Message) string {
 // recentProjects keeps answers of projects.
 type recentProjects struct {
 	projectsv1.ProjectsClient
-	clients *recent.Answers[string, *projectsv1.ResolveClientResponse]
-	access  *recent.Answers[string, *projectsv1.ResolveAccessResponse]
+	clients *eventcache.Answers[string, *projectsv1.ResolveClientResponse]
+	access  *eventcache.Answers[string, *projectsv1.ResolveAccessResponse]
 }
 
 // ResolveClient implements projectsv1.ProjectsClient.
 func (p recentProjects) ResolveClient(
 	ctx context.Context, in *projectsv1.ResolveClientRequest, opts ...grpc.CallOption,
 ) (*projectsv1.ResolveClientResponse, error) {
-	return p.clients.Ask(question(in), func() (*projectsv1.ResolveClientResponse, []recent.Subject, error) {
+	return p.clients.Ask(question(in), func() (*projectsv1.ResolveClientResponse, []eventcache.Subject, error) {
 		r, err := p.ProjectsClient.ResolveClient(ctx, in, opts...)
 		proves := len(in.SecretHash) > 0 || in.Credential != ""
 		if err != nil || in.KeyId != "" || !application(r).Active || proves && r.Credential == "" {
 			return r, nil, err
 		}
-		return r, []recent.Subject{recent.Application(in.ClientId), recent.Project(r.Project.GetId())}, nil
+		return r, []eventcache.Subject{eventcache.Application(in.ClientId), eventcache.Project(r.Project.GetId())}, nil
 	})
 }
 
@@ -55,34 +55,34 @@ func (p recentProjects) ResolveClient(
 func (p recentProjects) ResolveAccess(
 	ctx context.Context, in *projectsv1.ResolveAccessRequest, opts ...grpc.CallOption,
 ) (*projectsv1.ResolveAccessResponse, error) {
-	return p.access.Ask(question(in), func() (*projectsv1.ResolveAccessResponse, []recent.Subject, error) {
+	return p.access.Ask(question(in), func() (*projectsv1.ResolveAccessResponse, []eventcache.Subject, error) {
 		r, err := p.ProjectsClient.ResolveAccess(ctx, in, opts...)
-		return r, []recent.Subject{recent.User(in.UserId), recent.Project(in.ProjectId)}, err
+		return r, []eventcache.Subject{eventcache.User(in.UserId), eventcache.Project(in.ProjectId)}, err
 	})
 }
 
 // recentUsers keeps answers of users.
 type recentUsers struct {
 	usersv1.UsersClient
-	subjects *recent.Answers[string, *usersv1.ResolveSubjectResponse]
-	tokens   *recent.Answers[string, *usersv1.ResolveTokenResponse]
+	subjects *eventcache.Answers[string, *usersv1.ResolveSubjectResponse]
+	tokens   *eventcache.Answers[string, *usersv1.ResolveTokenResponse]
 }
 
 // ResolveSubject implements usersv1.UsersClient.
 func (u recentUsers) ResolveSubject(
 	ctx context.Context, in *usersv1.ResolveSubjectRequest, opts ...grpc.CallOption,
 ) (*usersv1.ResolveSubjectResponse, error) {
-	return u.subjects.Ask(question(in), func() (*usersv1.ResolveSubjectResponse, []recent.Subject, error) {
+	return u.subjects.Ask(question(in), func() (*usersv1.ResolveSubjectResponse, []eventcache.Subject, error) {
 		r, err := u.UsersClient.ResolveSubject(ctx, in, opts...)
 		if err != nil || !keepable(in, r) {
 			return r, nil, err
 		}
-		var about []recent.Subject
+		var about []eventcache.Subject
 		if in.UserId != "" {
-			about = append(about, recent.User(in.UserId))
+			about = append(about, eventcache.User(in.UserId))
 		}
 		for _, o := range r.Orgs {
-			about = append(about, recent.Organization(o.Id))
+			about = append(about, eventcache.Organization(o.Id))
 		}
 		return r, about, nil
 	})
@@ -106,8 +106,8 @@ func keepable(in *usersv1.ResolveSubjectRequest, r *usersv1.ResolveSubjectRespon
 func (u recentUsers) ResolveToken(
 	ctx context.Context, in *usersv1.ResolveTokenRequest, opts ...grpc.CallOption,
 ) (*usersv1.ResolveTokenResponse, error) {
-	return u.tokens.Ask(question(in), func() (*usersv1.ResolveTokenResponse, []recent.Subject, error) {
+	return u.tokens.Ask(question(in), func() (*usersv1.ResolveTokenResponse, []eventcache.Subject, error) {
 		r, err := u.UsersClient.ResolveToken(ctx, in, opts...)
-		return r, []recent.Subject{recent.User(r.GetCaller().GetUserId())}, err
+		return r, []eventcache.Subject{eventcache.User(r.GetCaller().GetUserId())}, err
 	})
 }

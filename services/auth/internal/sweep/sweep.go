@@ -18,7 +18,7 @@ import (
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/removal"
+	"herald/shared/orgremoval"
 )
 
 // interval is how often a replica looks for what has expired.
@@ -36,7 +36,7 @@ type Config struct {
 func Start(s *boot.Service, c Config) {
 	w := sweeper{Config: c, log: s.Log}
 	s.Background(w.run)
-	s.Consume(append(w.handlers(), removal.Start(s, w.removed()))...)
+	s.Consume(append(w.handlers(), orgremoval.Start(s, w.removed()))...)
 }
 
 type sweeper struct {
@@ -122,7 +122,7 @@ func (s sweeper) endIdp(ctx context.Context, d event.Delivery) error {
 }
 
 // removed deletes the authorizations of an organization's users. Those of its applications go with these.
-func (s sweeper) removed() removal.Sweep {
+func (s sweeper) removed() orgremoval.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
 		defer s.Ended()
 		return s.Store.DeleteOfOrg(ctx, removed.OrganizationID)

@@ -12,9 +12,9 @@ import (
 	"herald/services/auth/internal/keys"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/store"
+	"herald/shared/eventcache"
 	"herald/shared/fault"
 	"herald/shared/id"
-	"herald/shared/recent"
 	"herald/shared/secret"
 )
 
@@ -26,12 +26,12 @@ type Tokens struct {
 	Issuer string
 	Now    func() time.Time
 	// found is what the store answered lately; nil to ask it each time.
-	found *recent.Answers[string, domain.Token]
+	found *eventcache.Answers[string, domain.Token]
 }
 
 // Recent returns tokens for checks: what was answered lately about a token that is checked again is not asked again.
-func (t Tokens) Recent(c *recent.Changes) Tokens {
-	t.Owners, t.found = t.Owners.Recent(c), recent.NewAnswers[string, domain.Token](c)
+func (t Tokens) Recent(c *eventcache.Changes) Tokens {
+	t.Owners, t.found = t.Owners.Recent(c), eventcache.NewAnswers[string, domain.Token](c)
 	return t
 }
 
@@ -137,7 +137,7 @@ func (t Tokens) Find(ctx context.Context, text string) (domain.Token, error) {
 }
 
 func (t Tokens) findOpaque(ctx context.Context, hash []byte) (domain.Token, error) {
-	found, err := t.found.Ask(string(hash), func() (domain.Token, []recent.Subject, error) {
+	found, err := t.found.Ask(string(hash), func() (domain.Token, []eventcache.Subject, error) {
 		found, err := t.Store.Token(ctx, domain.KindAccess, hash)
 		return found, about(found.Authorization), err
 	})
@@ -148,11 +148,11 @@ func (t Tokens) findOpaque(ctx context.Context, hash []byte) (domain.Token, erro
 }
 
 // about returns all whose changes may end a token.
-func about(a domain.Authorization) []recent.Subject {
+func about(a domain.Authorization) []eventcache.Subject {
 	if !a.OfApplication() {
-		return []recent.Subject{recent.User(a.UserID)}
+		return []eventcache.Subject{eventcache.User(a.UserID)}
 	}
-	return []recent.Subject{recent.User(a.UserID), recent.Application(a.ClientID), recent.Project(a.ProjectID)}
+	return []eventcache.Subject{eventcache.User(a.UserID), eventcache.Application(a.ClientID), eventcache.Project(a.ProjectID)}
 }
 
 func (t Tokens) findJWT(ctx context.Context, text string) (domain.Token, error) {
@@ -167,7 +167,7 @@ func (t Tokens) findJWT(ctx context.Context, text string) (domain.Token, error) 
 	if c.Issuer != t.Issuer || t.Now().Unix() >= c.Expiry {
 		return domain.Token{}, fault.ErrUnauthenticated
 	}
-	return t.found.Ask("jwt "+c.ID, func() (domain.Token, []recent.Subject, error) {
+	return t.found.Ask("jwt "+c.ID, func() (domain.Token, []eventcache.Subject, error) {
 		a, err := t.authorization(ctx, c)
 		return domain.Token{
 			Authorization: a, JTI: c.ID, TokenScopes: strings.Fields(c.Scope), IssuedAt: time.Unix(c.IssuedAt, 0),

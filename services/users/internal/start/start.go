@@ -13,7 +13,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
-	"herald/shared/durable"
+	"herald/shared/atomicfile"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/secret"
@@ -53,7 +53,7 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 		return Administrator{}, fmt.Errorf("first start: %w", err)
 	}
 	if settings.TokenFile != "" { // before the account is written
-		if err := durable.Replace(unfinished(settings.TokenFile), token.Reveal()+"\n", 0o600); err != nil {
+		if err := atomicfile.Replace(unfinished(settings.TokenFile), token.Reveal()+"\n", 0o600); err != nil {
 			return Administrator{}, fmt.Errorf("administrator's token: %w", err)
 		}
 	}
@@ -121,7 +121,7 @@ func finish(ctx context.Context, s store.Store, file string) error {
 	if !known {
 		return os.Remove(unfinished(file))
 	}
-	if err := durable.Rename(unfinished(file), file); err != nil {
+	if err := atomicfile.Rename(unfinished(file), file); err != nil {
 		return fmt.Errorf("administrator's token: %w", err)
 	}
 	return nil

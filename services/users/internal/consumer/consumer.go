@@ -1,7 +1,7 @@
-// Package intake handles events of other services: it adds the owner of a new project, and removes the members of a
+// Package consumer handles events of other services: it adds the owner of a new project, and removes the members of a
 // removed project, the links to a removed identity provider, and the personal access tokens that an application made in
 // the name of a person when its access ends.
-package intake
+package consumer
 
 import (
 	"context"

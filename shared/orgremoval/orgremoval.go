@@ -1,8 +1,8 @@
-// Package removal removes the objects of a removed organization in a service. The event of the
+// Package orgremoval removes the objects of a removed organization in a service. The event of the
 // removal is stored in the table removals, and a background task removes the objects in batches, so
 // that no request and no consumer waits for them. If the process ends before they are removed, the
 // next one continues.
-package removal
+package orgremoval
 
 import (
 	"context"

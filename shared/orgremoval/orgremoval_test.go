@@ -1,4 +1,4 @@
-package removal
+package orgremoval
 
 import (
 	"context"

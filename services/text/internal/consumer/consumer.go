@@ -1,5 +1,5 @@
-// Package intake reacts to the removal of organizations: their own texts and their branding go.
-package intake
+// Package consumer reacts to the removal of organizations: their own texts and their branding go.
+package consumer
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"herald/services/text/internal/store"
 	"herald/shared/event"
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/removal"
+	"herald/shared/orgremoval"
 )
 
 // Sweep removes the branding of an organization and the texts that it wrote.
-func Sweep(db store.Store) removal.Sweep {
+func Sweep(db store.Store) orgremoval.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
-		keys, err := db.SomeCustom(ctx, removed.OrganizationID, removal.Batch)
+		keys, err := db.SomeCustom(ctx, removed.OrganizationID, orgremoval.Batch)
 		if err != nil {
 			return false, err
 		}
-		found, err := removal.Each(keys, func(k store.Key) error {
+		found, err := orgremoval.Each(keys, func(k store.Key) error {
 			_, err := db.ResetCustom(ctx, k, func(*domain.Custom) (proto.Message, error) {
 				return &textv1.MessageTextRemoved{Kind: k.Kind, Language: k.Language, Cause: removed.ID}, nil
 			})
@@ -29,7 +29,7 @@ func Sweep(db store.Store) removal.Sweep {
 		if err != nil {
 			return found, err
 		}
-		_, err = removal.Each([]string{removed.OrganizationID}, func(orgID string) error {
+		_, err = orgremoval.Each([]string{removed.OrganizationID}, func(orgID string) error {
 			_, err := db.ResetBranding(ctx, orgID, func(*domain.Branding) (proto.Message, error) {
 				return &textv1.BrandingRemoved{Cause: removed.ID}, nil
 			})

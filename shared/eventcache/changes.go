@@ -1,9 +1,9 @@
-// Package recent keeps answers of services for two seconds at most, and no longer than until an event changes what they
+// Package eventcache keeps answers of services for two seconds at most, and no longer than until an event changes what they
 // say. All events that reached the connection before a request are heard before an answer is found for it. So a
 // service, whose requests come by the same connection, never answers a request from after a change as if it were
 // before. An answer to a question from before a change is not used, whenever it comes, and nothing is used from before
 // an interruption of the connection, because events may have been missed.
-package recent
+package eventcache
 
 import (
 	"encoding/json"

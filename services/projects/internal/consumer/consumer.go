@@ -1,6 +1,6 @@
-// Package intake reacts to the events of users: the roles of removed users go, and all that removed
+// Package consumer reacts to the events of users: the roles of removed users go, and all that removed
 // organizations had.
-package intake
+package consumer
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"herald/shared/event"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/removal"
+	"herald/shared/orgremoval"
 )
 
 // Removed takes the roles from a user who was removed, wherever they were given.
@@ -23,24 +23,24 @@ func Removed(db store.Store) event.Handler {
 }
 
 // Sweep removes the projects of an organization, and then the grants that others gave to it.
-func Sweep(db store.Store) removal.Sweep {
+func Sweep(db store.Store) orgremoval.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
-		projects, err := db.SomeProjects(ctx, removed.OrganizationID, removal.Batch)
+		projects, err := db.SomeProjects(ctx, removed.OrganizationID, orgremoval.Batch)
 		if err != nil {
 			return false, err
 		}
-		found, err := removal.Each(projects, func(p domain.Project) error {
+		found, err := orgremoval.Each(projects, func(p domain.Project) error {
 			_, err := db.RemoveProject(ctx, p.OrgID, p.ID, &projectsv1.ProjectRemoved{Cause: removed.ID})
 			return err
 		})
 		if found || err != nil {
 			return found, err
 		}
-		grants, err := db.SomeGrantsTo(ctx, removed.OrganizationID, removal.Batch)
+		grants, err := db.SomeGrantsTo(ctx, removed.OrganizationID, orgremoval.Batch)
 		if err != nil {
 			return false, err
 		}
-		return removal.Each(grants, func(g domain.ProjectGrant) error {
+		return orgremoval.Each(grants, func(g domain.ProjectGrant) error {
 			_, err := db.RemoveProjectGrant(ctx, g.OrgID, g.ProjectID, g.ID,
 				func(g *domain.ProjectGrant) (proto.Message, error) {
 					return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID,

@@ -1,6 +1,6 @@
-// Package durable writes small files that must not be lost, such as the master key, without
+// Package atomicfile writes small files that must not be lost, such as the master key, without
 // which an instance cannot read its databases.
-package durable
+package atomicfile
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
-// Package intake turns events that ask for a mail into notifications. A notification has the id of
+// Package consumer turns events that ask for a mail into notifications. A notification has the id of
 // its event, so that an event that is delivered twice makes one mail. The notifications
 // of a removed user are removed.
-package intake
+package consumer
 
 import (
 	"context"

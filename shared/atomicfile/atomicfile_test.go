@@ -1,4 +1,4 @@
-package durable_test
+package atomicfile_test
 
 import (
 	"io/fs"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"herald/shared/durable"
+	"herald/shared/atomicfile"
 )
 
 // holds fails the test unless the file has that text and mode and is the only one in its folder.
@@ -37,7 +37,7 @@ func TestReplace(t *testing.T) {
 		{"a text", 0o444}, // a read-only file is replaced too
 		{"", 0o600},
 	} {
-		if err := durable.Replace(file, c.text, c.mode); err != nil {
+		if err := atomicfile.Replace(file, c.text, c.mode); err != nil {
 			t.Fatal(err)
 		}
 		holds(t, file, c.text, c.mode)
@@ -52,11 +52,11 @@ func TestReplaceFails(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := durable.Replace(held, "text", 0o600); err != nil {
+	if err := atomicfile.Replace(held, "text", 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{folder, filepath.Join(folder, "missing", "key")} {
-		if err := durable.Replace(file, "secret", 0o600); err == nil {
+		if err := atomicfile.Replace(file, "secret", 0o600); err == nil {
 			t.Errorf("%s was written", file)
 		}
 	}
@@ -70,14 +70,14 @@ func TestRename(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "key")
-	if err := durable.Rename(file+".new", file); err == nil {
+	if err := atomicfile.Rename(file+".new", file); err == nil {
 		t.Error("nothing was renamed")
 	}
 	for _, text := range []string{"first", "second"} {
-		if err := durable.Replace(file+".new", text, 0o600); err != nil {
+		if err := atomicfile.Replace(file+".new", text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := durable.Rename(file+".new", file); err != nil {
+		if err := atomicfile.Rename(file+".new", file); err != nil {
 			t.Fatal(err)
 		}
 		holds(t, file, text, 0o600)

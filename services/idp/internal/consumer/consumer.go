@@ -1,5 +1,5 @@
-// Package intake removes the identity providers of removed organizations.
-package intake
+// Package consumer removes the identity providers of removed organizations.
+package consumer
 
 import (
 	"context"
@@ -8,17 +8,17 @@ import (
 	"herald/services/idp/internal/store"
 	"herald/shared/event"
 	idpv1 "herald/shared/gen/herald/idp/v1"
-	"herald/shared/removal"
+	"herald/shared/orgremoval"
 )
 
 // Sweep removes the providers of an organization.
-func Sweep(db store.Store) removal.Sweep {
+func Sweep(db store.Store) orgremoval.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
-		idps, err := db.SomeIdps(ctx, removed.OrganizationID, removal.Batch)
+		idps, err := db.SomeIdps(ctx, removed.OrganizationID, orgremoval.Batch)
 		if err != nil {
 			return false, err
 		}
-		return removal.Each(idps, func(i domain.Idp) error {
+		return orgremoval.Each(idps, func(i domain.Idp) error {
 			_, err := db.RemoveIdp(ctx, i.OrgID, i.ID, &idpv1.IdpRemoved{Cause: removed.ID})
 			return err
 		})

@@ -1,4 +1,4 @@
-package intake
+package consumer
 
 import (
 	"context"
@@ -9,28 +9,28 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/removal"
+	"herald/shared/orgremoval"
 )
 
 // Sweep removes the users of an organization, and then the roles that others have in it.
-func Sweep(u api.Users) removal.Sweep {
+func Sweep(u api.Users) orgremoval.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
-		ids, err := u.Store.SomeUsers(ctx, removed.OrganizationID, removal.Batch)
+		ids, err := u.Store.SomeUsers(ctx, removed.OrganizationID, orgremoval.Batch)
 		if err != nil {
 			return false, err
 		}
-		found, err := removal.Each(ids, func(id string) error {
+		found, err := orgremoval.Each(ids, func(id string) error {
 			_, err := u.Store.RemoveUser(ctx, removed.OrganizationID, id, &usersv1.UserRemoved{Cause: removed.ID})
 			return err
 		})
 		if found || err != nil {
 			return found, err
 		}
-		members, err := u.Store.SomeMembers(ctx, removed.OrganizationID, removal.Batch)
+		members, err := u.Store.SomeMembers(ctx, removed.OrganizationID, orgremoval.Batch)
 		if err != nil {
 			return false, err
 		}
-		found, err = removal.Each(members, func(m domain.Member) error {
+		found, err = orgremoval.Each(members, func(m domain.Member) error {
 			_, err := u.Store.ChangeMember(ctx, m.OrgID, m.ProjectID, m.UserID,
 				func(m *domain.Member) (proto.Message, error) {
 					m.Assign(nil)
