@@ -113,35 +113,57 @@ func (s *Query) contains(among, text string) {
 	}
 }
 
+// match says which part of a text equals the value of a filter.
+type match int
+
+const (
+	whole match = iota
+	start
+	end
+	anywhere
+)
+
+// textMethods are the methods of the specification, section 4.6.
+var textMethods = map[heraldv1.TextQueryMethod]struct {
+	match      match
+	ignoreCase bool
+}{
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS:                  {whole, false},
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE:      {whole, true},
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH:             {start, false},
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE: {start, true},
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS:                {anywhere, false},
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_CONTAINS_IGNORE_CASE:    {anywhere, true},
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH:               {end, false},
+	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:   {end, true},
+}
+
 // Text adds a filter on a text by one of the methods of the specification, section 4.6. The
 // characters that LIKE gives a meaning are escaped. The column's collation must be "C".
 func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Query {
-	column := c.Exact
-	if method%2 == 1 { // the methods alternate: exact, ignoring case
+	how, column := textMethods[method], c.Exact
+	if how.ignoreCase {
 		column, value = c.Folded, Fold(value)
 	}
-	if method <= heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE {
-		s.texts = true
-		s.contains(c.Among, "\n"+value+"\n")
-		return s.Where(column+" = ?", value)
-	}
-	if value == "" { // every text contains the empty one
+	if value == "" && how.match != whole { // every text contains the empty one
 		return s
 	}
 	s.texts = true
-	switch method {
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH,
-		heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE:
+	switch how.match {
+	case whole:
+		s.contains(c.Among, "\n"+value+"\n")
+		return s.Where(column+" = ?", value)
+	case start:
 		s.contains(c.Among, "\n"+value)
 		return s.starting(column, value)
-	case heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH,
-		heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:
+	case end:
 		s.contains(c.Among, value+"\n")
 		return s.starting("reverse("+column+")", reverse(value))
+	default:
+		s.contains(c.Among, value)
+		s.plan = ownPlan // the best plan depends on the text
+		return s.Where(column+" like ?", "%"+wildcards.Replace(value)+"%")
 	}
-	s.contains(c.Among, value)
-	s.plan = ownPlan // the best plan depends on the text
-	return s.Where(column+" like ?", "%"+wildcards.Replace(value)+"%")
 }
 
 // starting adds the condition that a column begins with prefix, as a range from prefix up to
