@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 MODULES := $(shell sed -n 's,^\t\./,,p' go.work)
+# The tools that stand outside of go.work, so that the product does not depend on what they need.
+TOOLS := tools/mutants tools/reference tools/structure
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
 LINT = $$(GOWORK=off go -C tools/lint tool -n golangci-lint)
@@ -38,18 +40,20 @@ directory: ## Run a directory with whose account people log in, beside `make run
 test: ## Run all tests, on real servers and a real browser
 	@deploy/setup.sh test
 	@TMPDIR=$$(deploy/tmpdir.sh) go test -timeout 15m work
+	@for m in $(TOOLS); do GOWORK=off go -C $$m test ./...; done
 
 .PHONY: check
 check: ## Check formatting, style, contracts, generated code and module files
-	@test -z "$$(gofmt -l $(MODULES) | grep -v /gen/ | tee /dev/stderr)"
-	@go test -count=1 ./deploy/herald/internal/structure | { ! grep -v "^ok"; }
-	@$(LINT) run --allow-parallel-runners $(MODULES:%=./%/...)
+	@test -z "$$(gofmt -l $(MODULES) $(TOOLS) | grep -v /gen/ | tee /dev/stderr)"
+	@GOWORK=off go -C tools/structure test -count=1 | { ! grep -v "^ok"; }
+	@lint=$(LINT); $$lint run --allow-parallel-runners $(MODULES:%=./%/...); \
+		for m in $(TOOLS); do (cd $$m && GOWORK=off $$lint run --allow-parallel-runners); done
 	@go test -run '^TestTexts' ./services/text/internal/domain ./services/auth/internal/look | { ! grep -v "^ok"; }
 	@$(BUF) lint
 	@$(BUF) format --diff --exit-code > /dev/null || { echo 'contracts are not formatted: run `make generate`'; exit 1; }
 	@$(BUF) breaking --against shared/proto/released.binpb
 	@deploy/generate.sh --check
-	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff) || { echo "$$m/go.mod is not tidy: run \`go mod tidy\` there"; exit 1; }; done
+	@for m in $(MODULES) $(TOOLS); do (cd $$m && GOWORK=off go mod tidy -diff) || { echo "$$m/go.mod is not tidy: run \`go mod tidy\` there"; exit 1; }; done
 
 .PHONY: generate
 generate: ## Generate code and documents from the contracts in shared/proto
@@ -75,7 +79,8 @@ faults: ## Kill, freeze and flood a running system for half an hour, and check w
 .PHONY: mutants
 mutants: ## Remove each check in turn; a test must fail without it (ARGS: -only REGEXP, -resume)
 	@deploy/setup.sh test
-	@TMPDIR=$$(deploy/tmpdir.sh) go run ./deploy/herald/internal/mutants $(ARGS)
+	@GOWORK=off go -C tools/mutants build -o $(CURDIR)/.build/mutants/mutants .
+	@TMPDIR=$$(deploy/tmpdir.sh) .build/mutants/mutants $(ARGS)
 
 .PHONY: bench
 bench: ## Measure the whole system beside its floor, in the same run

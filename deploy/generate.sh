@@ -35,7 +35,9 @@ if methods=$(missing | paste -sd ' ') && [ -n "$methods" ]; then
 		"their service, then run \`make generate\` again. The code of the contracts, shared/gen, is new." >&2
 	exit 1
 fi
-go run ./deploy/herald/internal/reference/generate "$fresh/docs" < "$fresh/image.binpb" || {
+GOWORK=off go -C tools/reference build -o "$fresh/reference" . &&
+	go run ./deploy/herald settings > "$fresh/settings" &&
+	"$fresh/reference" "$fresh/docs" "$fresh/image.binpb" "$fresh/settings" || {
 	echo 'docs stays as it is until the program compiles: mend what is said above, then run `make generate` again.' \
 		'The code of the contracts, shared/gen, is new.' >&2
 	exit 1

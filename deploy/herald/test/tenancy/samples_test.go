@@ -73,7 +73,7 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 		status := string(out[strings.LastIndex(string(out), "\n")+1:])
 		if err != nil || want == "" && status != "200" || !strings.Contains(string(out), want) {
 			t.Errorf("%s\nanswers %s (%v), want %q. If a field lacks a value, add it to examples in "+
-				"deploy/herald/internal/reference/sample.go; if the state here refuses it, add the fault to "+
+				"tools/reference/sample.go; if the state here refuses it, add the fault to "+
 				"refusedSamples", samples[name], out, err, want)
 		}
 		pasted++

@@ -8,7 +8,7 @@ import (
 
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	wrong, err := migrations(os.DirFS("../../../.."))
+	wrong, err := migrations(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,4 @@
-// Package reference makes the documents for users of the system: the API (OpenAPI), the events
-// (AsyncAPI), the ids of errors and the settings. It reads the same sources as the running system,
-// so that the documents are always right.
-package reference
+package main
 
 import (
 	"cmp"

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"herald/deploy/herald/internal/mutants/mutant"
+	"herald/tools/mutants/mutant"
 )
 
 // parallel is the number of processes that run tests.

@@ -6,11 +6,13 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	_ "herald/deploy/herald/internal/allinone" // has all contracts
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"herald/shared/contract"
 )
 
@@ -104,7 +106,7 @@ func TestFind(t *testing.T) {
 // every equivalent check is known.
 func TestRepository(t *testing.T) {
 	t.Parallel()
-	root, err := filepath.Abs("../../../..")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +151,26 @@ func TestRepository(t *testing.T) {
 	for id := range equivalent {
 		if !known[id] {
 			t.Errorf("there is no %q: take it out of equivalent", id)
+		}
+	}
+}
+
+// The program is linked with the contracts of every service.
+func TestContractsAreLinked(t *testing.T) {
+	t.Parallel()
+	services, err := filepath.Glob("../../shared/proto/herald/*/v1")
+	if err != nil || len(services) < 6 {
+		t.Fatalf("%d services, %v", len(services), err)
+	}
+	methods, err := contract.AllMethods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range services {
+		name := protoreflect.FullName("herald." + filepath.Base(filepath.Dir(dir)) + ".v1")
+		in := func(m contract.Method) bool { return m.ParentFile().Package() == name }
+		if !slices.ContainsFunc(methods, in) {
+			t.Errorf("there is no method of %s: import its package in main.go", name)
 		}
 	}
 }

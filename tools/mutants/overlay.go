@@ -81,7 +81,7 @@ func overlaid(root, dir string, f *finder) (string, error) {
 			texts[a.file] = strings.Replace(texts[a.file], name+"\n", name+"; import \"herald/shared/mutant\"\n", 1)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(root, "deploy/herald/internal/mutants/mutant/mutant.go"))
+	text, err := os.ReadFile(filepath.Join(root, "tools/mutants/mutant/mutant.go"))
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package reference
+package main
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
-	"herald/shared/boot"
 	"herald/shared/fault"
 )
 
@@ -22,13 +21,13 @@ var site embed.FS
 type shown struct {
 	*Contract
 	Faults   []Fault
-	Settings []boot.Setting
+	Settings []Setting
 	Guide    template.HTML
 }
 
 // Documents returns all generated files below docs, by name. It makes them from buf's image of the
 // protos, the faults in the Go files below root, and the settings.
-func Documents(image []byte, root string, settings []boot.Setting) (map[string][]byte, error) {
+func Documents(image []byte, root string, settings []Setting) (map[string][]byte, error) {
 	c, err := Read(image)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package reference
+package main
 
 import (
 	"regexp"
@@ -32,7 +32,7 @@ func TestNamesOfFaults(t *testing.T) {
 	if !states["ORG_ACTIVE"] || !states["PROJECT_GRANT_INACTIVE"] {
 		t.Errorf("states %v", states)
 	}
-	faults, err := Faults("../../../..")
+	faults, err := Faults("../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,9 @@
 // comparison of a state. It finds the checks in the contracts and in the sources. One build has all of
 // them, each behind a switch; the repository and the programs that it makes stay as they are.
 //
-//	go run ./deploy/herald/internal/mutants [-only REGEXP] [-resume]
+//	mutants [-only REGEXP] [-resume]
+//
+// It runs in the repository's folder, with go.work.
 package main
 
 import (
@@ -16,8 +18,13 @@ import (
 	"regexp"
 	"slices"
 
-	_ "herald/deploy/herald/internal/allinone" // has all contracts
 	"herald/shared/contract"
+	_ "herald/shared/gen/herald/auth/v1" // all contracts; a test says which is missing
+	_ "herald/shared/gen/herald/idp/v1"
+	_ "herald/shared/gen/herald/notification/v1"
+	_ "herald/shared/gen/herald/projects/v1"
+	_ "herald/shared/gen/herald/text/v1"
+	_ "herald/shared/gen/herald/users/v1"
 )
 
 func main() {

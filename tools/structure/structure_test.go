@@ -14,7 +14,7 @@ var excused = []struct{ wrong, why string }{
 
 func TestRepositoryKeepsTheRules(t *testing.T) {
 	t.Parallel()
-	sources, err := read(os.DirFS("../../../.."))
+	sources, err := read(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestSearchedColumns(t *testing.T) {
 	t.Parallel()
-	tree := os.DirFS("../../../..")
+	tree := os.DirFS("../..")
 	sources, err := read(tree)
 	if err != nil {
 		t.Fatal(err)

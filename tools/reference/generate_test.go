@@ -14,14 +14,14 @@ var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml",
 	"services/auth", "services/idp", "docs"}
 
 const (
-	contract = "shared/proto/herald/users/v1/users.proto"
-	code     = "shared/gen/herald/users/v1/users_grpc.pb.go"
+	usersProto = "shared/proto/herald/users/v1/users.proto"
+	usersCode  = "shared/gen/herald/users/v1/users_grpc.pb.go"
 )
 
 // copyRepository returns a copy of the repository in which a test can change contracts.
 func copyRepository(t *testing.T) string {
 	t.Helper()
-	const root = "../../../../.."
+	const root = "../.."
 	to := t.TempDir()
 	for _, name := range copied {
 		from, target := filepath.Join(root, name), filepath.Join(to, name)
@@ -63,8 +63,8 @@ func TestMissingMethods(t *testing.T) {
 	t.Parallel()
 	root := copyRepository(t)
 	generate := func(text, instead string) string {
-		changed := strings.Replace(read(t, root, contract), text, instead, 1)
-		if err := os.WriteFile(filepath.Join(root, contract), []byte(changed), 0o644); err != nil {
+		changed := strings.Replace(read(t, root, usersProto), text, instead, 1)
+		if err := os.WriteFile(filepath.Join(root, usersProto), []byte(changed), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		c := exec.CommandContext(t.Context(), "deploy/generate.sh")
@@ -75,11 +75,11 @@ func TestMissingMethods(t *testing.T) {
 		}
 		return string(out)
 	}
-	docs, before := read(t, root, "docs/openapi.json"), read(t, root, code)
+	docs, before := read(t, root, "docs/openapi.json"), read(t, root, usersCode)
 
 	const methods = "service Users {\n"
 	out := generate(methods, "service Users {{\n")
-	if !strings.Contains(out, contract) || read(t, root, code) != before {
+	if !strings.Contains(out, usersProto) || read(t, root, usersCode) != before {
 		t.Errorf("a broken contract: %s", out)
 	}
 
@@ -100,7 +100,7 @@ func TestMissingMethods(t *testing.T) {
 		"Users.BurnUser Users.FreezeUser in") || strings.Count(out, "\n") != 1 {
 		t.Errorf("two methods are missing: %s", out)
 	}
-	if text := read(t, root, code); !strings.Contains(text, "BurnUser(") || !strings.Contains(text, "GetUser(") {
+	if text := read(t, root, usersCode); !strings.Contains(text, "BurnUser(") || !strings.Contains(text, "GetUser(") {
 		t.Error("the code of the contracts is not new, or not whole")
 	}
 	if read(t, root, "docs/openapi.json") != docs {

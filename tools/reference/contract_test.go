@@ -1,4 +1,4 @@
-package reference
+package main
 
 import (
 	"bytes"
@@ -255,7 +255,7 @@ func TestFaults(t *testing.T) {
 // Every fault of the program has a unique id and is in the published list.
 func TestListOfFaults(t *testing.T) {
 	t.Parallel()
-	const root = "../../../.."
+	const root = "../.."
 	faults, err := Faults(root)
 	if err != nil {
 		t.Error(err)
@@ -277,7 +277,7 @@ func TestListOfFaults(t *testing.T) {
 // Comments in the contracts name only faults that exist.
 func TestCommentsNameFaults(t *testing.T) {
 	t.Parallel()
-	const root = "../../../.."
+	const root = "../.."
 	list, err := os.ReadFile(root + "/docs/errors.md")
 	if err != nil {
 		t.Fatal(err)

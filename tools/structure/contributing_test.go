@@ -16,7 +16,7 @@ var block = regexp.MustCompile("(?s)```(go|proto)\n(.*?)```")
 // The excerpts in CONTRIBUTING.md are in the sources.
 func TestContributingShowsTheSources(t *testing.T) {
 	t.Parallel()
-	tree := os.DirFS("../../../..")
+	tree := os.DirFS("../..")
 	text, err := fs.ReadFile(tree, "CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestContributingShowsTheSources(t *testing.T) {
 // Every decision has a number of its own.
 func TestDecisionsAreNumbered(t *testing.T) {
 	t.Parallel()
-	files, err := fs.Glob(os.DirFS("../../../.."), "docs/decisions/*.md")
+	files, err := fs.Glob(os.DirFS("../.."), "docs/decisions/*.md")
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d decisions, %v", len(files), err)
 	}
@@ -64,7 +64,7 @@ func TestDecisionsAreNumbered(t *testing.T) {
 // Every test that docs/faults.md names is there.
 func TestFaultsNamesTests(t *testing.T) {
 	t.Parallel()
-	tree := os.DirFS("../../../..")
+	tree := os.DirFS("../..")
 	text, err := fs.ReadFile(tree, "docs/faults.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,3 @@
+module herald/tools/structure
+
+go 1.26.0
