@@ -17,12 +17,12 @@ import (
 	"herald/gateway/authn"
 	"herald/gateway/internal/documents"
 	"herald/gateway/internal/httpcache"
+	"herald/gateway/internal/writebudget"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/rpc"
-	"herald/shared/unread"
 )
 
 // stopLimit is how long requests under way may take when the gateway stops.
@@ -94,7 +94,7 @@ func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
 	if err != nil {
 		return err
 	}
-	g.server = newServer(unread.New(unread.Most).Handler(e), e.log)
+	g.server = newServer(writebudget.New(writebudget.PerPort).Handler(e), e.log)
 	address, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("HERALD_LISTEN: %w", err)

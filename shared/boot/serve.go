@@ -7,16 +7,12 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"herald/shared/unread"
 )
 
 const finishLimit = 10 * time.Second
 
-// ServeHTTP serves until ctx ends and then lets running requests finish, for at most 10 s. Answers that
-// nobody reads hold no more than unread.Most.
+// ServeHTTP serves until ctx ends and then lets running requests finish, for at most 10 s.
 func ServeHTTP(ctx context.Context, l net.Listener, s *http.Server) error {
-	s.Handler = unread.New(unread.Most).Handler(s.Handler)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	select {

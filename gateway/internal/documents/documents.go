@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"herald/gateway/internal/httpcache"
-	"herald/shared/unread"
+	"herald/gateway/internal/writebudget"
 )
 
 // Document is one file at one path.
@@ -120,7 +120,7 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.Set("Content-Length", strconv.Itoa(size))
 	w.WriteHeader(http.StatusOK)
-	unread.Share(w)
+	writebudget.Share(w)
 	_, _ = w.Write(data) // the sender has gone
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"herald/shared/unread"
+	"herald/gateway/internal/writebudget"
 )
 
 const (
@@ -114,7 +114,7 @@ func (a *Answer) Serve(w http.ResponseWriter, r *http.Request) {
 	h["Age"] = []string{strconv.FormatInt(int64(a.now().Sub(a.asked)/time.Second), 10)}
 	w.WriteHeader(status)
 	if status == http.StatusOK && r.Method != http.MethodHead {
-		unread.Share(w)
+		writebudget.Share(w)
 		_, _ = w.Write(a.body) // the sender has gone
 	}
 }

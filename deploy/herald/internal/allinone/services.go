@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"herald/deploy/herald/internal/keyrotation"
 	"herald/gateway"
 	"herald/services/auth"
 	"herald/services/idp"
@@ -18,7 +19,6 @@ import (
 	"herald/services/text"
 	"herald/services/users"
 	"herald/shared/boot"
-	"herald/shared/sealed"
 	"herald/shared/secret"
 )
 
@@ -140,7 +140,7 @@ func (s service) open(ctx context.Context, g boot.Ground, database secret.Text) 
 	if err != nil {
 		return nil, err
 	}
-	err = sealed.Check(ctx, opened.DB, g.Keys, s.sealed)
+	err = keyrotation.Check(ctx, opened.DB, g.Keys, s.sealed)
 	if err == nil {
 		err = s.start(ctx, opened)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"herald/deploy/herald/internal/keyrotation"
 	"herald/shared/postgres"
-	"herald/shared/sealed"
 	"herald/shared/secret"
 )
 
@@ -59,7 +59,7 @@ func keysRotate() *cobra.Command {
 			err = r.each(c.Context(), args, func(service string, db *pgxpool.Pool, columns []secret.Column) error {
 				p := progress{c.ErrOrStderr(), service, 0, u.left(service, r.keys)}
 				for _, column := range columns {
-					faults = append(faults, sealed.Reseal(c.Context(), db, r.keys, column, p.add))
+					faults = append(faults, keyrotation.Reseal(c.Context(), db, r.keys, column, p.add))
 				}
 				p.end(c.OutOrStdout())
 				return nil
@@ -120,7 +120,7 @@ func (r *ring) usage(ctx context.Context, services []string) (usage, error) {
 	u := usage{holders: map[string][][]string{}}
 	err := r.each(ctx, services, func(service string, db *pgxpool.Pool, columns []secret.Column) (err error) {
 		for _, column := range columns {
-			counts, err := sealed.Count(ctx, db, column)
+			counts, err := keyrotation.Count(ctx, db, column)
 			if err != nil {
 				return err
 			}

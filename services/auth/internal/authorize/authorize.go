@@ -16,11 +16,11 @@ import (
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/keys"
+	"herald/services/auth/internal/limit"
 	"herald/services/auth/internal/look"
 	"herald/services/auth/internal/oauth"
 	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/store"
-	"herald/shared/limit"
 	"herald/shared/secret"
 )
 

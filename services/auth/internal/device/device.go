@@ -12,8 +12,8 @@ import (
 
 	"herald/services/auth/internal/discovery"
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/limit"
 	"herald/services/auth/internal/oauth"
-	"herald/shared/limit"
 	"herald/shared/secret"
 )
 

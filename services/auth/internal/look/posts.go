@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"herald/services/auth/internal/limit"
 	"herald/shared/fault"
-	"herald/shared/limit"
 )
 
 // postsAMinute is how many posts of one address may fail or ask for a mail within a minute. It is more than a code or a

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/shared/limit"
+	"herald/services/auth/internal/limit"
 )
 
 func TestLimit(t *testing.T) {

@@ -1,4 +1,4 @@
-package unread_test
+package writebudget_test
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"herald/gateway/internal/writebudget"
 	"herald/shared/testkit/h2"
-	"herald/shared/unread"
 )
 
 // written is how an answer ended: the path that was asked for, and the error of its write.
@@ -29,12 +29,12 @@ type written struct {
 func serve(t *testing.T, most, size int, share bool) (*httptest.Server, <-chan written) {
 	t.Helper()
 	ended := make(chan written, 100)
-	bound := unread.New(most)
-	s := httptest.NewUnstartedServer(bound.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	budget := writebudget.New(most)
+	s := httptest.NewUnstartedServer(budget.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(size))
 		w.(http.Flusher).Flush()
 		if share {
-			unread.Share(wrapped{w})
+			writebudget.Share(wrapped{w})
 		}
 		_, err := w.Write(bytes.Repeat([]byte("x"), size))
 		ended <- written{r.URL.Path, err}
@@ -47,7 +47,7 @@ func serve(t *testing.T, most, size int, share bool) (*httptest.Server, <-chan w
 	return s, ended
 }
 
-// wrapped is a writer of somebody else around that of a Bound.
+// wrapped is a writer of somebody else around that of a Budget.
 type wrapped struct{ http.ResponseWriter }
 
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -152,7 +152,7 @@ func connect(t *testing.T, h http.Handler) *client {
 func TestWhoReadsIsSpared(t *testing.T) {
 	t.Parallel()
 	const size = 128 << 10
-	h := unread.New(2*size + 90<<10).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h := writebudget.New(2*size + 90<<10).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, size))
 	}))
 	reader, idle := connect(t, h), connect(t, h)

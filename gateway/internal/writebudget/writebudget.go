@@ -1,7 +1,7 @@
-// Package unread bounds the memory of answers that clients ask for and do not read. Answers together hold as much
-// as a Bound allows. When one more does not fit, those are broken off whose clients have read nothing for the
-// longest time.
-package unread
+// Package writebudget bounds the memory of answers that clients ask for and do not read. All answers of a port share
+// one Budget. When an answer does not fit any more, those answers are broken off whose clients have read nothing for
+// the longest time.
+package writebudget
 
 import (
 	"container/list"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Most is how many bytes the answers of one port may hold.
-const Most = 64 << 20
+// PerPort is how many bytes the answers of one port may hold.
+const PerPort = 64 << 20
 
 const (
 	// overhead is what an answer holds besides its own bytes: its request, buffers and stack.
@@ -20,21 +20,21 @@ const (
 	piece = 64 << 10
 )
 
-// Bound bounds the memory of the answers of one port. It is safe for concurrent use.
-type Bound struct {
+// Budget bounds the memory of the answers of one port. It is safe for concurrent use.
+type Budget struct {
 	most  int
 	mu    sync.Mutex
 	waits list.List // of *writer, first the one whose client has read nothing for the longest time
 	held  int
 }
 
-// New returns a Bound of so many bytes.
-func New(most int) *Bound { return &Bound{most: most} }
+// New returns a Budget of so many bytes.
+func New(most int) *Budget { return &Budget{most: most} }
 
 // Handler returns a handler whose answers count.
-func (b *Bound) Handler(next http.Handler) http.Handler {
+func (b *Budget) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w := &writer{ResponseWriter: rw, bound: b}
+		w := &writer{ResponseWriter: rw, budget: b}
 		next.ServeHTTP(w, r)
 		if r.ProtoMajor == 2 && w.wrote { // else small answers would wait after the handler, and not count
 			w.Flush()
@@ -58,7 +58,7 @@ func Share(rw http.ResponseWriter) {
 }
 
 // begin counts an answer that is going to be written, and makes room for it.
-func (b *Bound) begin(w *writer, bytes int) *list.Element {
+func (b *Budget) begin(w *writer, bytes int) *list.Element {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w.held = bytes
@@ -70,7 +70,7 @@ func (b *Bound) begin(w *writer, bytes int) *list.Element {
 }
 
 // breakOff makes the write of an answer fail. Its handler cannot return before, because end waits for b.mu.
-func (b *Bound) breakOff(w *writer) {
+func (b *Budget) breakOff(w *writer) {
 	b.held -= w.held
 	w.held = 0
 	// It fails for no server of net/http.
@@ -78,13 +78,13 @@ func (b *Bound) breakOff(w *writer) {
 }
 
 // read notes that a client has read a piece of its answer.
-func (b *Bound) read(at *list.Element) {
+func (b *Budget) read(at *list.Element) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waits.MoveToBack(at)
 }
 
-func (b *Bound) end(at *list.Element) {
+func (b *Budget) end(at *list.Element) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= b.waits.Remove(at).(*writer).held
@@ -93,7 +93,7 @@ func (b *Bound) end(at *list.Element) {
 // writer writes one answer. held is what it holds at the moment.
 type writer struct {
 	http.ResponseWriter
-	bound         *Bound
+	budget        *Budget
 	held          int
 	shared, wrote bool
 }
@@ -105,21 +105,21 @@ func (w *writer) Write(b []byte) (n int, err error) {
 	if !w.shared {
 		bytes += len(b)
 	}
-	at := w.bound.begin(w, bytes)
-	defer w.bound.end(at)
+	at := w.budget.begin(w, bytes)
+	defer w.budget.end(at)
 	for {
 		m, err := w.ResponseWriter.Write(b[n:min(len(b), n+piece)])
 		if n += m; err != nil || n == len(b) {
 			return n, err
 		}
-		w.bound.read(at)
+		w.budget.read(at)
 	}
 }
 
 // Flush implements http.Flusher.
 func (w *writer) Flush() {
-	at := w.bound.begin(w, overhead)
-	defer w.bound.end(at)
+	at := w.budget.begin(w, overhead)
+	defer w.budget.end(at)
 	_ = http.NewResponseController(w.ResponseWriter).Flush() // the sender has gone
 }
 

@@ -1,6 +1,6 @@
-// Package sealed re-encrypts the sealed secrets in databases when the master key changes, and
+// Package keyrotation re-encrypts the sealed secrets in databases when the master key changes, and
 // counts which keys they need.
-package sealed
+package keyrotation
 
 import (
 	"context"
