@@ -8,14 +8,16 @@ fresh=$(mktemp -d "$PWD/.build/generate.XXXXXX")
 trap '[ -e shared/gen ] || mv "$fresh/old" shared/gen; rm -rf "$fresh"' EXIT
 buf=$(GOWORK=off go -C tools tool -n buf)
 
-# missing prints the methods of the contracts that their service lacks in Go, such as Users.LockUser.
+# missing prints the methods of the contracts that their service lacks in Go, such as Users.LockUser. A method of a
+# contract has a message of the contract as a parameter; a store's method of the same name has not.
 missing() {
 	for file in shared/gen/herald/*/v1/*_grpc.pb.go; do
 		service=$(basename "${file%/v1/*}")
 		awk '/^type [A-Za-z]*Server interface {/ { name = $2; sub("Server$", "", name) } /^}/ { name = "" }
 			name !~ /^(Unsafe|$)/ && /^\t[A-Z]/ { sub(/\(.*/, ""); print name "." $1 }' "$file" |
 			while read -r method; do
-				grep -rqE "^func \([^)]*\) ${method#*.}\(" --include='*.go' "services/$service" || echo "$method"
+				grep -rqzE "func \([^)]*\) ${method#*.}\([^)]*context\.Context, [^)]*\*[a-z]+v1\." --include='*.go' \
+					"services/$service" || echo "$method"
 			done
 	done
 }

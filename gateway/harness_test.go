@@ -62,8 +62,8 @@ func start(t testing.TB) *world {
 	w.Ground = testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, w.lines)
 	w.Now = w.clock.Now
 	w.services = []testkit.Server{
-		testkit.Serve(t, w.Ground, "users", &usersv1.Users_ServiceDesc, w.users),
-		testkit.Serve(t, w.Ground, "auth", &authv1.Auth_ServiceDesc, w.auth),
+		testkit.Serve(t, w.Ground, "users", w.users, &usersv1.Users_ServiceDesc),
+		testkit.Serve(t, w.Ground, "auth", w.auth, &authv1.Auth_ServiceDesc),
 	}
 	ground := w.Ground
 	var err error

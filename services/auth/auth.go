@@ -88,16 +88,17 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	return s.Serve(&authv1.Auth_ServiceDesc, methods{
-		Pages: pages.Pages{People: browsers, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
-		Sessions:       api.Sessions{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
-		AuthorizedApps: api.AuthorizedApps{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
+	return s.Serve(func(r boot.Registrar) {
+		authv1.RegisterAuthServer(r, methods{
+			Pages: pages.Pages{People: browsers, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
+			Sessions:       api.Sessions{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
+			AuthorizedApps: api.AuthorizedApps{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
+		})
 	})
 }
 
 // methods are the service's methods.
 type methods struct {
-	authv1.UnsafeAuthServer // a method that is missing here does not compile
 	pages.Pages
 	tokens.Resolver
 	api.Sessions

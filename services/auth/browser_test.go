@@ -31,8 +31,8 @@ func site(t *testing.T, host string, u *users, watch func(*http.Request)) (origi
 	origin = "http://" + net.JoinHostPort(host, port)
 	g := testkit.Ground(t)
 	pages := open(t, g, origin)
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
-	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
+	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		watch(r)
 		pages.ServeHTTP(w, r)

@@ -222,9 +222,9 @@ func newExternalBrowser(t *testing.T) externalBrowser {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
-	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
-	testkit.Serve(t, g, "idp", &idpv1.Idps_ServiceDesc, i)
+	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
+	testkit.Serve(t, g, "idp", i, &idpv1.Idps_ServiceDesc)
 	b := externalBrowser{t, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, i, u, s, ""}
 	b.session = cookie(t, call(t, b.pages, loginPath+"password", named("right")), sessionCookie)
 	return b

@@ -20,7 +20,7 @@ func TestForgottenPasswords(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	pages := open(t, g, public)
-	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
+	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
 	login := call(t, pages, loginPath, nil)
 	link := element(parse(t, login.Body.String()), "a", "href", forgotPath)
 	if textOf(link) != pageTexts(t, "en")["forgot.title"] {
@@ -41,7 +41,7 @@ func TestForgottenPasswords(t *testing.T) {
 		shows(t, call(t, pages, forgotPath, url.Values{"name": {"foreign"}}, "Sec-Fetch-Site", site), 403, "foreign")
 	}
 	u := &users{asked: make(chan *usersv1.RequestCodeRequest)}
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
+	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
 	for _, name := range []string{"ada", "nobody", "a@example.com", "<script>alert(1)</script>"} {
 		want := &usersv1.RequestCodeRequest{Kind: "passwordreset", LoginName: name}
 		if got := <-u.asked; !proto.Equal(got, want) {

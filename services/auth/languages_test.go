@@ -65,14 +65,14 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	g := testkit.Ground(t)
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, &users{})
+	testkit.Serve(t, g, "users", &users{}, &usersv1.Users_ServiceDesc)
 	h := open(t, g, public)
 
 	checkLanguage(t, h, "ja", "ja") // before text answered for the first time
 	checkLanguage(t, h, "th", "en")
 
 	x := &text{standard: "de", allowed: []string{"de", "fr"}}
-	server := testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, x)
+	server := testkit.Serve(t, g, "text", x, &textv1.Text_ServiceDesc)
 	later(2 * time.Second)
 	for asked, want := range map[string]string{"ja": "de", "en": "de", "fr-CA": "fr", "": "de", "th,fr": "fr"} {
 		checkLanguage(t, h, asked, want)

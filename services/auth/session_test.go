@@ -55,8 +55,8 @@ func newBrowsersAt(t *testing.T, now func() time.Time) browsers {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
-	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, newText())
+	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
 	return browsers{t, g, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, u, store.New(s.Journal), s.DB}
 }
 

@@ -224,8 +224,8 @@ func world(t *testing.T) (http.Handler, *users, *text) {
 	t.Helper()
 	g, u, x := testkit.Ground(t), &users{}, newText()
 	pages := open(t, g, public)
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, u)
-	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, x)
+	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	testkit.Serve(t, g, "text", x, &textv1.Text_ServiceDesc)
 	return pages, u, x
 }
 

@@ -44,7 +44,9 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	db := store.New(s.Journal)
 	s.Consume(orgremoval.Start(s, consumer.Sweep(db)))
-	return s.Serve(&idpv1.Idps_ServiceDesc, api.Idps{
-		Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit, Callback: callback, Directory: where, Log: s.Log,
+	return s.Serve(func(r boot.Registrar) {
+		idpv1.RegisterIdpsServer(r, api.Idps{
+			Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit, Callback: callback, Directory: where, Log: s.Log,
+		})
 	})
 }

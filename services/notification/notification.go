@@ -88,7 +88,9 @@ func start(s *boot.Service, c Config, sender *delivery.Sender) error {
 	s.Consume(consumer.Handlers(sender.Store, sender.Wake)...)
 	s.Background(sender.Run)
 	s.Health.Check(s.Name+" mails", func(context.Context) error { return sender.Delayed() })
-	return s.Serve(&notificationv1.Notifications_ServiceDesc, api.Notifications{
-		Store: sender.Store, Users: sender.Users, Mails: sender, MaxLimit: c.MaxLimit,
+	return s.Serve(func(r boot.Registrar) {
+		notificationv1.RegisterNotificationsServer(r, api.Notifications{
+			Store: sender.Store, Users: sender.Users, Mails: sender, MaxLimit: c.MaxLimit,
+		})
 	})
 }

@@ -40,15 +40,18 @@ type people struct {
 func newPeople(t testing.TB, g boot.Ground) *people {
 	t.Helper()
 	p := &people{TB: t}
-	for name, serve := range map[string]func(*boot.Service) error{
-		"users": func(s *boot.Service) error { p.service = s; return s.Serve(&usersv1.Users_ServiceDesc, p) },
-		"text":  func(s *boot.Service) error { return s.Serve(&textv1.Text_ServiceDesc, p) },
+	for name, register := range map[string]func(boot.Registrar){
+		"users": func(r boot.Registrar) { usersv1.RegisterUsersServer(r, p) },
+		"text":  func(r boot.Registrar) { textv1.RegisterTextServer(r, p) },
 	} {
 		s, err := g.Open(t.Context(), name, kit.Database(t), Migrations)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := serve(s); err != nil {
+		if name == "users" {
+			p.service = s
+		}
+		if err := s.Serve(register); err != nil {
 			t.Fatal(err)
 		}
 		testkit.Run(t, s)

@@ -35,8 +35,10 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	db := store.New(s.Journal)
 	s.Consume(consumer.Removed(db), orgremoval.Start(s, consumer.Sweep(db)))
-	return s.Serve(&projectsv1.Projects_ServiceDesc, api.Projects{
-		Store: db, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
-		Pairs: secret.NewPairs(queue.Processors(), waitingPairs),
+	return s.Serve(func(r boot.Registrar) {
+		projectsv1.RegisterProjectsServer(r, api.Projects{
+			Store: db, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
+			Pairs: secret.NewPairs(queue.Processors(), waitingPairs),
+		})
 	})
 }

@@ -80,7 +80,7 @@ func newWorld(t testing.TB) *world {
 func newWorldOn(t testing.TB, g boot.Ground) *world {
 	t.Helper()
 	w := &world{TB: t, ground: g, users: &users{}}
-	testkit.Serve(t, w.ground, "users", &usersv1.Users_ServiceDesc, w.users)
+	testkit.Serve(t, w.ground, "users", w.users, &usersv1.Users_ServiceDesc)
 	w.start()
 	return w
 }

@@ -34,7 +34,9 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	db := store.New(s.Journal)
 	s.Consume(orgremoval.Start(s, consumer.Sweep(db)))
-	return s.Serve(&textv1.Text_ServiceDesc, api.Text{
-		Catalog: catalog, Store: db, PublicURL: s.PublicURL.String(),
+	return s.Serve(func(r boot.Registrar) {
+		textv1.RegisterTextServer(r, api.Text{
+			Catalog: catalog, Store: db, PublicURL: s.PublicURL.String(),
+		})
 	})
 }

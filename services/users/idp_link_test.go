@@ -41,7 +41,7 @@ func newLinkedWorld(t *testing.T) (*world, *idps) {
 	t.Helper()
 	w := newWorld(t)
 	known := &idps{org: w.orgID}
-	testkit.Serve(t, w.ground, "idp", &idpv1.Idps_ServiceDesc, known)
+	testkit.Serve(t, w.ground, "idp", known, &idpv1.Idps_ServiceDesc)
 	return w, known
 }
 

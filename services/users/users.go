@@ -74,7 +74,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		Projects: projectsv1.NewProjectsClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
 	}
 	s.Consume(append(consumer.Handlers(methods), orgremoval.Start(s, consumer.Sweep(methods)))...)
-	return admin, s.Serve(&usersv1.Users_ServiceDesc, methods)
+	return admin, s.Serve(func(r boot.Registrar) { usersv1.RegisterUsersServer(r, methods) })
 }
 
 // forget sweeps every hour.

@@ -137,9 +137,29 @@ func (s *Service) connected(context.Context) error {
 	return nil
 }
 
-// Serve registers the implementation of a contract and subscribes to its requests.
-func (s *Service) Serve(desc *grpc.ServiceDesc, implementation any) error {
-	return s.server.Register(desc, implementation)
+// Serve registers the services of the contract and subscribes to their requests. register calls the generated functions,
+// which do not compile with an implementation that lacks a method:
+//
+//	s.Serve(func(r boot.Registrar) {
+//		usersv1.RegisterOrgsServer(r, orgs.Server{Base: base})
+//	})
+func (s *Service) Serve(register func(Registrar)) error {
+	r := registrar{server: s.server}
+	register(&r)
+	return r.err
+}
+
+// Registrar is what the generated functions register a service with.
+type Registrar = grpc.ServiceRegistrar
+
+// registrar implements Registrar and keeps what fails.
+type registrar struct {
+	server *rpc.Server
+	err    error
+}
+
+func (r *registrar) RegisterService(desc *grpc.ServiceDesc, implementation any) {
+	r.err = errors.Join(r.err, r.server.Register(desc, implementation))
 }
 
 // Background adds a task that Run starts; the task's context ends at the stop.

@@ -53,7 +53,7 @@ func TestServiceStopsInTwoPhases(t *testing.T) {
 	g := testkit.Ground(t)
 	s := kit.Open(t, g)
 	p := people{db: s, entered: make(chan struct{}), release: make(chan struct{})}
-	if err := s.Serve(&usersv1.Users_ServiceDesc, p); err != nil {
+	if err := s.Serve(func(r boot.Registrar) { usersv1.RegisterUsersServer(r, p) }); err != nil {
 		t.Fatal(err)
 	}
 	tasks := make(chan context.Context, 1)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -53,7 +54,7 @@ type Guard interface {
 	MayActOn(ctx context.Context, target *caller.Target) error
 }
 
-// Server answers the methods of one or more services.
+// Server answers the methods of one or more services of a contract.
 type Server struct {
 	Config
 	seconds  *prometheus.HistogramVec
@@ -78,11 +79,15 @@ func NewServer(c Config) *Server {
 }
 
 // Register subscribes to every method of a service. Replicas share the requests in a queue
-// group. implementation is the generated server interface that desc describes.
+// group. implementation has the generated server interface that desc describes. A service of Herald has as many of
+// these services as its contract.
 func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName))
 	if err != nil {
 		return fmt.Errorf("register %s: %w", desc.ServiceName, err)
+	}
+	if asked := reflect.TypeOf(desc.HandlerType).Elem(); !reflect.TypeOf(implementation).Implements(asked) {
+		return fmt.Errorf("register %s: %T lacks methods of %s", desc.ServiceName, implementation, asked)
 	}
 	methods, err := contract.Methods(found.(protoreflect.ServiceDescriptor))
 	if err != nil {

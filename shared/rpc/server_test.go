@@ -23,6 +23,9 @@ func TestRegisterRefusesUnknownServices(t *testing.T) {
 	if err := w.server.Register(&usersv1.Users_ServiceDesc, users{}); err != nil {
 		t.Error(err)
 	}
+	if err := w.server.Register(&usersv1.Users_ServiceDesc, w); err == nil || !strings.Contains(err.Error(), "lacks") {
+		t.Errorf("without the methods: %v", err)
+	}
 	// A service with acts_on in its contract needs a MayActOn.
 	err := w.server.Register(&usersv1.Users_ServiceDesc, usersv1.UnimplementedUsersServer{})
 	if err == nil || !strings.Contains(err.Error(), "MayActOn") {

@@ -109,16 +109,20 @@ type Server struct {
 }
 
 // Serve answers another service's requests on the bus, until the test ends or the server is
-// stopped.
-func Serve(t testing.TB, g boot.Ground, service string, contract *grpc.ServiceDesc, implementation any) Server {
+// stopped. The implementation has the methods of all the contracts.
+func Serve(
+	t testing.TB, g boot.Ground, service string, implementation any, contracts ...*grpc.ServiceDesc,
+) Server {
 	t.Helper()
 	nc := Connect(t, g, service)
 	s := rpc.NewServer(rpc.Config{
 		Conn: nc, Signer: caller.NewSigner(g.Keys, g.Now), Log: g.Log, Metrics: g.Metrics,
 		Tracer: g.Traces.Tracer(service), Now: g.Now,
 	})
-	if err := s.Register(contract, implementation); err != nil {
-		t.Fatal(err)
+	for _, c := range contracts {
+		if err := s.Register(c, implementation); err != nil {
+			t.Fatal(err)
+		}
 	}
 	stop := sync.OnceFunc(func() { s.Drain(); nc.Close() })
 	t.Cleanup(stop)

@@ -192,9 +192,9 @@ func newWorld(t testing.TB) *world {
 	w.must(err)
 	g.PublicURL = address
 	w.service = kit.Open(t, g)
-	testkit.Serve(t, g, "projects", &projectsv1.Projects_ServiceDesc, w.projects)
-	testkit.Serve(t, g, "users", &usersv1.Users_ServiceDesc, w.users)
-	testkit.Serve(t, g, "text", &textv1.Text_ServiceDesc, text{})
+	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, g, "users", w.users, &usersv1.Users_ServiceDesc)
+	testkit.Serve(t, g, "text", text{}, &textv1.Text_ServiceDesc)
 	w.db = store.New(w.service.Journal)
 	w.openKeys()
 	w.mount()

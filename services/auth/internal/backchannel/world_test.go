@@ -82,7 +82,7 @@ func newWorld(t *testing.T, private bool, replicas int) world {
 		state: projectsv1.AppState_APP_STATE_ACTIVE}}
 	g := testkit.Logged(t, testkit.Ground(t), 0, w.lines)
 	w.Service = kit.Open(t, g)
-	testkit.Serve(t, g, "projects", &projectsv1.Projects_ServiceDesc, w.projects)
+	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Projects_ServiceDesc)
 	pair, err := pairs()
 	w.must(err)
 	for a, made := range map[domain.Algorithm][]byte{domain.RS256: pair, domain.ES256: pair} {

@@ -8,7 +8,6 @@ import (
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/store"
 	"herald/shared/caller"
-	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
 )
 
@@ -24,8 +23,6 @@ type Idps struct {
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
 }
-
-var _ idpv1.IdpsServer = Idps{}
 
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }

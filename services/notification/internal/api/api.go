@@ -27,8 +27,6 @@ type Notifications struct {
 	MaxLimit int64
 }
 
-var _ notificationv1.NotificationsServer = Notifications{}
-
 // ListNotifications returns the mails to a user of the organization acted on. The list is complete:
 // it has every mail that users has asked for.
 func (n Notifications) ListNotifications(

@@ -7,7 +7,6 @@ import (
 
 	"herald/services/projects/internal/store"
 	"herald/shared/caller"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
@@ -25,8 +24,6 @@ type Projects struct {
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
 }
-
-var _ projectsv1.ProjectsServer = Projects{}
 
 // orgID is the organization that the request acts on.
 func orgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }

@@ -4,17 +4,12 @@ package api
 import (
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
-	textv1 "herald/shared/gen/herald/text/v1"
 )
 
 // Text implements the service's methods.
 type Text struct {
-	textv1.UnsafeTextServer
-
 	Catalog domain.Catalog
 	Store   store.Store
 	// PublicURL is the beginning of links in previews, without a slash at its end.
 	PublicURL string
 }
-
-var _ textv1.TextServer = Text{} // a method that is missing here does not compile
