@@ -48,7 +48,7 @@ check: ## Check formatting, style, contracts, generated code and module files
 	@GOWORK=off go -C tools/structure test -count=1 | { ! grep -v "^ok"; }
 	@lint=$(LINT); $$lint run --allow-parallel-runners $(MODULES:%=./%/...); \
 		for m in $(TOOLS); do (cd $$m && GOWORK=off $$lint run --allow-parallel-runners); done
-	@go test -run '^TestTexts' ./services/text/internal/domain ./services/auth/internal/look | { ! grep -v "^ok"; }
+	@go test -run '^TestTexts' ./services/text/internal/domain ./services/auth/internal/web/frame | { ! grep -v "^ok"; }
 	@$(BUF) lint
 	@$(BUF) format --diff --exit-code > /dev/null || { echo 'contracts are not formatted: run `make generate`'; exit 1; }
 	@$(BUF) breaking --against shared/proto/released.binpb

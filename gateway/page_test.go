@@ -131,7 +131,7 @@ func TestTextsOfAwayPages(t *testing.T) {
 	}
 	var got map[string]message
 	read("away.json", &got)
-	files, err := filepath.Glob("../services/auth/internal/look/texts/*.json")
+	files, err := filepath.Glob("../services/auth/internal/web/frame/texts/*.json")
 	if err != nil || len(files) != len(got) || len(files) < 21 {
 		t.Fatalf("%d languages of %d, %v", len(got), len(files), err)
 	}

@@ -7,18 +7,17 @@ import (
 	"context"
 
 	"herald/services/auth/internal/api"
-	"herald/services/auth/internal/backchannel"
-	"herald/services/auth/internal/discovery"
+	"herald/services/auth/internal/consumer"
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/keys"
-	"herald/services/auth/internal/look"
-	"herald/services/auth/internal/owners"
-	"herald/services/auth/internal/pages"
-	"herald/services/auth/internal/people"
-	"herald/services/auth/internal/programs"
+	"herald/services/auth/internal/httpbridge"
+	"herald/services/auth/internal/oauth/accesstoken"
+	"herald/services/auth/internal/oauth/backchannel"
+	"herald/services/auth/internal/oauth/discovery"
+	"herald/services/auth/internal/oauth/signing"
+	"herald/services/auth/internal/routes"
 	"herald/services/auth/internal/store"
-	"herald/services/auth/internal/sweep"
-	"herald/services/auth/internal/tokens"
+	"herald/services/auth/internal/upstream"
+	"herald/services/auth/internal/web/frame"
 	"herald/shared/boot"
 	"herald/shared/eventcache"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -53,54 +52,55 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		return err
 	}
 	db := store.New(s.Journal)
-	signing, err := keys.Open(ctx, keys.Config{
+	signing, err := signing.Open(ctx, signing.Config{
 		Store: db, Sealing: s.Keys, Period: period, Now: s.Now, Log: s.Log,
 	})
 	if err != nil {
 		return err
 	}
 	s.Background(signing.Run)
-	l, err := look.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
+	l, err := frame.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	if err != nil {
 		return err
 	}
 	users := usersv1.NewUsersClient(s.Calls)
-	issued := tokens.Tokens{
-		Store: db, Keys: signing, Owners: owners.New(projectsv1.NewProjectsClient(s.Calls), users),
+	issued := accesstoken.Tokens{
+		Store: db, Keys: signing, Upstream: upstream.New(projectsv1.NewProjectsClient(s.Calls), users),
 		Issuer: s.PublicURL.String(), Now: s.Now,
 	}
 	notifier := backchannel.Start(s, backchannel.Config{
-		Store: db, Owners: issued.Owners, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate, Now: s.Now,
+		Store: db, Upstream: issued.Upstream, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate, Now: s.Now,
 		Log: s.Log, Metrics: s.Metrics,
 	})
-	sweep.Start(s, sweep.Config{Store: db, Owners: issued.Owners, Ended: notifier.Wake})
+	consumer.Start(s, consumer.Config{Store: db, Upstream: issued.Upstream, Ended: notifier.Wake})
 	changes, err := eventcache.Listen(s.Conn, s.Now)
 	if err != nil {
 		return err
 	}
-	lately := issued.Recent(changes)
-	browsers, parts, err := people.New(s, l, users, issued, lately)
+	lately := issued.Cached(changes)
+	browsers, parts, err := routes.Browsers(s, l, users, issued, lately)
 	if err != nil {
 		return err
 	}
 	parts = append(parts, backchannel.Part(), discovery.Server(l.Languages()))
-	answers, err := programs.New(s, issued, lately, parts...)
+	answers, err := routes.Programs(s, issued, lately, parts...)
 	if err != nil {
 		return err
 	}
 	return s.Serve(func(r boot.Registrar) {
 		authv1.RegisterAuthServer(r, methods{
-			Pages: pages.Pages{People: browsers, Programs: answers}, Resolver: tokens.Resolver{Tokens: issued},
-			Sessions:       api.Sessions{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
-			AuthorizedApps: api.AuthorizedApps{Store: db, Owners: issued.Owners, MaxLimit: c.MaxLimit},
+			Bridge:         httpbridge.Bridge{Browsers: browsers, Programs: answers},
+			Resolver:       accesstoken.Resolver{Tokens: issued},
+			Sessions:       api.Sessions{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit},
+			AuthorizedApps: api.AuthorizedApps{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit},
 		})
 	})
 }
 
 // methods are the service's methods.
 type methods struct {
-	pages.Pages
-	tokens.Resolver
+	httpbridge.Bridge
+	accesstoken.Resolver
 	api.Sessions
 	api.AuthorizedApps
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/keys"
+	"herald/services/auth/internal/oauth/signing"
 	"herald/shared/boot"
 )
 
@@ -16,7 +16,7 @@ var pairs = sync.OnceValues(func() (made map[domain.Algorithm][2][]byte, err err
 	for _, a := range domain.Algorithms() {
 		var two [2][]byte
 		for i := range two {
-			if two[i], err = keys.NewPair(a); err != nil {
+			if two[i], err = signing.NewPair(a); err != nil {
 				return nil, err
 			}
 		}

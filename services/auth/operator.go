@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/keys"
+	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/store"
 	"herald/shared/caller"
 	"herald/shared/event"
@@ -57,12 +57,12 @@ func (s SigningKeys) List(ctx context.Context) ([]SigningKey, error) {
 
 // Use makes an announced key sign from now on.
 func (s SigningKeys) Use(ctx context.Context, id string) error {
-	return keys.Activate(asOperator(ctx), s.store, id)
+	return signing.Activate(asOperator(ctx), s.store, id)
 }
 
 // Remove removes a key, so that nothing that it signed is accepted any more.
 func (s SigningKeys) Remove(ctx context.Context, id string) error {
-	return keys.Remove(asOperator(ctx), s.store, id)
+	return signing.Remove(asOperator(ctx), s.store, id)
 }
 
 // asOperator names the operator as the actor of events.

@@ -74,7 +74,7 @@ func linked(values ...string) url.Values {
 func pageTexts(t *testing.T, language string) (texts map[string]string) {
 	t.Helper()
 	for _, folder := range []string{"", "account/"} {
-		data, err := os.ReadFile("internal/look/texts/" + folder + language + ".json")
+		data, err := os.ReadFile("internal/web/frame/texts/" + folder + language + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -124,7 +124,7 @@ func TestRulesOfVariablesAndTests(t *testing.T) {
 			"a test that may be skipped: let it fail where something is missing"},
 		{"clock", "services/a/internal/store/a.go", head + "func f() { time.Unix(0, 0); now.Now() }",
 			head + "func f() { time.Since(t) }", "a.go:4: time.Since reads the clock: pass the time as a parameter"},
-		{"signer", "services/auth/internal/login/a.go", head + "func f() { jose.NewSigner() }",
+		{"signer", "services/auth/internal/web/login/a.go", head + "func f() { jose.NewSigner() }",
 			head + "func f() { caller.NewSigner() }", "a.go:4: signs callers"},
 		{"signer of a test", "gateway/a_test.go", head + "func f() { caller.NewSigner() }",
 			head + "func f() { t.Skip() }", "may be skipped"},

@@ -6,7 +6,7 @@ import (
 )
 
 // signers are the packages that may sign callers (docs/decisions/0029-own-account.md).
-var signers = []string{"gateway", "services/auth/internal/acting", "shared/boot", "shared/testkit"}
+var signers = []string{"gateway", "services/auth/internal/web/onbehalf", "shared/boot", "shared/testkit"}
 
 // signs finds other code that signs callers: whoever can do that can act as anybody.
 func signs(s source) []string {
@@ -21,7 +21,7 @@ func signs(s source) []string {
 		}
 		if of, _ := call.X.(*ast.Ident); of != nil && of.Name == "caller" && call.Sel.Name == "NewSigner" {
 			wrong = append(wrong, s.at(n.Pos(),
-				"signs callers: call as the service, or use services/auth/internal/acting"))
+				"signs callers: call as the service, or use services/auth/internal/web/onbehalf"))
 		}
 		return true
 	})

@@ -45,7 +45,7 @@ func (w world) reader(t *testing.T, language string) *reader {
 	r.shop = r.application("Shop " + id.New())
 	r.from(fmt.Sprintf("198.51.100.%d", readers.Add(1)))
 	for _, folder := range []string{"texts/", "texts/account/"} {
-		file := whole.File(t, "services/auth/internal/look/"+folder+language+".json")
+		file := whole.File(t, "services/auth/internal/web/frame/"+folder+language+".json")
 		if err := json.Unmarshal([]byte(file), &r.texts); err != nil {
 			t.Fatal(err)
 		}

@@ -5,9 +5,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/auth/internal/given"
-	"herald/services/auth/internal/owners"
+	"herald/services/auth/internal/authorizedapps"
 	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/upstream"
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
@@ -17,8 +17,8 @@ import (
 
 // AuthorizedApps has the service's methods for the applications to which the caller gave access.
 type AuthorizedApps struct {
-	Store  store.Store
-	Owners *owners.Owners
+	Store    store.Store
+	Upstream *upstream.Services
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
 }
@@ -32,11 +32,11 @@ func (a AuthorizedApps) SearchMyAuthorizedApps(
 		return nil, err
 	}
 	own := rpc.OnOwnBehalf(ctx)
-	u, err := user(own, a.Owners)
+	u, err := user(own, a.Upstream)
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.given().Applications(own, u, p)
+	list, err := a.given().Search(own, u, p)
 	if err != nil {
 		return nil, err
 	}
@@ -50,16 +50,18 @@ func (a AuthorizedApps) RemoveMyAuthorizedApp(
 	ctx context.Context, r *authv1.RemoveMyAuthorizedAppRequest,
 ) (*authv1.RemoveMyAuthorizedAppResponse, error) {
 	c := caller.From(ctx)
-	last, err := a.given().TakeBack(ctx, c.UserID, r.ClientId)
+	last, err := a.given().Revoke(ctx, c.UserID, r.ClientId)
 	if err != nil {
 		return nil, err
 	}
 	return &authv1.RemoveMyAuthorizedAppResponse{Details: resource.Changed(last, c.HomeOrganizationID)}, nil
 }
 
-func (a AuthorizedApps) given() given.Given { return given.Given{Store: a.Store, Owners: a.Owners} }
+func (a AuthorizedApps) given() authorizedapps.Apps {
+	return authorizedapps.Apps{Store: a.Store, Upstream: a.Upstream}
+}
 
-func authorizedApp(a given.Application) *authv1.AuthorizedApp {
+func authorizedApp(a authorizedapps.Application) *authv1.AuthorizedApp {
 	return &authv1.AuthorizedApp{
 		ClientId: a.ClientID, Name: a.Name, AuthorizationDate: timestamppb.New(a.GivenAt),
 	}

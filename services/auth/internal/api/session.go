@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/owners"
 	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/upstream"
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
@@ -19,8 +19,8 @@ import (
 
 // Sessions has the service's methods for the caller's logins in browsers.
 type Sessions struct {
-	Store  store.Store
-	Owners *owners.Owners
+	Store    store.Store
+	Upstream *upstream.Services
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
 }
@@ -33,7 +33,7 @@ func (s Sessions) SearchMySessions(
 	if err != nil {
 		return nil, err
 	}
-	u, err := user(rpc.OnOwnBehalf(ctx), s.Owners)
+	u, err := user(rpc.OnOwnBehalf(ctx), s.Upstream)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +57,9 @@ func (s Sessions) RemoveMySession(
 }
 
 // user returns the caller. One who was removed a moment ago is nobody, who has nothing.
-func user(ctx context.Context, o *owners.Owners) (domain.Subject, error) {
-	u, err := o.User(ctx, caller.From(ctx).UserID, owners.Proof{})
-	if errors.Is(err, owners.ErrNoUser) {
+func user(ctx context.Context, o *upstream.Services) (domain.Subject, error) {
+	u, err := o.User(ctx, caller.From(ctx).UserID, upstream.Proof{})
+	if errors.Is(err, upstream.ErrNoUser) {
 		err = nil
 	}
 	return u, err

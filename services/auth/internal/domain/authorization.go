@@ -135,12 +135,12 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 	})
 }
 
-// ErrNotGiven is returned for an application to which the user has given nothing.
-var ErrNotGiven = fault.New(fault.NotFound, "AUTHORIZED_APP_NOT_FOUND",
+// ErrAppNotAuthorized is returned for an application to which the user has given nothing.
+var ErrAppNotAuthorized = fault.New(fault.NotFound, "AUTHORIZED_APP_NOT_FOUND",
 	"The application has no access to your account")
 
-// Given is that a person gave an application something: when they last logged in to it or agreed to what it asks for.
-type Given struct {
+// AuthorizedApp is that a person gave an application something: when they last logged in to it or agreed to what it asks for.
+type AuthorizedApp struct {
 	ClientID string
 	GivenAt  time.Time
 }

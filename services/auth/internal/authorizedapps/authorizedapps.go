@@ -1,0 +1,89 @@
+// Package authorizedapps knows to which applications a person gave access, and takes it back.
+package authorizedapps
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/upstream"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/resource"
+	"herald/shared/search"
+)
+
+const (
+	// atOnce is how many applications projects is asked about at a time.
+	atOnce = 8
+	// mostThere is how many There returns.
+	mostThere = 200
+)
+
+// Apps is what people gave applications.
+type Apps struct {
+	Store    store.Store
+	Upstream *upstream.Services
+}
+
+// Application is one to which a person gave access.
+type Application struct {
+	domain.AuthorizedApp
+	Name string
+}
+
+// Search lists those of a user. The name of one that does not exist any more is empty.
+func (g Apps) Search(
+	ctx context.Context, u domain.Subject, p search.Page,
+) (search.List[Application], error) {
+	found, err := g.Store.AuthorizedApps(ctx, u, p)
+	if err != nil {
+		return search.List[Application]{}, err
+	}
+	all := search.List[Application]{Total: found.Total, Processed: found.Processed, At: found.At,
+		Rows: make([]Application, len(found.Rows))}
+	var asked errgroup.Group
+	asked.SetLimit(atOnce)
+	for i, one := range found.Rows {
+		asked.Go(func() error {
+			c, err := g.Upstream.Application(ctx, one.ClientID, upstream.Proof{})
+			if errors.Is(err, upstream.ErrNoClient) {
+				err = nil
+			}
+			all.Rows[i] = Application{one, c.Name}
+			return err
+		})
+	}
+	return all, asked.Wait()
+}
+
+// Existing returns those of a user that exist, the last login first.
+func (g Apps) Existing(ctx context.Context, u domain.Subject) ([]Application, error) {
+	all, err := g.Search(ctx, u, search.Page{Limit: mostThere})
+	return slices.DeleteFunc(all.Rows, func(a Application) bool { return a.Name == "" }), err
+}
+
+// Revoke ends all that a user gave an application, and forgets what they agreed to. It returns the position and time
+// of the last change, and domain.ErrNotGiven if there was nothing.
+func (g Apps) Revoke(ctx context.Context, userID, clientID string) (resource.Record, error) {
+	agreed, err := g.Store.WithdrawConsent(ctx, userID, clientID, &authv1.ConsentWithdrawn{
+		UserId: userID, ClientId: clientID,
+	})
+	if err != nil && !errors.Is(err, domain.ErrConsentNotFound) {
+		return resource.Record{}, err
+	}
+	ended, err := g.Store.RevokeApp(ctx, userID, clientID, &authv1.AuthorizationEnded{
+		UserId: userID, ClientId: clientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK,
+	})
+	last := ended
+	if last.Sequence == 0 {
+		last = agreed
+	}
+	if err == nil && last.Sequence == 0 {
+		err = domain.ErrAppNotAuthorized
+	}
+	return last, err
+}

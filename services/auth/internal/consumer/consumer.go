@@ -1,0 +1,161 @@
+// Package consumer deletes what nobody can use any more: what has expired, what removed users, organizations and
+// applications had, and sessions that a change of a user or an organization has ended. All of it is refused before, so
+// nobody waits for the sweep but applications that want to hear of a logout.
+package consumer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/upstream"
+	"herald/shared/boot"
+	"herald/shared/event"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/orgremoval"
+)
+
+// interval is how often a replica looks for what has expired.
+const interval = time.Minute
+
+// Config is what a sweep needs.
+type Config struct {
+	Store    store.Store
+	Upstream *upstream.Services
+	// Ended is called when sessions may have ended.
+	Ended func()
+}
+
+// Start adds the sweep to a service.
+func Start(s *boot.Service, c Config) {
+	w := consumer{Config: c, log: s.Log}
+	s.Background(w.run)
+	s.Consume(append(w.handlers(), orgremoval.Start(s, w.removed()))...)
+}
+
+type consumer struct {
+	Config
+	log *slog.Logger
+}
+
+// run deletes what has expired until ctx ends.
+func (s consumer) run(ctx context.Context) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if err := each(ctx, s.Store.DeleteExpired); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "expired tokens stay a while longer", "err", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// handlers delete the authorizations of a user or an application that was removed, and end sessions that depend on
+// what has changed. These must be all changes after which domain.Session.Alive is false.
+func (s consumer) handlers() []event.Handler {
+	return []event.Handler{
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserRemoved) error {
+			defer s.Ended()
+			return each(ctx, func(ctx context.Context) (bool, error) {
+				return s.Store.DeleteOfUser(ctx, d.AggregateID)
+			})
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserLocked) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserDeactivated) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.HumanPasswordChanged) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.HumanPasswordRemoved) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.IdpLinkRemoved) error {
+			return s.changed(ctx, d.AggregateID)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *idpv1.IdpDeactivated) error {
+			return s.endIdp(ctx, d)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *idpv1.IdpRemoved) error {
+			return s.endIdp(ctx, d)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, deactivated *usersv1.OrgDeactivated) error {
+			defer s.Ended()
+			return each(ctx, func(ctx context.Context) (bool, error) {
+				return s.Store.EndSessionsBefore(ctx, d.AggregateID, int64(deactivated.Generation))
+			})
+		}),
+		// A logout has queued what applications are to hear.
+		event.On(func(context.Context, event.Delivery, *authv1.SessionEnded) error {
+			s.Ended()
+			return nil
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *projectsv1.ApplicationRemoved) error {
+			return each(ctx, func(ctx context.Context) (bool, error) {
+				return s.Store.DeleteOfClient(ctx, d.AggregateID)
+			})
+		}),
+	}
+}
+
+// endIdp ends the logins with accounts of a provider. The event drops callers that the gateway knows: it comes after
+// all of them have ended, so that none is taken up again.
+func (s consumer) endIdp(ctx context.Context, d event.Delivery) error {
+	defer s.Ended()
+	err := each(ctx, func(ctx context.Context) (bool, error) { return s.Store.DeleteOfIdp(ctx, d.AggregateID) })
+	if err != nil {
+		return err
+	}
+	return s.Store.Note(ctx, d.OrganizationID, d.AggregateID, &authv1.IdpSessionsEnded{Cause: d.ID})
+}
+
+// removed deletes the authorizations of an organization's users. Those of its applications go with these.
+func (s consumer) removed() orgremoval.Sweep {
+	return func(ctx context.Context, removed event.Delivery) (bool, error) {
+		defer s.Ended()
+		return s.Store.DeleteOfOrg(ctx, removed.OrganizationID)
+	}
+}
+
+// changed ends the sessions of a user that are not alive any more. A login that is newer than the change goes on,
+// however late the event comes.
+func (s consumer) changed(ctx context.Context, userID string) error {
+	defer s.Ended()
+	logins, err := s.Store.LoginsOfUser(ctx, userID)
+	for _, l := range logins {
+		if err == nil {
+			err = s.endDead(ctx, l)
+		}
+	}
+	return err
+}
+
+func (s consumer) endDead(ctx context.Context, n domain.Session) error {
+	u, err := s.Upstream.User(ctx, n.UserID, upstream.Proof{Credential: n.Credential})
+	if err != nil && !errors.Is(err, upstream.ErrNoUser) || err == nil && n.Alive(u) {
+		return err
+	}
+	return each(ctx, func(ctx context.Context) (bool, error) { return s.Store.EndSessionsLike(ctx, n) })
+}
+
+// each deletes batches until there is no more.
+func each(ctx context.Context, batch func(context.Context) (more bool, err error)) error {
+	for {
+		more, err := batch(ctx)
+		if !more || err != nil {
+			return err
+		}
+	}
+}

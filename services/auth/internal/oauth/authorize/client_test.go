@@ -1,0 +1,67 @@
+package authorize_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/oauth2"
+
+	"herald/services/auth/internal/oauth/authorize"
+	"herald/services/auth/internal/oauth/token"
+)
+
+// A client that others have written logs somebody in, with PKCE, and verifies and renews what it gets.
+func TestStockClient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mux := http.NewServeMux()
+	mux.Handle(authorize.Path, w.pages)
+	mux.Handle(token.Path, w.programs)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	c := oauth2.Config{
+		ClientID: "web", ClientSecret: "secret", RedirectURL: callback,
+		Scopes:   []string{oidc.ScopeOpenID, oidc.ScopeOfflineAccess},
+		Endpoint: oauth2.Endpoint{AuthURL: server.URL + authorize.Path, TokenURL: server.URL + token.Path},
+	}
+	verifier := oauth2.GenerateVerifier()
+	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r, err := http.NewRequestWithContext(t.Context(), "GET",
+		c.AuthCodeURL("st", oauth2.S256ChallengeOption(verifier), oidc.Nonce("no")), http.NoBody)
+	w.must(err)
+	answer, err := browser.Do(r)
+	w.must(err)
+	to, err := answer.Location()
+	w.must(err)
+	tokens, err := c.Exchange(t.Context(), to.Query().Get("code"), oauth2.VerifierOption(verifier))
+	w.must(err)
+	text, _ := tokens.Extra("id_token").(string)
+	check := oidc.NewVerifier(issuer, w.published(), &oidc.Config{ClientID: "web", Now: w.clock})
+	id, err := check.Verify(t.Context(), text)
+	w.must(err)
+	w.must(id.VerifyAccessToken(tokens.AccessToken))
+	if id.Subject != "ada" || id.Nonce != "no" || !tokens.Valid() {
+		t.Errorf("%+v, %+v", id, tokens)
+	}
+	next, err := c.TokenSource(t.Context(), &oauth2.Token{RefreshToken: tokens.RefreshToken}).Token()
+	w.must(err)
+	if next.AccessToken == tokens.AccessToken || next.RefreshToken == tokens.RefreshToken || !next.Valid() {
+		t.Errorf("%+v", next)
+	}
+}
+
+// published returns the keys that clients read.
+func (w *world) published() *oidc.StaticKeySet {
+	w.Helper()
+	var set jose.JSONWebKeySet
+	w.must(json.Unmarshal(w.keys.JWKS(), &set))
+	known := &oidc.StaticKeySet{}
+	for _, k := range set.Keys {
+		known.PublicKeys = append(known.PublicKeys, k.Key)
+	}
+	return known
+}

@@ -1,0 +1,128 @@
+package authorize
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	authv1 "herald/shared/gen/herald/auth/v1"
+)
+
+// consentPath is where a person is asked whether a client gets what it asks for.
+const consentPath = domain.LoginPath + "consent"
+
+var consentBody = frame.Body(files, "consent.html")
+
+// mustAgree reports whether a person who has logged in must be asked before a client gets a code. Whoever gets no
+// tokens of the project is not asked.
+func (e *Endpoint) mustAgree(
+	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session,
+) (bool, error) {
+	if request.ActsAsUser() || s.OrgID == c.OrgID {
+		return request.MustAgree(c, s, domain.Access{}, domain.Consent{}), nil
+	}
+	access, err := e.Upstream.Access(ctx, c.Project.ID, s.UserID, s.OrgID)
+	if err != nil || c.Project.Admit(access) != nil {
+		return false, err
+	}
+	given, err := e.Store.Consent(ctx, s.UserID, c.ID)
+	return err == nil && request.MustAgree(c, s, access, given), err
+}
+
+// consent sends a person who has logged in to the question.
+func consent(w http.ResponseWriter, r *http.Request, id string) {
+	http.Redirect(w, r, consentPath+"?request="+url.QueryEscape(id), http.StatusSeeOther)
+}
+
+// asker is what the question names: the application with the organization that offers it, and the keys of the texts
+// that say what it learns.
+type asker struct {
+	ID, Application, Organization string
+	Told                          []string
+}
+
+// told are the texts that say what a client learns by a scope.
+var told = map[string]string{
+	domain.ScopeOpenID: "told.account", domain.ScopeProfile: "told.profile", domain.ScopeEmail: "told.email",
+	domain.ScopePhone: "told.phone", domain.ScopeOfflineAccess: "told.later",
+	domain.ScopeResourceOwner: "told.organization",
+}
+
+func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
+	request, client, session, ok := e.agreeing(w, r, r.URL.Query().Get("request"))
+	if !ok {
+		return
+	}
+	asked, _ := domain.AskedOrg(request.Scopes) // two of them were refused when they were asked for
+	r = frame.Branded(r, client.BrandingIn(asked, session.OrgID))
+	orgs, err := e.Upstream.Orgs(r.Context(), client.OrgID)
+	if err != nil {
+		e.page(w, r, err)
+		return
+	}
+	page := frame.Page{Status: http.StatusOK, Name: "consent", Body: consentBody,
+		Language: e.Frame.Picked(r, request.UILocales),
+		InLanguage: func(tag string) string {
+			return consentPath + "?" + url.Values{"request": {request.ID}, "lang": {tag}}.Encode()
+		}}
+	asks := asker{ID: request.ID, Application: client.Name, Organization: orgs[client.OrgID].Name}
+	if !request.ActsAsUser() { // then it gets more than that
+		page.Name = "share"
+		for _, scope := range domain.Told(request.Scopes) {
+			asks.Told = append(asks.Told, told[scope])
+		}
+	}
+	page.Data = asks
+	e.Frame.PostTo(w, request.RedirectURI)
+	e.Frame.Write(w, r, page)
+}
+
+func (e *Endpoint) takeConsent(w http.ResponseWriter, r *http.Request) {
+	request, client, session, ok := e.agreeing(w, r, r.PostFormValue("request"))
+	if !ok {
+		return
+	}
+	if r.PostFormValue("answer") != "allow" {
+		e.give(w, r, request, domain.ErrAccessDenied.Say("the person has refused"))
+		return
+	}
+	if session.OrgID != client.OrgID {
+		if err := e.remember(r.Context(), request, client, session); err != nil {
+			e.page(w, r, err)
+			return
+		}
+	}
+	e.conclude(w, r, request, client, session)
+}
+
+// remember writes what a person has agreed to.
+func (e *Endpoint) remember(
+	ctx context.Context, request domain.AuthRequest, c domain.Client, s domain.Session,
+) error {
+	scopes := domain.Told(request.Scopes)
+	return e.Store.GiveConsent(ctx, domain.Consent{
+		UserID: s.UserID, ClientID: c.ID, OrgID: s.OrgID, ClientOrgID: c.OrgID, Scopes: scopes,
+	}, &authv1.ConsentGiven{UserId: s.UserID, ClientId: c.ID, Scopes: scopes})
+}
+
+// agreeing returns a request with its client and the login of the browser, which is enough for it. If there is none it
+// answers, and reports false.
+func (e *Endpoint) agreeing(
+	w http.ResponseWriter, r *http.Request, id string,
+) (request domain.AuthRequest, client domain.Client, session domain.Session, ok bool) {
+	request, client, err := e.request(r.Context(), e.Upstream, id)
+	if err == nil {
+		session, ok, err = e.Sessions.Session(r)
+	}
+	if err != nil {
+		e.page(w, r, err)
+		return request, client, session, false
+	}
+	if e.fits(request, session, ok) != nil {
+		login(w, r, request.ID)
+		return request, client, session, false
+	}
+	return request, client, session, true
+}

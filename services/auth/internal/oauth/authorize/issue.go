@@ -1,0 +1,79 @@
+package authorize
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/protocol"
+	"herald/services/auth/internal/oauth/signing"
+	"herald/services/auth/internal/upstream"
+	"herald/shared/id"
+	"herald/shared/secret"
+)
+
+// issue returns a code for a person who has logged in, if the person is active and gets tokens of the project, and uses
+// the request up. The refusal of one who is not active is domain.ErrLoginRequired.
+func (e *Endpoint) issue(
+	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session,
+) (secret.Text, error) {
+	a, err := e.Authorization(ctx, c, request.Scopes, s)
+	if err != nil {
+		return secret.Text{}, err
+	}
+	a.ExpiresAt = e.Now().Add(domain.CodeLifetime)
+	code := secret.AuthorizationCode.New()
+	err = e.Store.IssueCode(ctx, request.ID, a, domain.NewCode{
+		Hash: secret.Hash(code.Reveal()), RedirectURI: request.RedirectURI, CodeChallenge: request.CodeChallenge,
+		Nonce: request.Nonce, ExpiresAt: a.ExpiresAt,
+	}, protocol.Granted(a))
+	if errors.Is(err, domain.ErrRequestGone) && request.ID == "" {
+		return secret.Text{}, domain.ErrLoginRequired.Say("the login has ended")
+	}
+	return code, err
+}
+
+// Authorization returns what a person who has logged in gives a client, without its expiry. It returns
+// domain.ErrLoginRequired for a person who is not active any more, and domain.ErrAccessDenied for one who gets no
+// tokens of the project.
+func (e *Endpoint) Authorization(
+	ctx context.Context, c domain.Client, scopes []string, s domain.Session,
+) (domain.Authorization, error) {
+	user, err := e.Upstream.User(ctx, s.UserID, upstream.Proof{Credential: s.Credential}, s.OrgID, c.OrgID)
+	if errors.Is(err, upstream.ErrNoUser) {
+		return domain.Authorization{}, domain.ErrLoginRequired.Say("the user is gone")
+	}
+	if err != nil {
+		return domain.Authorization{}, err
+	}
+	a := domain.Authorization{
+		ID: id.New(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
+		ClientOrgGeneration: user.Orgs[c.OrgID].Generation, ProjectID: c.Project.ID,
+		ProjectGeneration: c.Project.Generation, UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID,
+		OrgGeneration: s.OrgGeneration, SessionID: s.ID, HearsLogout: c.BackChannelLogoutURI != "", Scopes: scopes,
+		Audience: domain.Audience(c.ID, c.Project.ID, scopes), AuthTime: s.AuthTime, AMR: s.AMR,
+		Credential: s.Credential,
+	}
+	if !a.Alive(c, user) {
+		return domain.Authorization{}, domain.ErrLoginRequired.Say(
+			"the user or an organization is not active, or has changed")
+	}
+	return a, e.Upstream.Admit(ctx, c.Project, user.ID, user.OrgID)
+}
+
+// hinted returns the user of an id token of ours, which may have expired (OpenID Connect Core section 3.1.2.1).
+func (e *Endpoint) hinted(token string) (userID string, err error) {
+	if token == "" {
+		return "", nil
+	}
+	payload, err := e.Keys.Verify(signing.IDToken(), token)
+	var claims struct{ Iss, Sub string }
+	if err == nil {
+		err = json.Unmarshal(payload, &claims)
+	}
+	if err != nil || claims.Iss != e.Issuer || claims.Sub == "" {
+		return "", domain.ErrInvalidRequest.Say("id_token_hint is not an id token of this issuer").Because(err)
+	}
+	return claims.Sub, nil
+}

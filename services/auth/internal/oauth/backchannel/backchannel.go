@@ -1,0 +1,140 @@
+// Package backchannel tells applications that a person's session has ended (OpenID Connect Back-Channel Logout 1.0).
+// The database has what is to be told from the moment at which a session ends, so that nothing is lost with a process.
+// An application that is slow or away holds up no other one. It may be told twice, if a process ends before it knew of
+// the answer.
+package backchannel
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/discovery"
+	"herald/services/auth/internal/oauth/signing"
+	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/upstream"
+	"herald/shared/boot"
+	"herald/shared/outage"
+	"herald/shared/outbound"
+	"herald/shared/postgres"
+)
+
+const (
+	// workers is how many applications are told at a time, perOrg how many of one organization, perHost how many at the
+	// same host.
+	workers, perOrg, perHost = 32, 4, 4
+	// deadline bounds a request to an application with its answer.
+	deadline = 5 * time.Second
+	// queryTime bounds each question to the database and to projects.
+	queryTime = 5 * time.Second
+	// lease is how long a try has: longer than all that it waits for.
+	lease = 20 * time.Second
+	// tick is how often the queue is read without being woken: by retries, and by what others left.
+	tick = 5 * time.Second
+	// maxAnswer bounds the bytes of an answer's body, which nobody reads.
+	maxAnswer = 4 << 10
+)
+
+// Config is what a notifier needs.
+type Config struct {
+	Store    store.Store
+	Upstream *upstream.Services
+	Keys     *signing.Keys
+	Issuer   string
+	// Private is outbound.Config.Private.
+	Private bool
+	Now     func() time.Time
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+}
+
+// Notifier tells applications of logouts. Replicas share the work.
+type Notifier struct {
+	Config
+	http  *http.Client
+	wake  chan struct{}
+	count *prometheus.CounterVec
+}
+
+// Start starts a notifier with a service.
+func Start(s *boot.Service, c Config) *Notifier {
+	n := &Notifier{Config: c, wake: make(chan struct{}, 1),
+		http: outbound.Config{
+			Private: c.Private, Deadline: deadline, MaxBody: maxAnswer, MaxConnsPerHost: perHost,
+		}.Client(),
+		count: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "herald_logout_notifications_total",
+			Help: "Requests to applications that tell of a logout, by result.",
+		}, []string{"result"}),
+	}
+	// Tests run two replicas in one process. Only the metrics of the first are registered.
+	_ = c.Metrics.Register(n.count)
+	s.Background(n.run)
+	return n
+}
+
+// Part returns what clients find by discovery. There is no check_session_iframe: browsers no longer send the cookie of
+// a login from a frame of another site.
+func Part() discovery.Part {
+	return discovery.Part{Flags: map[string]bool{
+		"backchannel_logout_supported": true, "backchannel_logout_session_supported": true,
+	}}
+}
+
+// Wake makes the notifier read its queue now.
+func (n *Notifier) Wake() {
+	select {
+	case n.wake <- struct{}{}:
+	default: // it is to be woken already
+	}
+}
+
+// run tells applications until ctx ends, and then waits for those that it is telling.
+func (n *Notifier) run(ctx context.Context) {
+	reading := &outage.Watch{Log: n.Log, Begins: "applications are not told of logouts; trying again",
+		Ends: "applications are told of logouts again"}
+	every := time.NewTicker(tick)
+	defer every.Stop()
+	done := make(chan string, workers)
+	var busy []string
+	for ctx.Err() == nil {
+		claims, err := n.claim(ctx, busy)
+		for _, l := range claims {
+			busy = append(busy, l.ClientOrgID)
+			go func() {
+				n.tell(context.WithoutCancel(ctx), l)
+				done <- l.ClientOrgID
+			}()
+		}
+		switch {
+		case err == nil:
+			reading.Worked()
+		case ctx.Err() == nil && !postgres.Told(err): // others tell of a database that is away
+			reading.Failed(err)
+		}
+		select {
+		case orgID := <-done:
+			busy = without(busy, orgID)
+		case <-n.wake:
+		case <-every.C:
+		case <-ctx.Done():
+		}
+	}
+	for range busy {
+		<-done
+	}
+}
+
+// claim claims what is due, as far as there is room.
+func (n *Notifier) claim(ctx context.Context, busy []string) ([]domain.Logout, error) {
+	if len(busy) == workers {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	return n.Store.ClaimLogouts(ctx, store.Ask{Most: workers - len(busy), PerOrg: perOrg, Busy: busy, Lease: lease})
+}

@@ -1,0 +1,155 @@
+package backchannel_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/backchannel"
+	"herald/services/auth/internal/oauth/signing"
+	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/upstream"
+	"herald/shared/boot"
+	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+var kit = testkit.New("auth", store.Migrations)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+const issuer = "https://login.example.com"
+
+// projects stands in for the service projects, and has the addresses of applications by their ids.
+type projects struct {
+	projectsv1.UnimplementedProjectsServer
+	testkit.Unguarded
+	mu    sync.Mutex
+	uris  map[string]string
+	state projectsv1.AppState
+	// away is returned once for each request, as long as there is any.
+	away []error
+}
+
+func (p *projects) ResolveClient(
+	_ context.Context, r *projectsv1.ResolveClientRequest,
+) (*projectsv1.ResolveClientResponse, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.away) > 0 {
+		err := p.away[0]
+		p.away = p.away[1:]
+		return nil, err
+	}
+	uri, there := p.uris[r.ClientId]
+	if !there {
+		return nil, fault.New(fault.NotFound, "APP_NOT_FOUND", "Application not found")
+	}
+	return &projectsv1.ResolveClientResponse{
+		OrgId: "o1", Project: &projectsv1.Project{Id: "p1", State: projectsv1.ProjectState_PROJECT_STATE_ACTIVE},
+		App: &projectsv1.App{Id: r.ClientId, State: p.state, Config: &projectsv1.App_OidcConfig{
+			OidcConfig: &projectsv1.OidcConfig{BackChannelLogoutUri: uri, ClockSkew: durationpb.New(5 * time.Second)},
+		}},
+	}, nil
+}
+
+// world is a service whose notifiers run, with stand-ins for projects.
+type world struct {
+	testing.TB
+	*boot.Service
+	projects *projects
+	// replicas share the work. Only the first is woken, and counts, unless the test wakes another one.
+	replicas []*backchannel.Notifier
+	keys     *signing.Keys
+	lines    *testkit.Lines
+}
+
+var pairs = sync.OnceValues(func() ([]byte, error) { return signing.NewPair(domain.RS256) })
+
+// newWorld opens a service. Its applications are reached at private addresses only if that is allowed.
+func newWorld(t *testing.T, private bool, replicas int) world {
+	t.Helper()
+	w := world{TB: t, lines: &testkit.Lines{}, projects: &projects{uris: map[string]string{},
+		state: projectsv1.AppState_APP_STATE_ACTIVE}}
+	g := testkit.Logged(t, testkit.Ground(t), 0, w.lines)
+	w.Service = kit.Open(t, g)
+	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Projects_ServiceDesc)
+	pair, err := pairs()
+	w.must(err)
+	for a, made := range map[domain.Algorithm][]byte{domain.RS256: pair, domain.ES256: pair} {
+		_, err = w.DB.Exec(t.Context(), `insert into signing_keys values ($1, $1, $2, $3, 1, $3, $3)`, a,
+			w.Keys.Seal(made, domain.SealedPrivateKey, string(a)), time.Now().Add(-time.Hour))
+		w.must(err)
+	}
+	db := store.New(w.Journal)
+	w.keys, err = signing.Open(t.Context(), signing.Config{Store: db, Sealing: w.Keys, Period: 90 * 24 * time.Hour,
+		Now: time.Now, Log: w.Service.Log})
+	w.must(err)
+	own := upstream.New(projectsv1.NewProjectsClient(w.Calls), usersv1.NewUsersClient(w.Calls))
+	for range replicas {
+		w.replicas = append(w.replicas, backchannel.Start(w.Service, backchannel.Config{
+			Store: db, Upstream: own, Keys: w.keys, Issuer: issuer, Private: private, Now: time.Now, Log: w.Service.Log,
+			Metrics: w.Metrics,
+		}))
+	}
+	testkit.Run(t, w.Service)
+	return w
+}
+
+func (w world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// serve makes an application with that id, whose back channel answers.
+func (w world) serve(id string, answer http.HandlerFunc) {
+	w.Helper()
+	s := httptest.NewServer(answer)
+	w.Cleanup(s.Close)
+	w.projects.mu.Lock()
+	defer w.projects.mu.Unlock()
+	w.projects.uris[id] = s.URL + "/logout?tenant=1"
+}
+
+// queue queues a logout of the session s1 for an application of an organization, and wakes the notifier.
+func (w world) queue(clientID, orgID string, tries int) {
+	w.Helper()
+	_, err := w.DB.Exec(w.Context(), `insert into logouts (session_id, client_id, client_org_id, user_id, due_at, tries)
+		values ('s1', $1, $2, 'u1', $3, $4)`, clientID, orgID, time.Now(), tries)
+	w.must(err)
+	w.replicas[0].Wake()
+}
+
+// until waits until a condition on the queue holds.
+func (w world) until(condition string) {
+	w.Helper()
+	testkit.Until(w.TB, w.DB, "logouts", condition)
+}
+
+const empty = `not exists (select from logouts)`
+
+// counted returns how many tries had a result.
+func (w world) counted(result string) (n float64) {
+	w.Helper()
+	families, err := w.Metrics.Gather()
+	w.must(err)
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if f.GetName() == "herald_logout_notifications_total" && m.Label[0].GetValue() == result {
+				n += m.Counter.GetValue()
+			}
+		}
+	}
+	return n
+}

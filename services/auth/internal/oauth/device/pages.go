@@ -1,0 +1,257 @@
+package device
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/protocol"
+	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/upstream"
+	"herald/services/auth/internal/web/frame"
+	"herald/services/auth/internal/web/session"
+)
+
+const (
+	askPath = Page + "/confirm"
+	// request begins the ids of logins for a device: those of clients have no dot.
+	request = "device."
+	// maxTyped is how many bytes somebody may type for a user code.
+	maxTyped = 64
+)
+
+var (
+	//go:embed *.html
+	files embed.FS
+
+	codeBody = frame.Body(files, "code.html")
+	askBody  = frame.Body(files, "ask.html")
+)
+
+// Grants says what a login gives a client.
+type Grants interface {
+	// Authorization returns what a person who has logged in gives a client, if all is active and the person gets tokens
+	// of the project.
+	Authorization(ctx context.Context, c domain.Client, scopes []string, s domain.Session) (domain.Authorization, error)
+}
+
+// Pages are the pages at which a person lets a device in (RFC 8628 section 3.3). The person always confirms: the code
+// may be that of somebody else's device (section 5.4).
+type Pages struct {
+	Store    store.Store
+	Upstream *upstream.Services
+	Sessions session.Sessions
+	Grants   Grants
+	// Posts counts the codes that a client tries.
+	Posts frame.Posts
+	Frame *frame.Frame
+}
+
+// Mount adds the pages' paths.
+func (p Pages) Mount(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+Page, p.begin)
+	mux.HandleFunc("POST "+Page, p.Posts.Limited(p.enter))
+	mux.HandleFunc("GET "+askPath, p.ask)
+	mux.HandleFunc("POST "+askPath, p.answer)
+}
+
+// typed is the form for a user code.
+type typed struct {
+	Code  string
+	Wrong bool
+}
+
+// begin asks for the code. A link may have it; it is not used before the person sends it.
+func (p Pages) begin(w http.ResponseWriter, r *http.Request) {
+	p.form(w, r, http.StatusOK, typed{Code: limited(r.URL.Query().Get("user_code"))})
+}
+
+func (p Pages) form(w http.ResponseWriter, r *http.Request, status int, t typed) {
+	p.Frame.Write(w, r, frame.Page{Status: status, Name: "device", Body: codeBody, Data: t, Faulty: t.Wrong,
+		InLanguage: func(tag string) string { return Page + "?" + url.Values{"lang": {tag}}.Encode() },
+		Language:   limited(r.URL.Query().Get("lang"))})
+}
+
+// limited returns a value of a query, empty if it is too long.
+func limited(value string) string {
+	if len(value) > maxTyped {
+		return ""
+	}
+	return value
+}
+
+// enter looks for the device and goes on to the question, after a login if there is none.
+func (p Pages) enter(w http.ResponseWriter, r *http.Request) {
+	text := r.PostFormValue("user_code")
+	code := domain.UserCode(limited(text))
+	d, _, err := p.device(r.Context(), code, "")
+	switch {
+	case errors.Is(err, domain.ErrUnknown):
+		p.form(w, r, http.StatusBadRequest, typed{Code: limited(text), Wrong: true})
+	case err != nil:
+		p.failed(w, r, err)
+	default:
+		p.Posts.Return(r.RemoteAddr)
+		p.goOn(w, r, d.Name())
+	}
+}
+
+// goOn sends the browser to the question, or to a login. From here on the device goes by a name that nobody can guess:
+// user codes are tried at one page only, which counts them (RFC 8628 section 5.1).
+func (p Pages) goOn(w http.ResponseWriter, r *http.Request, name string) {
+	_, there, err := p.Sessions.Session(r)
+	switch {
+	case err != nil:
+		p.failed(w, r, err)
+	case there:
+		http.Redirect(w, r, askAddress(name), http.StatusSeeOther)
+	default:
+		http.Redirect(w, r, domain.LoginPath+"?"+url.Values{"request": {request + name}}.Encode(), http.StatusSeeOther)
+	}
+}
+
+func askAddress(name string) string { return askPath + "?" + url.Values{"device": {name}}.Encode() }
+
+// device returns the waiting device with a user code, or with a name, and its client. It returns domain.ErrUnknown if
+// there is none, or its client may log nobody in any more.
+func (p Pages) device(ctx context.Context, code, name string) (domain.Device, domain.Client, error) {
+	hash := domain.HashOfDevice(name)
+	if code == "" && hash == nil {
+		return domain.Device{}, domain.Client{}, domain.ErrUnknown
+	}
+	d, err := p.Store.Device(ctx, code, hash)
+	if err != nil {
+		return domain.Device{}, domain.Client{}, err
+	}
+	c, err := p.Upstream.Application(ctx, d.ClientID, upstream.Proof{})
+	if errors.Is(err, upstream.ErrNoClient) || err == nil && !(c.Active && c.MayUse(domain.GrantDevice)) {
+		err = domain.ErrUnknown
+	}
+	return d, c, err
+}
+
+// question is the page that asks whether a device is let in.
+type question struct {
+	Application, Organization, Code, Device string
+	// ActsAsUser reports that the device wants to act as the person in Herald itself.
+	ActsAsUser bool
+}
+
+func (p Pages) ask(w http.ResponseWriter, r *http.Request) {
+	d, client, session, ok := p.waiting(w, r, r.URL.Query().Get("device"))
+	if !ok {
+		return
+	}
+	r = frame.Branded(r, client.BrandingOf(session.OrgID))
+	orgs, err := p.Upstream.Orgs(r.Context(), client.OrgID)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	p.Frame.Write(w, r, frame.Page{Status: http.StatusOK, Name: "deviceask", Body: askBody,
+		Data: question{client.Name, orgs[client.OrgID].Name, domain.ShownUserCode(d.UserCode), d.Name(),
+			domain.AuthRequest{Scopes: d.Scopes}.ActsAsUser()},
+		InLanguage: func(tag string) string { return askAddress(d.Name()) + "&lang=" + tag }})
+}
+
+// waiting returns a device, its client and the person's login. If one of them is missing it answers, and reports false.
+func (p Pages) waiting(
+	w http.ResponseWriter, r *http.Request, name string,
+) (d domain.Device, c domain.Client, s domain.Session, ok bool) {
+	d, c, err := p.device(r.Context(), "", name)
+	if errors.Is(err, domain.ErrUnknown) {
+		p.form(w, r, http.StatusBadRequest, typed{Wrong: true})
+		return d, c, s, false
+	}
+	if err == nil {
+		s, ok, err = p.Sessions.Session(r)
+	}
+	if err != nil {
+		p.failed(w, r, err)
+		return d, c, s, false
+	}
+	if !ok {
+		p.goOn(w, r, name)
+	}
+	return d, c, s, ok
+}
+
+func (p Pages) answer(w http.ResponseWriter, r *http.Request) {
+	d, client, session, ok := p.waiting(w, r, r.PostFormValue("device"))
+	if !ok {
+		return
+	}
+	r = frame.Branded(r, client.BrandingOf(session.OrgID))
+	code := d.UserCode
+	if r.PostFormValue("answer") != "allow" {
+		p.done(w, r, "devicerefused", p.Store.Deny(r.Context(), code))
+		return
+	}
+	a, err := p.Grants.Authorization(r.Context(), client, d.Scopes, session)
+	if err == nil {
+		err = domain.AuthRequest{Scopes: d.Scopes}.Admits(session)
+	}
+	if errors.Is(err, domain.ErrAccessDenied) || errors.Is(err, domain.ErrAccountSelectionRequired) {
+		p.done(w, r, "deviceno", p.Store.Deny(r.Context(), code))
+		return
+	}
+	if err == nil {
+		a.ExpiresAt = d.DeviceExpiresAt
+		err = p.Store.LetIn(r.Context(), code, a, protocol.Granted(a))
+	}
+	p.done(w, r, "devicedone", err)
+}
+
+// done writes the last page, or says that the device has gone meanwhile.
+func (p Pages) done(w http.ResponseWriter, r *http.Request, name string, err error) {
+	switch {
+	case errors.Is(err, domain.ErrUnknown):
+		p.form(w, r, http.StatusBadRequest, typed{Wrong: true})
+	case err != nil:
+		p.failed(w, r, err)
+	default:
+		p.Frame.Notice(w, r, http.StatusOK, name, "")
+	}
+}
+
+func (p Pages) failed(w http.ResponseWriter, r *http.Request, err error) {
+	p.Frame.Failed(w, r, err, frame.Retry{Address: Page})
+}
+
+// Logins is the logins of clients and those of devices, for the login pages.
+type Logins struct {
+	Clients interface {
+		Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error)
+		Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session)
+	}
+	Pages Pages
+}
+
+// Request returns the request of a client, or of a device with its client. It returns domain.ErrRequestGone if there is
+// none.
+func (l Logins) Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error) {
+	name, ok := strings.CutPrefix(id, request)
+	if !ok {
+		return l.Clients.Request(ctx, id)
+	}
+	d, c, err := l.Pages.device(ctx, "", name)
+	if errors.Is(err, domain.ErrUnknown) {
+		err = domain.ErrRequestGone
+	}
+	return domain.AuthRequest{ID: id, ClientID: c.ID, Scopes: d.Scopes, MaxAge: -1, CreatedAt: d.CreatedAt,
+		ExpiresAt: d.DeviceExpiresAt}, c, err
+}
+
+// Finish goes on after a login: to the client, or to the question about the device.
+func (l Logins) Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session) {
+	name, ok := strings.CutPrefix(id, request)
+	if !ok {
+		l.Clients.Finish(ctx, w, r, id, s)
+		return
+	}
+	http.Redirect(w, r, askAddress(name), http.StatusSeeOther)
+}

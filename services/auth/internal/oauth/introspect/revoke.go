@@ -1,0 +1,62 @@
+package introspect
+
+import (
+	"context"
+	"net/http"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/protocol"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/secret"
+)
+
+// revoke ends a token. The answer is the same for one that is unknown or has ended (RFC 7009 section 2.2).
+func (e Endpoint) revoke(w http.ResponseWriter, r *http.Request) {
+	if err := e.end(r); err != nil {
+		e.revocations.WithLabelValues(protocol.Refusal(err).Code).Inc()
+		protocol.Fail(r.Context(), e.Log, w, err)
+		return
+	}
+	e.revocations.WithLabelValues("ok").Inc()
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+}
+
+func (e Endpoint) end(r *http.Request) error {
+	f, err := protocol.ReadForm(r)
+	if err != nil {
+		return err
+	}
+	text, err := f.Needed("token")
+	if err != nil {
+		return err
+	}
+	client, err := e.Clients.Authenticate(r.Context(), r, f)
+	if err != nil {
+		return err
+	}
+	if secret.PersonalAccessToken.Begins(text) {
+		return domain.ErrUnsupportedTokenType.Say("a personal access token ends where it was made, not here")
+	}
+	t, kind, err := e.find(r.Context(), text)
+	switch {
+	case fault.From(err).Code == fault.Unauthenticated:
+		return nil
+	case err != nil:
+		return err
+	case t.ClientID != client.ID: // RFC 7009 section 2.1: the client is told
+		return domain.ErrInvalidGrant.Say("the token was issued to another client")
+	}
+	return e.write(r.Context(), t, kind, secret.Hash(text))
+}
+
+// write ends a token: a refresh token with all that belongs to its authorization, an access token alone.
+func (e Endpoint) write(ctx context.Context, t domain.Token, kind domain.TokenKind, hash []byte) error {
+	if kind == domain.KindRefresh {
+		return e.Tokens.Store.End(ctx, t.Authorization, &authv1.AuthorizationEnded{
+			UserId: t.UserID, ClientId: t.ClientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_REVOKED,
+		})
+	}
+	return e.Tokens.Store.RevokeToken(ctx, t, hash, &authv1.TokenRevoked{UserId: t.UserID, ClientId: t.ClientID})
+}

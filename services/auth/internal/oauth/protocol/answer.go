@@ -1,0 +1,72 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/fault"
+)
+
+// JSON writes an answer that nobody may keep (RFC 6749 section 5.1).
+func JSON(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // all bodies are structs and maps of texts and numbers
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}
+
+type problem struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description,omitempty"`
+}
+
+// Fail writes an error (RFC 6749 section 5.2). What is not a refusal is the fault of Herald: 503 if a service is away,
+// else 500. Its reason is only in the log.
+func Fail(ctx context.Context, log *slog.Logger, w http.ResponseWriter, err error) {
+	refusal := Refusal(err)
+	switch refusal.Code {
+	case domain.ErrServerError.Code:
+		log.ErrorContext(ctx, "an endpoint failed", "err", err)
+	case domain.ErrUnavailable.Code:
+		w.Header().Set("Retry-After", fault.RetrySeconds(max(refusal.Wait, time.Second)))
+	case domain.ErrInvalidClient.Code:
+		w.Header().Set("WWW-Authenticate", `Basic realm="herald"`)
+	}
+	JSON(w, refusal.Status(), problem{refusal.Code, refusal.Description})
+}
+
+// Refusal returns the refusal in the chain of an error, or the one for a fault of Herald.
+func Refusal(err error) *domain.Refusal {
+	if refusal, ok := errors.AsType[*domain.Refusal](err); ok {
+		return refusal
+	}
+	switch fault.From(err).Code {
+	case fault.Unavailable, fault.Deadline, fault.Exhausted:
+		return domain.ErrUnavailable.Say("a part of the service is away; try again").Because(err)
+	}
+	return domain.ErrServerError.Because(err)
+}
+
+// Only answers the methods of an endpoint by their handlers, and others by 405.
+func Only(h http.HandlerFunc, methods ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(methods, r.Method) {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			JSON(w, http.StatusMethodNotAllowed, problem{domain.ErrInvalidRequest.Code,
+				"this endpoint answers " + strings.Join(methods, ", ")})
+			return
+		}
+		h(w, r)
+	}
+}

@@ -1,0 +1,12 @@
+package protocol
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Counter returns a registered counter of the requests to an endpoint. Its labels have names of Herald only, never what
+// a client has sent.
+func Counter(metrics prometheus.Registerer, name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	// Tests run two replicas in one process. Only the metrics of the first are registered.
+	_ = metrics.Register(c)
+	return c
+}

@@ -1,0 +1,26 @@
+package protocol
+
+import (
+	"embed"
+	"net/http"
+
+	"herald/services/auth/internal/web/frame"
+)
+
+var (
+	//go:embed refused.html
+	files embed.FS
+
+	refusedBody = frame.Body(files, "refused.html")
+)
+
+// Page tells a person an error of which no client is told. The page with the texts of that name has what the
+// application's developers have to change; what is not a refusal is the fault of Herald.
+func Page(l *frame.Frame, w http.ResponseWriter, r *http.Request, name string, err error) {
+	refusal := Refusal(err)
+	if refusal.Status() >= http.StatusInternalServerError {
+		l.Failed(w, r, err, frame.Retry{})
+		return
+	}
+	l.Write(w, r, frame.Page{Status: refusal.Status(), Name: name, Body: refusedBody, Data: refusal.Error()})
+}

@@ -1,0 +1,267 @@
+package signing
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+func encode(text []byte) string { return base64.RawURLEncoding.EncodeToString(text) }
+
+// forged returns a token with any header, signed by a function.
+func forged(header, payload string, sign func(input []byte) []byte) string {
+	input := encode([]byte(header)) + "." + encode([]byte(payload))
+	return input + "." + encode(sign([]byte(input)))
+}
+
+func withRSA(t testing.TB, key *rsa.PrivateKey) func([]byte) []byte {
+	return func(input []byte) []byte {
+		sum := sha256.Sum256(input)
+		signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signature
+	}
+}
+
+func withECDSA(t testing.TB, key *ecdsa.PrivateKey) func([]byte) []byte {
+	return func(input []byte) []byte {
+		sum := sha256.Sum256(input)
+		r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
+	}
+}
+
+func withHMAC(secret []byte) func([]byte) []byte {
+	return func(input []byte) []byte {
+		h := hmac.New(sha256.New, secret)
+		h.Write(input)
+		return h.Sum(nil)
+	}
+}
+
+func unsigned([]byte) []byte { return nil }
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := w.replica()
+	for _, kind := range []Kind{IDToken(), AccessToken()} {
+		token := w.sign(k, kind)
+		got, err := k.Verify(kind, token)
+		if err != nil || string(got) != `{"sub":"u1"}` {
+			t.Errorf("%s: %s, %v", kind.typ, got, err)
+		}
+		head, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0])
+		if want := fmt.Sprintf(`{"alg":%q,"kid":%q,"typ":%q}`, kind.algorithm, w.kid(token), kind.typ); err != nil ||
+			string(head) != want {
+			t.Errorf("the header is %s, not %s: %v", head, want, err)
+		}
+		if _, err := k.Sign(kind, make(chan int)); err == nil {
+			t.Error("claims that are not JSON are signed")
+		}
+	}
+	if _, err := k.Verify(AccessToken(), w.sign(k, IDToken())); !errors.Is(err, ErrToken) {
+		t.Errorf("an id token as access token: %v", err)
+	}
+	if _, err := k.Verify(IDToken(), w.sign(k, AccessToken())); !errors.Is(err, ErrToken) {
+		t.Errorf("an access token as id token: %v", err)
+	}
+}
+
+// forger makes tokens that are not ours, with our own keys and those of somebody else.
+type forger struct {
+	rsa, ec                            *key
+	ownRS, ownES, foreignRS, foreignES func(input []byte) []byte
+	foreignEC                          *ecdsa.PrivateKey
+}
+
+func newForger(t *testing.T, k *Keys) forger {
+	t.Helper()
+	foreign, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := forger{
+		rsa: k.ring.Load().signing("RS256", k.Now()), ec: k.ring.Load().signing("ES256", k.Now()),
+		foreignRS: withRSA(t, foreignRSA()), foreignES: withECDSA(t, foreign), foreignEC: foreign,
+	}
+	f.ownRS, f.ownES = withRSA(t, f.rsa.pair.(*rsa.PrivateKey)), withECDSA(t, f.ec.pair.(*ecdsa.PrivateKey))
+	return f
+}
+
+// rs returns the header of an id token with more members behind.
+func (f forger) rs(more string) string { return header("RS256", f.rsa.id, `"JWT"`+more) }
+
+// es returns the header of an access token with more members behind.
+func (f forger) es(more string) string { return header("ES256", f.ec.id, `"at+jwt"`+more) }
+
+func header(alg, kid, typ string) string {
+	return fmt.Sprintf(`{"alg":%q,"kid":%q,"typ":%s}`, alg, kid, typ)
+}
+
+func jwk(t *testing.T, key any, kid string) string {
+	t.Helper()
+	text, err := json.Marshal(jose.JSONWebKey{Key: key, KeyID: kid, Use: "sig"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const claims = `{"sub":"root"}`
+
+// refuse fails the test for tokens that are accepted as any kind.
+func refuse(t *testing.T, k *Keys, tokens map[string]string) {
+	t.Helper()
+	for name, token := range tokens {
+		for _, kind := range []Kind{IDToken(), AccessToken()} {
+			if got, err := k.Verify(kind, token); !errors.Is(err, ErrToken) || got != nil {
+				t.Errorf("%s as %s: %s, %v", name, kind.typ, got, err)
+			}
+		}
+	}
+}
+
+// Each of our keys counts with its own algorithm only, and no key that a token brings along or names.
+func TestConfusedAlgorithmsAndKeys(t *testing.T) {
+	t.Parallel()
+	k := newWorld(t).replica()
+	f := newForger(t, k)
+	id, typ := f.rsa.id, `"JWT"`
+	der, ecDER := publicDER(t, f.rsa.pair.Public()), publicDER(t, f.ec.pair.Public())
+	inPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	own, ownJWK := header("HS256", id, typ), jwk(t, f.rsa.pair.Public(), id)
+	foreignJWK, foreignEC := jwk(t, foreignRSA().Public(), id), jwk(t, f.foreignEC.Public(), f.ec.id)
+	const jku, x5u = `,"jku":"https://evil.example/keys"`, `,"x5u":"https://evil.example/cert"`
+	refuse(t, k, map[string]string{
+		"none":                             forged(header("none", id, typ), claims, unsigned),
+		"none in capitals":                 forged(header("NONE", f.ec.id, `"at+jwt"`), claims, unsigned),
+		"no alg":                           forged(`{"kid":"`+id+`","typ":"JWT"}`, claims, unsigned),
+		"no signature":                     forged(f.rs(""), claims, unsigned),
+		"HS256 with the public key":        forged(own, claims, withHMAC(der)),
+		"HS256 with the public key in PEM": forged(own, claims, withHMAC(inPEM)),
+		"HS256 with the JWK":               forged(own, claims, withHMAC([]byte(ownJWK))),
+		"HS256 with the EC public key":     forged(header("HS256", f.ec.id, `"at+jwt"`), claims, withHMAC(ecDER)),
+		"HMAC called RS256":                forged(f.rs(""), claims, withHMAC(der)),
+		"PS256":                            forged(header("PS256", id, typ), claims, f.ownRS),
+		"another RSA key under our kid":    forged(f.rs(""), claims, f.foreignRS),
+		"another EC key under our kid":     forged(f.es(""), claims, f.foreignES),
+		"jwk":                              forged(f.rs(`,"jwk":`+foreignJWK), claims, f.foreignRS),
+		"jwk of EC":                        forged(f.es(`,"jwk":`+foreignEC), claims, f.foreignES),
+		"jwk and an own signature":         forged(f.rs(`,"jwk":`+ownJWK), claims, f.ownRS),
+		"jku":                              forged(f.rs(jku), claims, f.foreignRS),
+		"jku and an own signature":         forged(f.es(jku), claims, f.ownES),
+		"x5u":                              forged(f.rs(x5u), claims, f.foreignRS),
+		"x5u and an own signature":         forged(f.rs(x5u), claims, f.ownRS),
+		"x5c":                              forged(f.rs(`,"x5c":["AAAA"]`), claims, f.foreignRS),
+		"unknown kid":                      forged(header("RS256", "x", typ), claims, f.ownRS),
+		"kid of a path":                    forged(header("RS256", "../../dev/null", typ), claims, withHMAC(nil)),
+		"no kid":                           forged(`{"alg":"RS256","typ":"JWT"}`, claims, f.ownRS),
+		"kid twice":                        forged(f.rs(`,"kid":"x"`), claims, f.ownRS),
+		"kid of the EC key":                forged(header("RS256", f.ec.id, typ), claims, f.ownRS),
+		"kid of the RSA key":               forged(header("ES256", id, `"at+jwt"`), claims, f.ownES),
+		"signature of zeros":               forged(f.es(""), claims, func([]byte) []byte { return make([]byte, 64) }),
+	})
+}
+
+// The header is that of the kind, and the token has its form and size.
+func TestConfusedHeadersAndForms(t *testing.T) {
+	t.Parallel()
+	k := newWorld(t).replica()
+	f := newForger(t, k)
+	id, many := f.rsa.id, strings.Repeat("a", 1<<20)
+	refuse(t, k, map[string]string{
+		"no typ":                         forged(`{"alg":"RS256","kid":"`+id+`"}`, claims, f.ownRS),
+		"another typ":                    forged(header("RS256", id, `"at+jwt"`), claims, f.ownRS),
+		"the other algorithm of the typ": forged(header("ES256", f.ec.id, `"JWT"`), claims, f.ownES),
+		"typ that is no text":            forged(header("RS256", id, `["JWT"]`), claims, f.ownRS),
+		"typ in lower case":              forged(header("RS256", id, `"jwt"`), claims, f.ownRS),
+		"crit":                           forged(f.rs(`,"crit":["exp"],"exp":1`), claims, f.ownRS),
+		"payload not encoded":            forged(f.rs(`,"b64":false,"crit":["b64"]`), claims, f.ownRS),
+		"a header that is no object":     forged(`[]`, claims, f.ownRS),
+		"1 MB":                           forged(f.rs(""), `{"a":"`+many+`"}`, f.ownRS),
+		"1 MB of header":                 forged(f.rs(`,"a":"`+many+`"`), claims, f.ownRS),
+		"1 MB of dots":                   strings.Repeat(".", 1<<20),
+		"one byte more than the limit":   long(f.rs(""), f.ownRS, MaxToken+1),
+		"nothing":                        "",
+		"dots alone":                     "..",
+		"JSON serialization":             `{"payload":"e30","signatures":[]}`,
+		"five parts":                     forged(f.rs(""), claims, f.ownRS) + ".e30.e30",
+	})
+	// They are refused for what their names say: the like without it is accepted.
+	for name, token := range map[string]string{
+		"RS256": forged(f.rs(""), claims, f.ownRS), "the longest": long(f.rs(""), f.ownRS, MaxToken),
+	} {
+		if _, err := k.Verify(IDToken(), token); err != nil {
+			t.Errorf("%s of %d bytes: %v", name, len(token), err)
+		}
+	}
+	if _, err := k.Verify(AccessToken(), forged(f.es(""), claims, f.ownES)); err != nil {
+		t.Errorf("ES256: %v", err)
+	}
+}
+
+// long returns an id token of at least a size in bytes, and of just that size if there is one.
+func long(header string, sign func([]byte) []byte, size int) string {
+	for n := size / 2; ; n++ {
+		payload := `{"a":"` + strings.Repeat("a", n) + `"}`
+		if len(forged(header, payload, func([]byte) []byte { return make([]byte, bits/8) })) >= size {
+			return forged(header, payload, sign)
+		}
+	}
+}
+
+// Of a token there is one text: no other one that decodes to the same bytes is accepted, and none with a changed bit.
+func TestTokensAreNotMalleable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := w.replica()
+	for _, kind := range []Kind{IDToken(), AccessToken()} {
+		token := w.sign(k, kind)
+		altered := []string{token + "=", token + "\n", "\r\n" + token, " " + token, token + ".", "Bearer " + token,
+			strings.ToLower(token), strings.ToUpper(token), token + "A", strings.ReplaceAll(token, ".", "%2e")}
+		for i := range token {
+			altered = append(altered, token[:i], token[:i]+"\n"+token[i:])
+			for bit := range 7 {
+				altered = append(altered, token[:i]+string(token[i]^1<<bit)+token[i+1:])
+			}
+		}
+		for _, a := range altered {
+			if _, err := k.Verify(kind, a); !errors.Is(err, ErrToken) {
+				t.Fatalf("%q is accepted for %q: %v", a, token, err)
+			}
+		}
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	w := newWorld(f)
+	k := w.replica()
+	token := w.sign(k, AccessToken())
+	f.Add(token)
+	f.Add(w.sign(k, IDToken()))
+	f.Add(`eyJhbGciOiJub25lIn0..`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := k.Verify(AccessToken(), text); err == nil && text != token {
+			t.Errorf("%q is accepted", text)
+		}
+	})
+}

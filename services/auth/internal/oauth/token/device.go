@@ -1,0 +1,51 @@
+package token
+
+import (
+	"context"
+	"errors"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/protocol"
+	"herald/shared/secret"
+)
+
+// device gives the tokens of a person's login for the code of a device that the person has let in (RFC 8628 section
+// 3.4). The device asks again and again until then.
+func (e *Endpoint) device(ctx context.Context, f protocol.Form, c domain.Client) (granted, error) {
+	text, err := f.Needed("device_code")
+	if err != nil {
+		return granted{}, err
+	}
+	unknown := domain.ErrInvalidGrant.Say("the device code is unknown, or was used before")
+	hash := secret.Hash(text)
+	d, err := e.Store.AskedDevice(ctx, hash)
+	if errors.Is(err, domain.ErrUnknown) {
+		return granted{}, unknown
+	}
+	if err != nil {
+		return granted{}, err
+	}
+	if err := d.Redeem(c.ID, e.Now()); err != nil {
+		return granted{}, err
+	}
+	a, err := e.Store.Authorization(ctx, d.AuthorizationID)
+	if errors.Is(err, domain.ErrUnknown) {
+		return granted{}, unknown
+	}
+	if err != nil {
+		return granted{}, err
+	}
+	g, err := e.person(ctx, a, a.Scopes)
+	if err != nil {
+		return granted{}, err
+	}
+	g.begins(c, e.Now())
+	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
+		err := e.Store.RedeemDevice(ctx, g.Authorization, hash, tokens)
+		if errors.Is(err, domain.ErrUnknown) {
+			return unknown
+		}
+		return err
+	}
+	return g, nil
+}

@@ -1,0 +1,111 @@
+package token
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/protocol"
+	"herald/services/auth/internal/upstream"
+	"herald/shared/id"
+)
+
+// credentials gives a client a token of its own (RFC 6749 section 4.4): a machine user by its secret, or an application
+// that only checks tokens. There is no refresh token (section 4.4.3).
+func (e *Endpoint) credentials(ctx context.Context, f protocol.Form, c domain.Client) (granted, error) {
+	if c.Machine != nil {
+		return e.machine(f, *c.Machine)
+	}
+	orgs, err := e.Upstream.Orgs(ctx, c.OrgID)
+	if err != nil {
+		return granted{}, err
+	}
+	scopes, err := machineScopes(f, c.OrgID)
+	if err != nil {
+		return granted{}, err
+	}
+	a := e.login(scopes)
+	a.ClientID, a.ClientGeneration, a.ClientOrgID = c.ID, c.Generation, c.OrgID
+	a.ClientOrgGeneration = orgs[c.OrgID].Generation
+	a.ProjectID, a.ProjectGeneration, a.Credential = c.Project.ID, c.Project.Generation, c.Credential
+	a.Audience = domain.Audience(c.ID, c.Project.ID, scopes)
+	if !a.Alive(c, domain.Subject{Orgs: orgs}) {
+		return granted{}, domain.ErrInvalidClient.Say("the organization of the client is not active")
+	}
+	return granted{Authorization: a, Scopes: scopes, JWT: c.JWT}, nil
+}
+
+// assertion gives a machine user a token for a JWT that one of its keys has signed (RFC 7523 section 2.1).
+func (e *Endpoint) assertion(ctx context.Context, f protocol.Form, _ domain.Client) (granted, error) {
+	text, err := f.Needed("assertion")
+	if err != nil {
+		return granted{}, err
+	}
+	read, err := protocol.ParseAssertion(text)
+	if err != nil {
+		return granted{}, err
+	}
+	// An application is found before a user whose id was chosen to be the same.
+	found, err := e.Upstream.Client(ctx, read.Issuer, upstream.Proof{KeyID: read.KeyID})
+	if errors.Is(err, upstream.ErrNoClient) || err == nil && found.Machine == nil {
+		return granted{}, domain.ErrInvalidGrant.Say("the assertion: there is no such user or key")
+	}
+	if err != nil {
+		return granted{}, err
+	}
+	user := *found.Machine
+	checked, err := read.Verify(user.PublicKey)
+	if err != nil {
+		return granted{}, err
+	}
+	if err := checked.Check(user.ID, []string{e.Issuer, e.Issuer + Path}, false, e.Now()); err != nil {
+		return granted{}, err
+	}
+	// golang.org/x/oauth2 and clients that were written for Google's machines ask in the assertion.
+	f["scope"] = cmp.Or(f["scope"], checked.Scope)
+	g, err := e.machine(f, user)
+	g.Use = checked.Use()
+	return g, err
+}
+
+// machine gives a machine user that has authenticated a token of its own.
+func (e *Endpoint) machine(f protocol.Form, user domain.Subject) (granted, error) {
+	scopes, err := machineScopes(f, user.OrgID)
+	if err != nil {
+		return granted{}, err
+	}
+	a := e.login(scopes)
+	a.ClientID, a.UserID, a.UserGeneration, a.Credential = user.ID, user.ID, user.Generation, user.Credential
+	a.OrgID, a.OrgGeneration = user.OrgID, user.Orgs[user.OrgID].Generation
+	a.Audience = domain.Audience(user.ID, "", scopes)
+	if !a.Alive(domain.Client{}, user) {
+		return granted{}, domain.ErrInvalidGrant.Say("the user or the organization is not active")
+	}
+	return granted{Authorization: a, Scopes: scopes, JWT: user.JWT}, nil
+}
+
+// login returns the authorization of a machine that authenticates now.
+func (e *Endpoint) login(scopes []string) domain.Authorization {
+	now := e.Now()
+	return domain.Authorization{ID: id.New(), Scopes: scopes, AuthTime: now, AMR: []string{},
+		ExpiresAt: now.Add(domain.AccessLifetime)}
+}
+
+// machineScopes returns the scopes of a request without the one that asks for a refresh token. It refuses that of
+// another organization than the machine's.
+func machineScopes(f protocol.Form, orgID string) ([]string, error) {
+	scopes, err := domain.Scopes(f["scope"])
+	if err != nil {
+		return nil, err
+	}
+	asked, err := domain.AskedOrg(scopes)
+	if err != nil {
+		return nil, err
+	}
+	if asked != "" && asked != orgID {
+		return nil, domain.ErrInvalidScope.Say("scope: the user or application belongs to another organization")
+	}
+	return slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess }), nil
+}

@@ -1,0 +1,123 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/protocol"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/secret"
+)
+
+// code gives the tokens of a person's login for its code (RFC 6749 section 4.1.3).
+func (e *Endpoint) code(ctx context.Context, f protocol.Form, c domain.Client) (granted, error) {
+	text, err := f.Needed("code")
+	if err != nil {
+		return granted{}, err
+	}
+	hash := secret.Hash(text)
+	stored, err := e.Store.Code(ctx, hash)
+	if errors.Is(err, domain.ErrUnknown) {
+		return granted{}, domain.ErrInvalidGrant.Say("the code is unknown, has expired, or was ended")
+	}
+	if err != nil {
+		return granted{}, err
+	}
+	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_CODE_MISUSED
+	err = stored.Redeem(c.ID, f["redirect_uri"], f["code_verifier"], e.Now())
+	if err != nil {
+		return granted{}, e.misuse(ctx, stored.Authorization, misused, err)
+	}
+	g, err := e.person(ctx, stored.Authorization, stored.Scopes)
+	if err != nil {
+		return granted{}, err
+	}
+	g.nonce = stored.Nonce
+	g.begins(c, e.Now())
+	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
+		return e.misuse(ctx, g.Authorization, misused, e.Store.Redeem(ctx, g.Authorization, hash, tokens))
+	}
+	return g, nil
+}
+
+// begins sets how long the authorization lasts, whose first tokens these are: with a refresh token if the person lets
+// the client act without them.
+func (g *granted) begins(c domain.Client, now time.Time) {
+	g.ExpiresAt = now.Add(domain.AccessLifetime)
+	if slices.Contains(g.Scopes, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
+		g.ExpiresAt, g.refresh = g.ExpiresAt.Add(domain.RefreshLifetime), g.Scopes
+	}
+}
+
+// refresh gives new tokens for a refresh token, which it replaces (RFC 6749 section 6, RFC 9700 section 4.14.2).
+func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client) (granted, error) {
+	text, err := f.Needed("refresh_token")
+	if err != nil {
+		return granted{}, err
+	}
+	hash := secret.Hash(text)
+	stored, err := e.Store.RefreshToken(ctx, hash)
+	if errors.Is(err, domain.ErrUnknown) {
+		return granted{}, domain.ErrInvalidGrant.Say("the refresh token is unknown, has expired, or was ended")
+	}
+	if err != nil {
+		return granted{}, err
+	}
+	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_REFRESH_TOKEN_MISUSED
+	if err := stored.Redeem(c.ID); err != nil {
+		return granted{}, e.misuse(ctx, stored.Authorization, misused, err)
+	}
+	scopes, err := domain.Narrow(stored.TokenScopes, f["scope"])
+	if err != nil {
+		return granted{}, err
+	}
+	g, err := e.person(ctx, stored.Authorization, scopes)
+	if err != nil {
+		return granted{}, err
+	}
+	g.refresh = stored.TokenScopes
+	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
+		return e.misuse(ctx, g.Authorization, misused, e.Store.Rotate(ctx, g.Authorization, hash, tokens))
+	}
+	return g, nil
+}
+
+// person gives tokens of the login of a person if all on which they depend is active, and the person gets tokens of the
+// project.
+func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []string) (granted, error) {
+	client, user, err := e.Tokens.Check(ctx, a)
+	if errors.Is(err, fault.ErrUnauthenticated) {
+		return granted{}, domain.ErrInvalidGrant.Say("the user, the client or an organization is not active, or changed")
+	}
+	if err != nil {
+		return granted{}, err
+	}
+	if err := e.Upstream.Admit(ctx, client.Project, user.ID, user.OrgID); err != nil {
+		return granted{}, err
+	}
+	return granted{Authorization: a, Scopes: scopes, JWT: client.JWT, client: client, user: user}, nil
+}
+
+// misuse ends the authorization if a refusal says that its code or refresh token was misused. It returns the refusal.
+func (e *Endpoint) misuse(
+	ctx context.Context, a domain.Authorization, reason authv1.AuthorizationEnd, refused error,
+) error {
+	refusal, ok := errors.AsType[*domain.Refusal](refused)
+	if !ok || !refusal.Misuse() {
+		return refused
+	}
+	e.Log.WarnContext(ctx, "a login was ended because its code or refresh token was misused", "client", a.ClientID,
+		"user", a.UserID, "reason", refusal.Description)
+	// Whoever misused it hears of it, and does not save the tokens by ending the request.
+	err := e.Store.End(context.WithoutCancel(ctx), a, &authv1.AuthorizationEnded{
+		UserId: a.UserID, ClientId: a.ClientID, By: reason,
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/search"
+)
+
+// givenBatch is how many authorizations are ended between two reads.
+const givenBatch = 100
+
+// AuthorizedApps lists the applications to which a user gave something that is still worth something, or of which it is
+// remembered that the user agreed.
+func (s Store) AuthorizedApps(ctx context.Context, u domain.Subject, p search.Page) (search.List[domain.AuthorizedApp], error) {
+	return search.Read[domain.AuthorizedApp](ctx, s.journal.DB, search.Select("client_id, given_at", "given",
+		"given_at, client_id").Of(`select client_id, max(at) as given_at
+		from (
+			select client_id, auth_time as at from authorizations
+			where user_id = ? and user_generation = ? and org_id = ? and org_generation = ? and project_id <> ''
+				and expires_at > ?
+			union all
+			select client_id, changed_at from consents where user_id = ?
+		) each_time group by client_id`,
+		u.ID, u.Generation, u.OrgID, u.Orgs[u.OrgID].Generation, s.journal.Now(), u.ID), p)
+}
+
+// RevokeApp ends all that a user gave an application. ended is the event of each authorization. It returns the position
+// and time of the last one; zero if there was none.
+func (s Store) RevokeApp(
+	ctx context.Context, userID, clientID string, ended proto.Message,
+) (last resource.Record, err error) {
+	for {
+		found, err := postgres.All[domain.Authorization](ctx, s.journal.DB, `select `+authorizationFields+`
+			from authorizations where user_id = @user_id and user_id <> '' and client_id = @client_id limit @batch`,
+			postgres.Args{"user_id": userID, "client_id": clientID, "batch": givenBatch})
+		if err != nil || len(found) == 0 {
+			return last, err
+		}
+		for _, a := range found {
+			e, err := s.end(ctx, a, ended)
+			if err != nil {
+				return last, err
+			}
+			if e.There {
+				last = e.At
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package upstream
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"herald/shared/eventcache"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Cached returns owners who are not asked again for what they answered lately, for checks of tokens. A client or user
+// who is not active, and a wrong secret, are asked about each time, and so is a key: its use is no proof that can be
+// kept.
+func (o *Services) Cached(c *eventcache.Changes) *Services {
+	return New(cachedProjects{
+		o.Projects, eventcache.NewAnswers[string, *projectsv1.ResolveClientResponse](c),
+		eventcache.NewAnswers[string, *projectsv1.ResolveAccessResponse](c),
+	}, cachedUsers{
+		o.Users, eventcache.NewAnswers[string, *usersv1.ResolveSubjectResponse](c),
+		eventcache.NewAnswers[string, *usersv1.ResolveTokenResponse](c),
+	})
+}
+
+// question is the key of an answer. Of a secret or token it has the hash that owners are asked with.
+func question(m proto.Message) string {
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(m) // its texts come from checked requests
+	return string(b)
+}
+
+// cachedProjects keeps answers of projects.
+type cachedProjects struct {
+	projectsv1.ProjectsClient
+	clients *eventcache.Answers[string, *projectsv1.ResolveClientResponse]
+	access  *eventcache.Answers[string, *projectsv1.ResolveAccessResponse]
+}
+
+// ResolveClient implements projectsv1.ProjectsClient.
+func (p cachedProjects) ResolveClient(
+	ctx context.Context, in *projectsv1.ResolveClientRequest, opts ...grpc.CallOption,
+) (*projectsv1.ResolveClientResponse, error) {
+	return p.clients.Ask(question(in), func() (*projectsv1.ResolveClientResponse, []eventcache.Subject, error) {
+		r, err := p.ProjectsClient.ResolveClient(ctx, in, opts...)
+		proves := len(in.SecretHash) > 0 || in.Credential != ""
+		if err != nil || in.KeyId != "" || !application(r).Active || proves && r.Credential == "" {
+			return r, nil, err
+		}
+		return r, []eventcache.Subject{eventcache.Application(in.ClientId), eventcache.Project(r.Project.GetId())}, nil
+	})
+}
+
+// ResolveAccess implements projectsv1.ProjectsClient.
+func (p cachedProjects) ResolveAccess(
+	ctx context.Context, in *projectsv1.ResolveAccessRequest, opts ...grpc.CallOption,
+) (*projectsv1.ResolveAccessResponse, error) {
+	return p.access.Ask(question(in), func() (*projectsv1.ResolveAccessResponse, []eventcache.Subject, error) {
+		r, err := p.ProjectsClient.ResolveAccess(ctx, in, opts...)
+		return r, []eventcache.Subject{eventcache.User(in.UserId), eventcache.Project(in.ProjectId)}, err
+	})
+}
+
+// cachedUsers keeps answers of users.
+type cachedUsers struct {
+	usersv1.UsersClient
+	subjects *eventcache.Answers[string, *usersv1.ResolveSubjectResponse]
+	tokens   *eventcache.Answers[string, *usersv1.ResolveTokenResponse]
+}
+
+// ResolveSubject implements usersv1.UsersClient.
+func (u cachedUsers) ResolveSubject(
+	ctx context.Context, in *usersv1.ResolveSubjectRequest, opts ...grpc.CallOption,
+) (*usersv1.ResolveSubjectResponse, error) {
+	return u.subjects.Ask(question(in), func() (*usersv1.ResolveSubjectResponse, []eventcache.Subject, error) {
+		r, err := u.UsersClient.ResolveSubject(ctx, in, opts...)
+		if err != nil || !keepable(in, r) {
+			return r, nil, err
+		}
+		var about []eventcache.Subject
+		if in.UserId != "" {
+			about = append(about, eventcache.User(in.UserId))
+		}
+		for _, o := range r.Orgs {
+			about = append(about, eventcache.Organization(o.Id))
+		}
+		return r, about, nil
+	})
+}
+
+// keepable reports whether an answer refuses nothing.
+func keepable(in *usersv1.ResolveSubjectRequest, r *usersv1.ResolveSubjectResponse) bool {
+	if in.KeyId != "" || (len(in.SecretHash) > 0 || in.Credential != "") && r.Credential == "" {
+		return false
+	}
+	s := subject(in.UserId, r)
+	for _, o := range s.Orgs {
+		if !o.Active {
+			return false
+		}
+	}
+	return in.UserId == "" || s.Active
+}
+
+// ResolveToken implements usersv1.UsersClient.
+func (u cachedUsers) ResolveToken(
+	ctx context.Context, in *usersv1.ResolveTokenRequest, opts ...grpc.CallOption,
+) (*usersv1.ResolveTokenResponse, error) {
+	return u.tokens.Ask(question(in), func() (*usersv1.ResolveTokenResponse, []eventcache.Subject, error) {
+		r, err := u.UsersClient.ResolveToken(ctx, in, opts...)
+		return r, []eventcache.Subject{eventcache.User(r.GetCaller().GetUserId())}, err
+	})
+}

@@ -1,0 +1,174 @@
+// Package upstream asks the services that own them about clients and users. Nothing is kept: what an owner has ended is
+// refused from its answer on.
+package upstream
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// ErrNoClient is returned for a client id that nobody has.
+var ErrNoClient = errors.New("there is no such client")
+
+// ErrNoUser is returned for the id of a user who does not exist.
+var ErrNoUser = errors.New("there is no such user")
+
+// Services are the services that own applications and users.
+type Services struct {
+	Projects projectsv1.ProjectsClient
+	Users    usersv1.UsersClient
+	machines machines
+}
+
+// New returns owners that are asked by clients of their services.
+func New(projects projectsv1.ProjectsClient, users usersv1.UsersClient) *Services {
+	return &Services{Projects: projects, Users: users}
+}
+
+// Proof is with what a client says that it authenticates. At most one of these is set.
+type Proof struct {
+	// SecretHash is the hash of a secret, KeyID the id of a key.
+	SecretHash []byte
+	KeyID      string
+	// Credential is what an earlier answer had.
+	Credential string
+}
+
+// Client returns the client with an id: an application, or else a machine user. Whether it is active is not decided
+// here. It returns ErrNoClient if there is none.
+func (o *Services) Client(ctx context.Context, id string, p Proof) (domain.Client, error) {
+	if !o.machines.has(id) {
+		c, err := o.Application(ctx, id, p)
+		if !errors.Is(err, ErrNoClient) {
+			return c, err
+		}
+	}
+	s, err := o.User(ctx, id, p)
+	if errors.Is(err, ErrNoUser) || err == nil && s.Human {
+		return domain.Client{}, ErrNoClient
+	}
+	if err != nil {
+		return domain.Client{}, err
+	}
+	o.machines.add(id)
+	return machine(s), nil
+}
+
+// Application returns the application with a client id. It returns ErrNoClient if there is none.
+func (o *Services) Application(ctx context.Context, id string, p Proof) (domain.Client, error) {
+	r, err := o.Projects.ResolveClient(ctx, &projectsv1.ResolveClientRequest{
+		ClientId: id, SecretHash: p.SecretHash, KeyId: p.KeyID, Credential: p.Credential,
+	})
+	if fault.From(err).Code == fault.NotFound {
+		return domain.Client{}, ErrNoClient
+	}
+	if err != nil {
+		return domain.Client{}, err
+	}
+	return application(r), nil
+}
+
+// User returns a user with their organization and others. Whether all are active is not decided here. It returns
+// ErrNoUser if there is none.
+func (o *Services) User(ctx context.Context, id string, p Proof, orgIDs ...string) (domain.Subject, error) {
+	return o.user(ctx, &usersv1.ResolveSubjectRequest{
+		UserId: id, SecretHash: p.SecretHash, KeyId: p.KeyID, Credential: p.Credential, OrgIds: orgIDs,
+	})
+}
+
+// Profile does the same for a user who has authenticated by a credential, and returns the profile too.
+func (o *Services) Profile(ctx context.Context, id, credential string, orgIDs ...string) (domain.Subject, error) {
+	return o.user(ctx, &usersv1.ResolveSubjectRequest{
+		UserId: id, Credential: credential, OrgIds: orgIDs, WithProfile: true,
+	})
+}
+
+func (o *Services) user(ctx context.Context, ask *usersv1.ResolveSubjectRequest) (domain.Subject, error) {
+	r, err := o.Users.ResolveSubject(ctx, ask)
+	if fault.From(err).Code == fault.NotFound {
+		return domain.Subject{}, ErrNoUser
+	}
+	if err != nil {
+		return domain.Subject{}, err
+	}
+	return subject(ask.UserId, r), nil
+}
+
+// PersonalToken returns the user of a personal access token, and its scopes. It returns a fault with the code
+// fault.Unauthenticated for one that is unknown or has expired, or whose user or organization is not active.
+func (o *Services) PersonalToken(ctx context.Context, hash []byte) (userID string, scopes []string, err error) {
+	r, err := o.Users.ResolveToken(ctx, &usersv1.ResolveTokenRequest{TokenHash: hash})
+	return r.GetCaller().GetUserId(), r.GetCaller().GetScopes(), err
+}
+
+// Admit returns domain.ErrAccessDenied for a user who gets no tokens of a project's applications. The organization is
+// the one that the user belongs to. It asks nobody if the project gives tokens to all users.
+func (o *Services) Admit(ctx context.Context, p domain.Project, userID, orgID string) error {
+	if !p.Checks() {
+		return nil
+	}
+	a, err := o.Access(ctx, p.ID, userID, orgID)
+	if err != nil {
+		return err
+	}
+	return p.Admit(a)
+}
+
+// Orgs returns organizations by their ids, those that do not exist left out.
+func (o *Services) Orgs(ctx context.Context, ids ...string) (map[string]domain.Org, error) {
+	r, err := o.Users.ResolveSubject(ctx, &usersv1.ResolveSubjectRequest{OrgIds: ids})
+	if err != nil {
+		return nil, err
+	}
+	return subject("", r).Orgs, nil
+}
+
+// Access returns what a user has on a project.
+func (o *Services) Access(ctx context.Context, projectID, userID, orgID string) (domain.Access, error) {
+	r, err := o.Projects.ResolveAccess(ctx, &projectsv1.ResolveAccessRequest{
+		ProjectId: projectID, UserId: userID, OrgId: orgID,
+	})
+	if err != nil {
+		return domain.Access{}, err
+	}
+	a := domain.Access{OrgHasProject: r.OrgHasProject}
+	for _, role := range r.Roles {
+		a.Roles = append(a.Roles, domain.GrantedRole{Key: role.Key, OrgID: role.OrgId})
+	}
+	return a, nil
+}
+
+// maxMachines is how many ids are remembered: enough for those that are used every hour.
+const maxMachines = 10_000
+
+// machines remembers ids of machine users, so that projects is not asked about them. An application never gets an id
+// that a user has: its id is random and nobody can choose it.
+type machines struct {
+	mu  sync.RWMutex
+	ids map[string]struct{}
+}
+
+func (m *machines) has(id string) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	_, ok := m.ids[id]
+	return ok
+}
+
+func (m *machines) add(id string) {
+	if m.has(id) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ids == nil || len(m.ids) >= maxMachines {
+		m.ids = map[string]struct{}{}
+	}
+	m.ids[id] = struct{}{}
+}

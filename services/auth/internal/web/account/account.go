@@ -1,0 +1,262 @@
+// Package account serves the pages on which people see and change their own account. A page acts as the person whose
+// session the browser has, by the methods of the API and with all their checks; nothing here decides whose something
+// is. Whoever has no login is sent to one and comes back. So is whoever wants to change how they log in and has a login
+// that is older than domain.FreshLogin.
+package account
+
+import (
+	"context"
+	"embed"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/services/auth/internal/web/login/federated"
+	"herald/services/auth/internal/web/onbehalf"
+	"herald/services/auth/internal/web/session"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+)
+
+const (
+	// Path is the first page of an account.
+	Path = "/ui/account"
+
+	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
+	patience = 10 * time.Second
+	// Limits in bytes of what a browser sends. Longer values do not exist.
+	maxID, maxTag = 800, 35
+)
+
+var (
+	//go:embed *.html
+	files embed.FS
+
+	overviewBody = frame.Body(files, "overview.html", "parts.html")
+	formBody     = frame.Body(files, "form.html", "parts.html")
+	listBody     = frame.Body(files, "list.html", "parts.html")
+	emailBody    = frame.Body(files, "email.html", "parts.html")
+	otpBody      = frame.Body(files, "otp.html", "parts.html")
+	shownBody    = frame.Body(files, "shown.html", "parts.html")
+	goneBody     = frame.Body(files, "gone.html", "parts.html")
+)
+
+// Config is what the pages need.
+type Config struct {
+	Users    usersv1.UsersClient
+	Sessions session.Sessions
+	External *federated.Logins
+	// Keys are those that all services share.
+	Keys  secret.Keys
+	Frame *frame.Frame
+	Now   func() time.Time
+}
+
+// Pages serves the pages below Path.
+type Pages struct {
+	Config
+	acting onbehalf.Signer
+	// places are the pages that can be opened, by their names.
+	places map[string]page
+}
+
+// page is a page by its name, which is the rest of its path.
+type page struct {
+	name string
+	// fresh pages change how the person logs in. own pages are for whoever has logged in with the password here.
+	fresh, own bool
+	open       func(http.ResponseWriter, visit)
+	// send takes what is posted to the page; nil if nothing is.
+	send func(http.ResponseWriter, visit)
+}
+
+// New returns the pages.
+func New(c Config) *Pages {
+	p := &Pages{Config: c, acting: onbehalf.New(c.Users, c.Keys, c.Now), places: map[string]page{}}
+	for _, one := range p.all() {
+		p.places[one.name] = one
+	}
+	return p
+}
+
+// Acting returns what lets a page call methods as the person who has logged in.
+func (p *Pages) Acting() onbehalf.Signer { return p.acting }
+
+func (p *Pages) all() []page {
+	return []page{
+		{name: "", open: p.overview},
+		{name: "profile", open: p.profile, send: p.saveProfile},
+		{name: "password", fresh: true, open: p.password, send: p.changePassword},
+		{name: "email", open: p.email, send: p.verifyEmail},
+		{name: "email/change", fresh: true, open: p.askEmail, send: p.changeEmail},
+		{name: "otp", open: p.otp},
+		{name: "otp/add", open: p.askOTP, send: p.addOTP},
+		{name: "otp/end", fresh: true, open: p.askEndOTP, send: p.endOTP},
+		{name: "otp/codes", fresh: true, open: p.askCodes, send: p.renewCodes},
+		{name: "tokens", open: p.tokens},
+		{name: "tokens/new", fresh: true, open: p.askToken, send: p.makeToken},
+		{name: "tokens/end", fresh: true, open: p.askEndToken, send: p.endToken},
+		{name: "idplinks", open: p.idpLinks},
+		{name: "idplinks/end", fresh: true, open: p.askUnlink, send: p.unlink},
+		{name: "idplinks/add", fresh: true, own: true, open: p.askLink, send: p.link},
+		{name: "access", open: p.access},
+		{name: "access/end", open: p.askTakeBack, send: p.takeBack},
+		{name: "sessions", open: p.sessions},
+		{name: "sessions/end", fresh: true, open: p.askEnd, send: p.end},
+		{name: "sessions/others", fresh: true, open: p.askEndOthers, send: p.endOthers},
+	}
+}
+
+// Mount adds the pages' paths.
+func (p *Pages) Mount(mux *http.ServeMux) {
+	for _, one := range p.places {
+		mux.HandleFunc("GET "+path(one.name), p.visited(one, one.open))
+		if one.send != nil {
+			mux.HandleFunc("POST "+path(one.name), p.visited(one, one.send))
+		}
+	}
+	mux.HandleFunc("GET "+Path+"/{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, Path, http.StatusSeeOther)
+	})
+}
+
+func path(name string) string {
+	if name == "" {
+		return Path
+	}
+	return Path + "/" + name
+}
+
+// visit is a request of a person for a page.
+type visit struct {
+	*http.Request
+	page    page
+	values  url.Values
+	session domain.Session
+	person  onbehalf.Person
+	// Language is what the reader has picked; empty for the browser's.
+	Language string
+}
+
+// as returns the context of calls that the person makes.
+func (v visit) as() context.Context { return v.person.In(v.Context()) }
+
+// id returns the id of the object that the page is about; empty if there is none.
+func (v visit) id() string { return v.text("id", maxID) }
+
+// text returns a value, empty if it is longer than any can be or no text.
+func (v visit) text(name string, most int) string {
+	value := v.values.Get(name)
+	if len(value) > most || !domain.Plain(value) {
+		return ""
+	}
+	return value
+}
+
+// address returns the address of a page, in the same language.
+func (v visit) address(name string, more ...string) string {
+	query := url.Values{}
+	if v.Language != "" {
+		query.Set("lang", v.Language)
+	}
+	for i := 0; i < len(more); i += 2 {
+		query.Set(more[i], more[i+1])
+	}
+	if len(query) == 0 {
+		return path(name)
+	}
+	return path(name) + "?" + query.Encode()
+}
+
+// in returns the address of the page in another language.
+func (v visit) in(tag string) string {
+	return v.address(v.page.name, append(v.named(), "lang", tag)...)
+}
+
+// named returns the values that name what the page is about.
+func (v visit) named() (values []string) {
+	for _, name := range []string{"id", "idp"} {
+		if value := v.text(name, maxID); value != "" {
+			values = append(values, name, value)
+		}
+	}
+	return values
+}
+
+// visited finds the person of a request, and sends whoever has no login, or one that is too old, to the login.
+func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		v := visit{Request: r.WithContext(ctx), page: to}
+		err := v.ParseForm()
+		if v.values = v.Form; r.Method == http.MethodPost {
+			v.values = v.PostForm // a password must not be in an address
+		}
+		if err != nil {
+			p.Frame.Notice(w, r, http.StatusBadRequest, "malformed", "")
+			return
+		}
+		if tag := v.text("lang", maxTag); tag != "" {
+			v.Language = p.Frame.Wanted(ctx, []string{tag})
+		}
+		var there bool
+		if v.session, there, err = p.Sessions.Session(v.Request); err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		v.Request = frame.Branded(v.Request, v.session.OrgID) // empty without a session
+		if !there || to.fresh && !v.session.Fresh(p.Now()) || to.own && !v.session.Own() {
+			p.logIn(w, v)
+			return
+		}
+		if v.person, err = p.acting.As(ctx, v.session); err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		next(w, v)
+	}
+}
+
+// logIn sends a browser to the login, from which it comes back to the page.
+func (p *Pages) logIn(w http.ResponseWriter, v visit) {
+	name, id := v.page.name, v.id()
+	if v.idp() != "" { // the login keeps one id
+		name, id = parent(name), ""
+	}
+	query := url.Values{"request": {requestOf(name, id)}}
+	if v.page.own && v.session.ID != "" && !v.session.Own() {
+		// However fresh a login with an account at an identity provider is, the person needs the password.
+		query.Set("other", "true")
+	}
+	if v.Language != "" {
+		query.Set("lang", v.Language)
+	}
+	http.Redirect(w, v.Request, domain.LoginPath+"?"+query.Encode(), http.StatusSeeOther)
+}
+
+// done goes on after a change. What it returns to is a page of the list, and says that the change was made.
+func (p *Pages) done(w http.ResponseWriter, v visit, name string) {
+	http.Redirect(w, v.Request, v.address(name, "done", "true"), http.StatusSeeOther)
+}
+
+// write writes a page.
+func (p *Pages) write(w http.ResponseWriter, v visit, shown frame.Page) {
+	if shown.Status == 0 {
+		shown.Status = http.StatusOK
+	}
+	shown.Language, shown.InLanguage = v.Language, v.in
+	p.Frame.Write(w, v.Request, shown)
+}
+
+// parent returns the page that leads to a page.
+func parent(name string) string {
+	above, _, found := strings.Cut(name, "/")
+	if !found {
+		return ""
+	}
+	return above
+}

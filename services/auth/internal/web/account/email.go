@@ -1,0 +1,114 @@
+package account
+
+import (
+	"net/http"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// maxCode and maxAddress are in bytes, more than any code and any e-mail address has.
+const maxCode, maxAddress = 64, 1000
+
+// Faults of users that the page of the e-mail address has a text for.
+const (
+	alreadyVerified = "EMAIL_ALREADY_VERIFIED"
+	emailInvalid    = "EMAIL_INVALID"
+	tooManyMails    = "TOO_MANY_MAILS"
+)
+
+// email is the person's address. One that is not verified waits for a code.
+type email struct {
+	base
+	Address string
+	// Change is the address of the page on which it is changed.
+	Change   string
+	Verified bool
+	// Resent reports that a new mail was asked for.
+	Resent bool
+	// Wrong is the key of the text that says what is wrong with the code.
+	Wrong string
+}
+
+func (p *Pages) email(w http.ResponseWriter, v visit) { p.emailForm(w, v, "") }
+
+func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) {
+	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	has := me.User.GetHuman().GetEmail()
+	e := email{base: v.base(), Address: has.GetEmail(), Verified: has.GetIsEmailVerified(), Wrong: wrong,
+		Change: v.address("email/change"), Resent: v.values.Get("resent") != ""}
+	shown := frame.Page{Name: "email", Body: emailBody, Data: e, Faulty: wrong != ""}
+	if shown.Faulty {
+		shown.Status = http.StatusBadRequest
+	}
+	p.write(w, v, shown)
+}
+
+// verifyEmail takes the code of the mail, or asks for a new mail.
+func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
+	if v.values.Get("again") != "" {
+		p.resend(w, v)
+		return
+	}
+	code := v.text("code", maxCode)
+	if code == "" {
+		p.emailForm(w, v, "CODE_REQUIRED")
+		return
+	}
+	_, err := p.Users.VerifyMyEmail(v.as(), &usersv1.VerifyMyEmailRequest{Code: code})
+	switch f := fault.From(err); {
+	case err == nil, f.ID == alreadyVerified:
+		p.done(w, v, "email")
+	case f.ID == domain.CodeWrong:
+		p.emailForm(w, v, domain.CodeWrong)
+	case f.ID == domain.CodeExpired:
+		p.emailForm(w, v, "expired.title")
+	case f.ID == domain.CodeLocked:
+		p.emailForm(w, v, "locked.text")
+	default:
+		p.failed(w, v, err)
+	}
+}
+
+func (p *Pages) resend(w http.ResponseWriter, v visit) {
+	_, err := p.Users.ResendMyEmailVerification(v.as(), &usersv1.ResendMyEmailVerificationRequest{})
+	switch f := fault.From(err); {
+	case err == nil, f.ID == alreadyVerified:
+		http.Redirect(w, v.Request, v.address("email", "resent", "true"), http.StatusSeeOther)
+	case f.ID == tooManyMails:
+		p.emailForm(w, v, tooManyMails)
+	default:
+		p.failed(w, v, err)
+	}
+}
+
+func (p *Pages) askEmail(w http.ResponseWriter, v visit) { p.changeForm(w, v, "", "") }
+
+func (p *Pages) changeForm(w http.ResponseWriter, v visit, typed, wrong string) {
+	p.writeForm(w, v, "changeemail", form{Submit: "changeemail.title", Fields: []field{{
+		Name: "email", Label: "changeemail.new", Type: "email", Autocomplete: "email", Required: true, Value: typed,
+		Wrong: wrong,
+	}}})
+}
+
+// changeEmail changes the address. Users asks for a code of a mail to the new one and writes to the old one.
+func (p *Pages) changeEmail(w http.ResponseWriter, v visit) {
+	typed := v.text("email", maxAddress)
+	_, err := p.Users.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{Email: typed})
+	switch f := fault.From(err); {
+	case err == nil:
+		p.done(w, v, "email")
+	case f.Code == fault.Invalid:
+		p.changeForm(w, v, typed, emailInvalid)
+	case f.ID == tooManyMails:
+		p.changeForm(w, v, typed, tooManyMails)
+	default:
+		p.failed(w, v, err)
+	}
+}

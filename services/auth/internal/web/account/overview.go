@@ -1,0 +1,41 @@
+package account
+
+import (
+	"net/http"
+
+	"herald/services/auth/internal/web/frame"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// overview names the person and leads to the other pages.
+type overview struct {
+	base
+	DisplayName, LoginName string
+	Links                  []link
+}
+
+// link leads to a page by its name, whose title is the text of the key.
+type link struct{ Address, Key string }
+
+func (p *Pages) overview(w http.ResponseWriter, v visit) {
+	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	o := overview{base: v.base(), LoginName: me.User.GetPreferredLoginName(),
+		DisplayName: me.User.GetHuman().GetProfile().GetDisplayName()}
+	for _, to := range []link{
+		{"profile", "profile.title"},
+		{"email", "email.title"},
+		{"password", "changepassword.title"},
+		{"otp", "otp.title"},
+		{"sessions", "sessions.title"},
+		{"access", "access.title"},
+		{"idplinks", "idplinks.title"},
+		{"tokens", "tokens.title"},
+	} {
+		o.Links = append(o.Links, link{v.address(to.Address), to.Key})
+	}
+	p.write(w, v, frame.Page{Name: "account", Body: overviewBody, Data: o})
+}

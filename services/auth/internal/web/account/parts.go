@@ -1,0 +1,133 @@
+package account
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/shared/fault"
+)
+
+// base is what all pages show.
+type base struct {
+	// Back is the address of the page that led here.
+	Back string
+	// Done reports that a change was made.
+	Done bool
+	// Language goes along with a form.
+	Language string
+}
+
+func (v visit) base() base {
+	return base{Back: v.address(parent(v.page.name)), Done: v.values.Get("done") != "", Language: v.Language}
+}
+
+// form is a form with its fields.
+type form struct {
+	base
+	Action string
+	// Lines say what the form is about.
+	Lines  []line
+	Hidden []hidden
+	Fields []field
+	// Submit is the key of the text of the button.
+	Submit string
+}
+
+type hidden struct{ Name, Value string }
+
+// field is an input of a form. Label, Hint and Wrong are keys of texts; Otherwise is shown if there is none for Wrong.
+type field struct {
+	Name, Label, Hint, Wrong, Otherwise string
+	// Type is that of an input, and Autocomplete what browsers fill in (HTML section 4.10.18.7).
+	Type, Autocomplete string
+	Value              string
+	Most               int
+	Required           bool
+	// Options, if there are any, make it a choice.
+	Options []option
+	// Focus reports that the page begins with it.
+	Focus bool
+}
+
+// option is a value of a choice. Key is the key of its text; if it is empty, Text stands in the page.
+type option struct{ Value, Key, Text string }
+
+// line is what a page says about something: a value or a time, after the text of the key if there is one.
+type line struct {
+	Key, Text string
+	At        time.Time
+}
+
+// row is an element of a list. What can be done with it has an address, and ActionKey is the key of its text.
+type row struct {
+	Title     string
+	Lines     []line
+	Address   string
+	ActionKey string
+}
+
+// list is a list with what can be done with all of it.
+type list struct {
+	base
+	Rows []row
+	// EmptyKey is the key of the text for an empty list.
+	EmptyKey  string
+	Address   string
+	ActionKey string
+}
+
+// writeForm writes a form. A field that is wrong makes the page one with an error.
+func (p *Pages) writeForm(w http.ResponseWriter, v visit, name string, f form) {
+	f.base, f.Action = v.base(), path(v.page.name)
+	shown, first := frame.Page{Name: name, Body: formBody}, 0
+	for i, one := range slices.Backward(f.Fields) {
+		if one.Wrong != "" {
+			shown.Status, shown.Faulty, first = http.StatusBadRequest, true, i
+		}
+	}
+	if len(f.Fields) > 0 {
+		f.Fields[first].Focus = true
+	}
+	shown.Data = f
+	p.write(w, v, shown)
+}
+
+func (p *Pages) writeList(w http.ResponseWriter, v visit, name string, l list) {
+	l.base = v.base()
+	p.write(w, v, frame.Page{Name: name, Body: listBody, Data: l})
+}
+
+// confirm asks before something is ended that cannot be taken back.
+func (p *Pages) confirm(w http.ResponseWriter, v visit, name, submit string, about ...line) {
+	f := form{Lines: about, Submit: submit}
+	for named := v.named(); len(named) > 0; named = named[2:] {
+		f.Hidden = append(f.Hidden, hidden{named[0], named[1]})
+	}
+	p.writeForm(w, v, name, f)
+}
+
+// freshLogin is the id of the fault of users for a login that is too old.
+const freshLogin = "FRESH_LOGIN_REQUIRED"
+
+// failed writes the page for an error.
+func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
+	f := fault.From(err)
+	switch {
+	case f.ID == freshLogin && v.page.fresh, f.Code == fault.Unauthenticated: // else the login would lead back at once
+		p.logIn(w, v)
+	case f.Code == fault.NotFound:
+		p.gone(w, v)
+	case f.ID == domain.PasswordLocked, f.ID == domain.FactorLocked:
+		p.Frame.Locked(w, v.Request, f.RetryAfter, v.Language)
+	default:
+		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(v.page.name), Language: v.Language})
+	}
+}
+
+// gone says that something is not there, or is somebody else's.
+func (p *Pages) gone(w http.ResponseWriter, v visit) {
+	p.write(w, v, frame.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.base()})
+}

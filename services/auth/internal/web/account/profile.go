@@ -1,0 +1,105 @@
+package account
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"herald/shared/displayname"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// mostName is how many characters a name has at most, and maxName how many bytes a browser may send for one.
+const mostName, maxName = 200, 2000
+
+func (p *Pages) profile(w http.ResponseWriter, v visit) {
+	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	shown := me.User.GetHuman().GetProfile()
+	unchosen := displayname.Of(shown.GetPreferredLanguage(), shown.GetFirstName(), shown.GetLastName())
+	if shown.GetDisplayName() == unchosen { // it follows the other names
+		shown.DisplayName = ""
+	}
+	p.profileForm(w, v, shown, nil)
+}
+
+// profileForm writes the form with the fields that are wrong marked, by their names in JSON.
+func (p *Pages) profileForm(w http.ResponseWriter, v visit, shown *usersv1.Profile, wrong []string) {
+	text := func(name, label, autocomplete, value string, required bool) field {
+		return field{Name: name, Label: label, Type: "text", Autocomplete: autocomplete, Value: value, Most: mostName,
+			Required: required}
+	}
+	display := text("displayName", "profile.display", "name", shown.GetDisplayName(), false)
+	display.Hint = "profile.display.hint"
+	fields := []field{
+		text("firstName", "profile.first", "given-name", shown.GetFirstName(), true),
+		text("lastName", "profile.last", "family-name", shown.GetLastName(), true),
+		text("nickName", "profile.nick", "nickname", shown.GetNickName(), false),
+		display,
+		{Name: "preferredLanguage", Label: "profile.language", Value: shown.GetPreferredLanguage(),
+			Options: p.languages(v, shown.GetPreferredLanguage())},
+		{Name: "gender", Label: "profile.gender", Value: shown.GetGender().String(), Options: genders()},
+	}
+	for i := range fields {
+		if slices.Contains(wrong, fields[i].Name) {
+			fields[i].Wrong = "profile.wrong"
+		}
+	}
+	p.writeForm(w, v, "profile", form{Fields: fields, Submit: "profile.submit"})
+}
+
+// languages are those in which pages and mails are written, and the one that the person has.
+func (p *Pages) languages(v visit, has string) []option {
+	all := []option{{Key: "profile.language.none"}}
+	for _, l := range p.Frame.Offered(v.Context()) {
+		all = append(all, option{Value: l.Tag, Text: l.Name})
+	}
+	if !slices.ContainsFunc(all, func(o option) bool { return o.Value == has }) {
+		all = append(all, option{Value: has, Text: has})
+	}
+	return all
+}
+
+func genders() []option {
+	return []option{
+		{Value: usersv1.Gender_GENDER_UNSPECIFIED.String(), Key: "profile.gender.none"},
+		{Value: usersv1.Gender_GENDER_FEMALE.String(), Key: "profile.gender.female"},
+		{Value: usersv1.Gender_GENDER_MALE.String(), Key: "profile.gender.male"},
+		{Value: usersv1.Gender_GENDER_DIVERSE.String(), Key: "profile.gender.diverse"},
+	}
+}
+
+func (p *Pages) saveProfile(w http.ResponseWriter, v visit) {
+	typed := &usersv1.Profile{
+		FirstName: v.name("firstName"), LastName: v.name("lastName"), NickName: v.name("nickName"),
+		DisplayName: v.name("displayName"), PreferredLanguage: v.name("preferredLanguage"),
+		Gender: usersv1.Gender(usersv1.Gender_value[v.values.Get("gender")]),
+	}
+	_, err := p.Users.UpdateMyProfile(v.as(), &usersv1.UpdateMyProfileRequest{
+		FirstName: typed.FirstName, LastName: typed.LastName, NickName: typed.NickName, DisplayName: typed.DisplayName,
+		PreferredLanguage: typed.PreferredLanguage, Gender: typed.Gender,
+	})
+	switch f := fault.From(err); {
+	case err == nil:
+		p.done(w, v, "profile")
+	case f.Code == fault.Invalid && len(f.Fields) > 0:
+		var wrong []string
+		for _, one := range f.Fields {
+			wrong = append(wrong, one.Path)
+		}
+		p.profileForm(w, v, typed, wrong)
+	default:
+		p.failed(w, v, err)
+	}
+}
+
+// name returns what somebody has typed for a name. Users refuses what is too long, which a page shows again up to
+// maxName bytes.
+func (v visit) name(field string) string {
+	typed := v.values.Get(field)
+	return strings.ToValidUTF8(typed[:min(len(typed), maxName)], "\uFFFD")
+}

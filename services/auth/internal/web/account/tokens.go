@@ -1,0 +1,108 @@
+package account
+
+import (
+	"net/http"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/auth/internal/web/frame"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/secret"
+)
+
+const (
+	// day is the form in which browsers send a day (HTML section 2.3.5.2).
+	day = "2006-01-02"
+	// suggested is for how long a token is valid if the person chooses nothing else.
+	suggested = 90 * 24 * time.Hour
+)
+
+func (p *Pages) tokens(w http.ResponseWriter, v visit) {
+	found, err := p.Users.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	shown := list{EmptyKey: "tokens.none", Address: v.address("tokens/new"), ActionKey: "newtoken.title"}
+	for _, t := range found.Result {
+		shown.Rows = append(shown.Rows, row{Title: t.Id, Lines: validity(t),
+			Address: v.address("tokens/end", "id", t.Id), ActionKey: "tokens.end"})
+	}
+	p.writeList(w, v, "tokens", shown)
+}
+
+// validity says when a token was made and until when it is valid.
+func validity(t *usersv1.PersonalAccessToken) []line {
+	made := line{Key: "tokens.made", At: t.Details.GetCreationDate().AsTime()}
+	if until := t.ExpirationDate.AsTime(); until.Before(secret.NoExpiry) {
+		return []line{made, {Key: "tokens.until", At: until}}
+	}
+	return []line{made, {Key: "tokens.never"}}
+}
+
+func (p *Pages) askToken(w http.ResponseWriter, v visit) {
+	p.tokenForm(w, v, p.Now().Add(suggested).UTC().Format(day), "")
+}
+
+func (p *Pages) tokenForm(w http.ResponseWriter, v visit, until, wrong string) {
+	p.writeForm(w, v, "newtoken", form{Submit: "newtoken.title", Fields: []field{{
+		Name: "until", Label: "newtoken.until", Hint: "newtoken.hint", Type: "date", Value: until, Wrong: wrong,
+	}}})
+}
+
+// makeToken makes a token that is valid until the end of a day, in UTC. The token is in the answer and nowhere else.
+func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
+	typed := v.text("until", maxTag)
+	ask := &usersv1.AddMyPersonalAccessTokenRequest{}
+	if v.values.Get("until") != "" {
+		last, err := time.Parse(day, typed)
+		if err != nil {
+			p.tokenForm(w, v, "", "newtoken.wrong")
+			return
+		}
+		ask.ExpirationDate = timestamppb.New(last.AddDate(0, 0, 1))
+	}
+	made, err := p.Users.AddMyPersonalAccessToken(v.as(), ask)
+	switch f := fault.From(err); {
+	case err == nil:
+		p.write(w, v, frame.Page{Name: "tokenmade", Body: shownBody,
+			Data: once{base: v.base(), ID: made.TokenId, Secret: made.Token}})
+	case f.Code == fault.Invalid:
+		p.tokenForm(w, v, typed, "newtoken.wrong")
+	default:
+		p.failed(w, v, err)
+	}
+}
+
+// once is a new token with what is shown of it only once.
+type once struct {
+	base
+	// ID is its name in the list.
+	ID, Secret string
+}
+
+func (p *Pages) askEndToken(w http.ResponseWriter, v visit) {
+	found, err := p.Users.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	for _, t := range found.Result {
+		if t.Id == v.id() {
+			p.confirm(w, v, "tokenend", "tokens.end", append([]line{{Text: t.Id}}, validity(t)...)...)
+			return
+		}
+	}
+	p.gone(w, v)
+}
+
+func (p *Pages) endToken(w http.ResponseWriter, v visit) {
+	_, err := p.Users.RemoveMyPersonalAccessToken(v.as(), &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: v.id()})
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	p.done(w, v, "tokens")
+}

@@ -1,0 +1,130 @@
+package frame
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+)
+
+// maxBrandings is how many organizations' brandings are kept. When there are more, all are forgotten.
+const maxBrandings = 1000
+
+// branding is how an organization's pages look; empty for Herald's look.
+type branding struct {
+	// Style comes after the style of all pages; empty for no color.
+	Style template.CSS
+	// Logo is the path of the logo; empty for none.
+	Logo string
+}
+
+// brandedStyle replaces the accents of style.css: the color of buttons with the text on it, and those of links, which
+// are readable on light and on dark pages. A button that the mouse is on keeps its color, because a lighter one might
+// not be readable.
+const brandedStyle = `:root{--fill:%s;--on-accent:%s;--accent:%s}` +
+	`@media(prefers-color-scheme:dark){:root{--accent:%s}}` +
+	`.button:hover{filter:none;text-decoration:underline}`
+
+func brandingOf(r *textv1.ResolveBrandingResponse) branding {
+	b := branding{Logo: r.LogoPath}
+	if c, ok := parseColor(r.PrimaryColor); ok {
+		b.Style = template.CSS(fmt.Sprintf(brandedStyle, c, c.onTop(), c.on(lightGrounds, black),
+			c.on(darkGrounds, white)))
+	}
+	return b
+}
+
+// sourceOf returns a style or script as a source of the policy of a page.
+func sourceOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// ofOrg is the key of the id of the organization whose branding the page for a request has.
+type ofOrg struct{}
+
+// Branded returns a request whose pages have the branding of an organization, or Herald's look for no id.
+func Branded(r *http.Request, orgID string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), ofOrg{}, orgID))
+}
+
+// branding returns the branding of the page for a request, and lets the page have its style. It is called before the
+// page is written.
+func (l *Frame) branding(w http.ResponseWriter, r *http.Request) branding {
+	orgID, _ := r.Context().Value(ofOrg{}).(string)
+	if orgID == "" {
+		return branding{}
+	}
+	b := l.brandings.of(r.Context(), orgID)
+	if b.Style != "" {
+		l.allow(w, "style-src ", "style-src "+sourceOf(string(b.Style))+" ")
+	}
+	return b
+}
+
+// brandings caches the brandings that text returns. If text does not answer, the last one stays in use; before the
+// first answer pages have Herald's look.
+type brandings struct {
+	text textv1.TextClient
+	now  func() time.Time
+	log  *slog.Logger
+
+	mu   sync.Mutex
+	kept map[string]*keptBranding
+}
+
+type keptBranding struct {
+	mu       sync.Mutex // held while text is asked, so that the organization's other pages wait for the same answer
+	branding branding
+	until    time.Time
+	away     bool
+}
+
+func newBrandings(text textv1.TextClient, now func() time.Time, log *slog.Logger) *brandings {
+	return &brandings{text: text, now: now, log: log, kept: map[string]*keptBranding{}}
+}
+
+func (b *brandings) of(ctx context.Context, orgID string) branding {
+	k := b.entry(orgID)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	asked := b.now()
+	if asked.Before(k.until) {
+		return k.branding
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	r, err := b.text.ResolveBranding(ctx, &textv1.ResolveBrandingRequest{OrgId: orgID})
+	if err != nil {
+		if !k.away {
+			b.log.WarnContext(ctx, "text does not say how pages look; what it said last counts", "org", orgID,
+				"err", err)
+		}
+		// Counted from now, not from when it was asked, as for languages.
+		k.until, k.away = b.now().Add(cacheTime), true
+		return k.branding
+	}
+	k.branding, k.until, k.away = brandingOf(r), asked.Add(cacheTime), false
+	return k.branding
+}
+
+func (b *brandings) entry(orgID string) *keptBranding {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k, ok := b.kept[orgID]
+	if !ok {
+		if len(b.kept) >= maxBrandings {
+			clear(b.kept)
+		}
+		k = &keptBranding{}
+		b.kept[orgID] = k
+	}
+	return k
+}

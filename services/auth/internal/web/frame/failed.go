@@ -1,0 +1,36 @@
+package frame
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"herald/shared/fault"
+)
+
+// Retry is where a person tries again after an error, and in which language that is said; both may be empty.
+type Retry struct{ Address, Language string }
+
+var lockedBody = Body(files, "locked.html")
+
+// Locked writes the page for a login that waits because of wrong passwords or codes.
+func (l *Frame) Locked(w http.ResponseWriter, r *http.Request, wait time.Duration, language string) {
+	w.Header().Set("Retry-After", fault.RetrySeconds(max(wait, time.Second)))
+	l.Write(w, r, Page{Status: http.StatusTooManyRequests, Name: "loginlocked", Body: lockedBody,
+		Data: max(int(math.Ceil(wait.Minutes())), 1), Language: language})
+}
+
+// Failed writes the page for an error about which the person can do nothing but wait: a part of Herald is away or has
+// too much to do, or there is a fault, which is logged.
+func (l *Frame) Failed(w http.ResponseWriter, r *http.Request, err error, again Retry) {
+	f := fault.From(err)
+	page := Page{Status: f.HTTPStatus(), Name: "away", Body: NoticeBody, Data: again.Address, Language: again.Language}
+	switch f.Code {
+	case fault.Unavailable, fault.Deadline, fault.Exhausted:
+		w.Header().Set("Retry-After", fault.RetrySeconds(max(f.RetryAfter, time.Second)))
+	default:
+		l.log.ErrorContext(r.Context(), "a page failed", "path", r.URL.Path, "err", err)
+		page.Status, page.Name = http.StatusInternalServerError, "failed"
+	}
+	l.Write(w, r, page)
+}

@@ -1,0 +1,167 @@
+package frame
+
+import (
+	"context"
+	"html"
+	"html/template"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/language"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/rpc"
+)
+
+const (
+	// cacheTime is how long an answer of text is used, from when it was asked for. So text is
+	// asked once a second, however many pages are opened.
+	cacheTime = time.Second
+	// patience is how long a page waits for text. A change of the languages is on every page after
+	// cacheTime and patience.
+	patience = 500 * time.Millisecond
+	// lastResort is the language of pages if text names no default that has texts.
+	lastResort = "en"
+)
+
+// choice is the languages in which pages may be written.
+type choice struct {
+	allowed  []Offered // in the order of their tags
+	standard string
+}
+
+// Offered is a language in which pages are written: its tag and its name for itself.
+type Offered struct{ Tag, Name string }
+
+// languages caches the choice that text returns. If text does not answer, the last choice stays in
+// use; before the first answer it is all languages, with English as the default.
+type languages struct {
+	text textv1.TextClient
+	now  func() time.Time
+	log  *slog.Logger
+
+	all []Offered // never changes
+
+	mu     sync.Mutex // held while text is asked, so that other pages wait for the same answer
+	choice choice
+	until  time.Time
+	away   bool
+}
+
+func newLanguages(
+	catalogs map[string]texts, text textv1.TextClient, now func() time.Time, log *slog.Logger,
+) *languages {
+	var all []Offered
+	for _, tag := range slices.Sorted(maps.Keys(catalogs)) {
+		all = append(all, Offered{tag, catalogs[tag]["name"]})
+	}
+	return &languages{text: text, now: now, log: log, all: all, choice: choice{allowed: all, standard: lastResort}}
+}
+
+// reader returns the language of the page for a request.
+func (l *languages) reader(r *http.Request) string {
+	c := l.current(r.Context())
+	if tag := c.picked(r); tag != "" {
+		return tag
+	}
+	wanted, _, err := language.ParseAcceptLanguage(strings.Join(r.Header.Values("Accept-Language"), ","))
+	if err != nil {
+		return c.standard
+	}
+	return c.lookup(wanted)
+}
+
+// exact returns a tag if it is that of an allowed language, else "".
+func (c choice) exact(tag string) string {
+	if slices.ContainsFunc(c.allowed, func(o Offered) bool { return o.Tag == tag }) {
+		return tag
+	}
+	return ""
+}
+
+// links returns the list of links to a page in each language, of which the reader has one. It is written without a
+// template, which takes as long for it as for the rest of the page.
+func (c choice) links(current string, address func(tag string) string) template.HTML {
+	var out strings.Builder
+	for _, o := range c.allowed {
+		mark := ""
+		if o.Tag == current {
+			mark = ` aria-current="true"`
+		}
+		for _, part := range []string{
+			`<li><a href="`, html.EscapeString(address(o.Tag)),
+			`" lang="`, o.Tag, `" hreflang="`, o.Tag, `"`, mark, `>`,
+			html.EscapeString(o.Name), "</a></li>\n",
+		} {
+			out.WriteString(part)
+		}
+	}
+	return template.HTML(out.String())
+}
+
+// lookup returns the first wanted language that is allowed, by RFC 4647 section 3.4: it drops
+// subtag after subtag. The mail is written in the language found in the same way. The matcher of
+// x/text would offer related languages, which a reader may not want.
+func (c choice) lookup(wanted []language.Tag) string {
+	for _, w := range wanted {
+		if tag := c.find(w); tag != "" {
+			return tag
+		}
+	}
+	return c.standard
+}
+
+// find returns the allowed language of one that is wanted, or "".
+func (c choice) find(wanted language.Tag) string {
+	for tag := wanted.String(); tag != ""; tag = tag[:max(strings.LastIndexByte(tag, '-'), 0)] {
+		if c.exact(tag) != "" {
+			return tag
+		}
+	}
+	return ""
+}
+
+func (l *languages) current(ctx context.Context) choice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	asked := l.now()
+	if asked.Before(l.until) {
+		return l.choice
+	}
+	// All pages wait for this answer, so it does not end with the request of one of them.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	r, err := l.text.ResolveLanguages(rpc.OnOwnBehalf(ctx), &textv1.ResolveLanguagesRequest{})
+	if err != nil {
+		if !l.away {
+			l.log.WarnContext(ctx, "text does not say which languages pages are written in; what it said last counts",
+				"err", err)
+		}
+		// Counted from now, not from when it was asked: otherwise every page would wait while text
+		// does not answer.
+		l.until, l.away = l.now().Add(cacheTime), true
+		return l.choice
+	}
+	l.choice, l.until, l.away = l.written(r), asked.Add(cacheTime), false
+	return l.choice
+}
+
+// written returns the choice without languages that have no texts of pages.
+func (l *languages) written(r *textv1.ResolveLanguagesResponse) choice {
+	c := choice{allowed: l.all, standard: r.DefaultLanguage}
+	if c.exact(c.standard) == "" {
+		c.standard = lastResort
+	}
+	c.allowed = nil
+	for _, o := range l.all {
+		if o.Tag == c.standard || slices.Contains(r.AllowedLanguages, o.Tag) {
+			c.allowed = append(c.allowed, o)
+		}
+	}
+	return c
+}

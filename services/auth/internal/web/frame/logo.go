@@ -1,0 +1,47 @@
+package frame
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"herald/shared/fault"
+	textv1 "herald/shared/gen/herald/text/v1"
+)
+
+const (
+	logoPath = "/ui/logo/{org}/{hash}"
+	// logoPatience is how long a browser waits for a logo.
+	logoPatience = 5 * time.Second
+	// Limits in bytes of the parts of a path. Longer ones do not exist.
+	maxOrgID, maxHash = 200, 64
+)
+
+// Mount adds the path of logos.
+func (l *Frame) Mount(mux *http.ServeMux) { mux.HandleFunc("GET "+logoPath, l.logo) }
+
+// logo writes an organization's logo. A logo has its hash in its path, so browsers keep it for good. Opened by itself
+// it can do nothing, even if a browser took it for a document.
+func (l *Frame) logo(w http.ResponseWriter, r *http.Request) {
+	orgID, hash := r.PathValue("org"), r.PathValue("hash")
+	if len(orgID) > maxOrgID || len(hash) > maxHash {
+		l.Notice(w, r, http.StatusNotFound, "unknown", "")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), logoPatience)
+	defer cancel()
+	found, err := l.brandings.text.ResolveLogo(ctx, &textv1.ResolveLogoRequest{OrgId: orgID, Hash: hash})
+	switch {
+	case fault.From(err).Code == fault.NotFound:
+		l.Notice(w, r, http.StatusNotFound, "unknown", "")
+		return
+	case err != nil:
+		l.Failed(w, r, err, Retry{})
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", found.MediaType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	_, _ = w.Write(found.Logo)
+}

@@ -1,0 +1,103 @@
+package frame
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	textv1 "herald/shared/gen/herald/text/v1"
+)
+
+// written writes a page for a request, in languages that are allowed.
+func written(t *testing.T, r *http.Request, p Page) (*httptest.ResponseRecorder, *Frame) {
+	t.Helper()
+	var c clock
+	l, err := New(source{resolve: func(context.Context) (*textv1.ResolveLanguagesResponse, error) {
+		allowed := []string{"de", "en", "fr"}
+		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "fr", AllowedLanguages: allowed}, nil
+	}}, c.now, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Status, p.Name, p.Body, p.Data = http.StatusOK, "unknown", NoticeBody, ""
+	w := httptest.NewRecorder()
+	l.Write(w, r, p)
+	return w, l
+}
+
+// Whoever has picked a language reads all pages in it, unless the page has one for a reason of its own.
+func TestPickedLanguage(t *testing.T) {
+	t.Parallel()
+	const cookie = pickedCookie + "="
+	for _, c := range []struct {
+		method, address, cookie, ofPage string
+		want, kept                      string
+	}{
+		{"GET", "/ui/x", "", "", "en", ""},
+		{"GET", "/ui/x?lang=de", "", "", "de", "de"},
+		{"GET", "/ui/x?lang=ja", "", "", "en", ""}, // not allowed
+		{"GET", "/ui/x?lang=%3Cb%3E", "", "", "en", ""},
+		{"POST", "/ui/x?lang=de", "", "", "en", ""},
+		{"GET", "/ui/x", cookie + "de", "", "de", ""},
+		{"POST", "/ui/x", cookie + "de", "", "de", ""},
+		{"GET", "/ui/x", cookie + "ja", "", "en", ""},
+		{"GET", "/ui/x", cookie + "ja; " + cookie + "de", "", "de", ""},
+		{"GET", "/ui/x?lang=fr", cookie + "de", "", "fr", "fr"},
+		{"GET", "/ui/x?lang=de", cookie + "de", "", "de", ""},
+		{"GET", "/ui/x", cookie + "de", "fr", "fr", ""},
+	} {
+		r := httptest.NewRequest(c.method, c.address, http.NoBody)
+		r.Header.Set("Accept-Language", "en")
+		if c.cookie != "" {
+			r.Header.Set("Cookie", c.cookie)
+		}
+		w, l := written(t, r, Page{Language: c.ofPage})
+		if got := w.Header().Get("Content-Language"); got != c.want {
+			t.Errorf("%+v: the page is in %q", c, got)
+		}
+		kept := ""
+		for _, set := range w.Result().Cookies() {
+			if kept = set.Value; set.Name != pickedCookie || !set.Secure || !set.HttpOnly || set.Path != "/" ||
+				set.MaxAge < 1 || set.SameSite != http.SameSiteLaxMode {
+				t.Errorf("%+v: %v", c, set)
+			}
+		}
+		if kept != c.kept {
+			t.Errorf("%+v: the browser keeps %q", c, kept)
+		}
+		want := "fr" // asked by a client
+		if c.want != "en" && c.ofPage == "" {
+			want = c.want
+		}
+		if c.ofPage != "" {
+			want = "de"
+		}
+		if got := l.Picked(r, []string{"ja", "fr"}); got != want {
+			t.Errorf("%+v: of what a client asks for it is %q, not %q", c, got, want)
+		}
+	}
+}
+
+// A page that can be opened again offers itself in other languages.
+func TestPageInOtherLanguages(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"/ui/x":             `href="?lang=de"`,
+		"/ui/x?lang=fr":     `href="?lang=de"`,
+		"//evil.example/":   `href="?lang=de"`,
+		"/ui/x?a=1&lang=fr": "", // nobody has checked what a is
+	} {
+		w, _ := written(t, httptest.NewRequest("GET", "http://herald.example"+address, http.NoBody), Page{})
+		if got := w.Body.String(); want != "" && !strings.Contains(got, want) ||
+			strings.Contains(got, `class="languages"`) != (want != "") {
+			t.Errorf("%s: %s", address, got[strings.Index(got, "<main>"):])
+		}
+	}
+	w, _ := written(t, httptest.NewRequest("POST", "/ui/x", http.NoBody), Page{})
+	if strings.Contains(w.Body.String(), `class="languages"`) {
+		t.Errorf("the answer to a form offers other languages: %s", w.Body)
+	}
+}

@@ -1,0 +1,52 @@
+package frame
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Submit is the only script of any page. It posts the page's form.
+const Submit template.JS = "document.forms[0].submit()"
+
+// PostTo lets the forms of a page post to an address too, or be redirected to it: browsers check the redirects after a
+// form. It is called before the page is written. Without an address it changes nothing.
+func (l *Frame) PostTo(w http.ResponseWriter, address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || strings.ContainsAny(address, "\r\n") {
+		return
+	}
+	source := u.Scheme + ":" // an application on the person's device, such as com.example.app:/callback
+	if u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+		source = u.Scheme + "://" + u.Host
+	}
+	if strings.ContainsAny(source, ";, '\"") {
+		return
+	}
+	l.allow(w, "form-action 'self'", "form-action 'self' "+source)
+}
+
+// LetSubmit lets the page run Submit. It is called before the page is written.
+func (l *Frame) LetSubmit(w http.ResponseWriter) {
+	l.allow(w, "default-src 'none'", "default-src 'none'; script-src "+sourceOf(string(Submit)))
+}
+
+// allow replaces a part of the policy of a page.
+func (l *Frame) allow(w http.ResponseWriter, part, by string) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), part, by, 1))
+}
+
+// AsGet answers a posted form by a GET of the same path with its parameters: with a form of another site a browser does
+// not send the cookie of the login, which is SameSite=Lax. It reports false, and answers nothing, if the form cannot be
+// read, goes with a query, or has more than so many bytes as a query.
+func AsGet(w http.ResponseWriter, r *http.Request, most int) bool {
+	err := r.ParseForm()
+	query := r.PostForm.Encode()
+	if err != nil || r.URL.RawQuery != "" || len(query) > most {
+		return false
+	}
+	http.Redirect(w, r, r.URL.Path+"?"+query, http.StatusSeeOther)
+	return true
+}

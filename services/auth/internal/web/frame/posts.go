@@ -1,0 +1,43 @@
+package frame
+
+import (
+	"net/http"
+	"time"
+
+	"herald/services/auth/internal/limit"
+	"herald/shared/fault"
+)
+
+// postsAMinute is how many posts of one address may fail or ask for a mail within a minute. It is more than a code or a
+// password allows, because many people may share an address.
+const postsAMinute = 60
+
+// Posts counts the posts of people whom nobody knows yet, by their address. One that succeeds and asks for no mail is
+// taken back.
+type Posts struct {
+	*limit.Limit
+	look *Frame
+}
+
+// NewPosts returns the count for all pages.
+func NewPosts(l *Frame, now func() time.Time) Posts {
+	return Posts{limit.New(postsAMinute, time.Minute, now), l}
+}
+
+// Limited refuses the posts of an address that had too many. A post counts before it is answered, so that simultaneous
+// ones cannot exceed the limit.
+func (p Posts) Limited(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if wait := p.Take(r.RemoteAddr); wait > 0 {
+			p.look.TooMany(w, r, wait)
+			return
+		}
+		next(w, r)
+	}
+}
+
+// TooMany writes the page for a browser that has to wait.
+func (l *Frame) TooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	w.Header().Set("Retry-After", fault.RetrySeconds(wait))
+	l.Notice(w, r, http.StatusTooManyRequests, "away", "")
+}

@@ -1,0 +1,17 @@
+package login
+
+import (
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+)
+
+// branded returns the visit with the branding of the client's login, for a user of an organization. The organization is
+// empty as long as nobody has entered the right password.
+func (v visit) branded(userOrgID string) visit {
+	asked, err := domain.AskedOrg(v.asked.Scopes)
+	if err != nil {
+		asked = "" // the client is refused elsewhere
+	}
+	v.Request = frame.Branded(v.Request, v.client.BrandingIn(asked, userOrgID))
+	return v
+}

@@ -1,0 +1,62 @@
+package federated
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	idpv1 "herald/shared/gen/herald/idp/v1"
+)
+
+const (
+	// offered is how long the offer of a login page may be old, so that pages do not ask for each of them.
+	offered = 2 * time.Second
+	// mostOffers is how many organizations' offers are kept.
+	mostOffers = 10_000
+)
+
+// offers remembers what login pages offer.
+type offers struct {
+	mu  sync.Mutex
+	all map[string]offer
+}
+
+// Offer is a provider as the login page shows it.
+type Offer struct {
+	ID, Name string
+	// Linking reports that people may link accounts of the provider.
+	Linking bool
+}
+
+type offer struct {
+	idps   []Offer
+	readAt time.Time
+}
+
+// Offered returns the providers that the login page of an organization offers. It returns none for no organization.
+func (l *Logins) Offered(ctx context.Context, orgID string) ([]Offer, error) {
+	if orgID == "" {
+		return nil, nil
+	}
+	l.offers.mu.Lock()
+	o, there := l.offers.all[orgID]
+	l.offers.mu.Unlock()
+	if there && l.Now().Sub(o.readAt) < offered {
+		return o.idps, nil
+	}
+	found, err := l.Idps.ListOfferedIdps(ctx, &idpv1.ListOfferedIdpsRequest{OrgId: orgID})
+	if err != nil {
+		return nil, err
+	}
+	l.offers.mu.Lock()
+	defer l.offers.mu.Unlock()
+	if l.offers.all == nil || len(l.offers.all) >= mostOffers {
+		l.offers.all = map[string]offer{}
+	}
+	o = offer{readAt: l.Now()}
+	for _, i := range found.Idps {
+		o.idps = append(o.idps, Offer{i.Id, i.Name, i.IsLinkingAllowed})
+	}
+	l.offers.all[orgID] = o
+	return o.idps, nil
+}

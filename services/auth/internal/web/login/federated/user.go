@@ -1,0 +1,89 @@
+package federated
+
+import (
+	"context"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/fault"
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+// Account is one for which a person can get a user, as a page shows it.
+type Account struct {
+	Key, IdpID, IdpName            string
+	DisplayName, UserName, Address string
+}
+
+// ErrAsk is returned for an account that nobody is linked to, if the person must agree to get a user.
+type ErrAsk struct{ Account Account }
+
+// Error implements error.
+func (ErrAsk) Error() string { return "the person must agree" }
+
+// User returns who is linked to the account with which somebody came back. If the provider's options say so, it creates
+// a user for an account that nobody is linked to, or returns ErrAsk.
+func (l *Logins) User(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
+	found, err := l.linked(ctx, a)
+	options, account := a.ProviderOptions, a.Account
+	if fault.From(err).ID == domain.LinkMissing && (options.GetIsAutoCreation() || options.GetIsCreationAllowed()) {
+		key := domain.AccountKey(account.TenantId, account.ExternalUserId)
+		if !options.GetIsAutoCreation() && a.Confirmed != key {
+			return nil, ErrAsk{Account{
+				Key: key, IdpID: a.IdpID, IdpName: a.IdpName, DisplayName: account.FirstName + " " + account.LastName,
+				UserName: account.UserName, Address: account.Email,
+			}}
+		}
+		if err := l.create(ctx, a); err != nil {
+			return nil, err
+		}
+		return l.linked(ctx, a)
+	}
+	if err == nil && options.GetIsAutoUpdate() {
+		l.update(ctx, found.UserId, account)
+	}
+	return found, err
+}
+
+func (l *Logins) linked(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
+	return l.Users.CheckExternalAccount(ctx, &usersv1.CheckExternalAccountRequest{
+		IdpId: a.IdpID, ExternalUserId: a.Account.ExternalUserId, TenantId: a.Account.TenantId,
+		OnlyTenant: a.OnlyTenant,
+	})
+}
+
+// create creates a user for an account. Another request may do so at the same moment: the link is then there already.
+func (l *Logins) create(ctx context.Context, a Arrived) error {
+	account := a.Account
+	_, err := l.Users.CreateExternalUser(ctx, &usersv1.CreateExternalUserRequest{
+		OrgId: a.OrgID, User: &usersv1.HumanUserData{
+			UserName: account.UserName,
+			Profile: &usersv1.Profile{
+				FirstName: account.FirstName, LastName: account.LastName, DisplayName: account.DisplayName,
+				PreferredLanguage: account.PreferredLanguage,
+			},
+			Email: &usersv1.Email{Email: account.Email, IsEmailVerified: account.EmailVerified},
+			Idps: []*usersv1.IdpLink{{
+				ConfigId: a.IdpID, ExternalUserId: account.ExternalUserId, TenantId: account.TenantId,
+				DisplayName: account.UserName,
+			}},
+		},
+	})
+	switch f := fault.From(err); {
+	case f.Code == fault.Invalid:
+		return domain.ErrExternalProfile.Because(err)
+	case f.ID == domain.LinkTaken:
+		return nil
+	}
+	return err
+}
+
+// update takes names and language over. A login does not fail because of it.
+func (l *Logins) update(ctx context.Context, userID string, account *idpv1.ExternalAccount) {
+	if _, err := l.Users.UpdateExternalUser(ctx, &usersv1.UpdateExternalUserRequest{
+		UserId: userID, FirstName: account.FirstName, LastName: account.LastName, DisplayName: account.DisplayName,
+		PreferredLanguage: account.PreferredLanguage,
+	}); err != nil {
+		l.Log.WarnContext(ctx, "a user is not updated at a login", "user", userID, "err", fault.From(err).ID)
+	}
+}

@@ -1,0 +1,152 @@
+package login
+
+import (
+	"net/http"
+	"unicode/utf8"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/services/auth/internal/web/login/federated"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
+)
+
+// nameForm is the form for login name and password.
+type nameForm struct {
+	kept
+	LoginName string
+	// Forgot is the address for who has forgotten the password.
+	Forgot string
+	// Offers are the identity providers with whose accounts people of the organization log in.
+	Offers []federated.Offer
+}
+
+// start shows what a browser has to do for a request: nothing if its login is enough.
+func (p *Pages) start(w http.ResponseWriter, v visit) {
+	s, there, err := p.Sessions.Session(v.Request)
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	switch {
+	case !there || v.values.Get("other") != "":
+		p.askName(w, v, v.asked.LoginHint)
+	case v.ID == "":
+		p.session(w, v, s)
+	case v.asked.Admits(s) != nil:
+		p.askName(w, v, v.asked.LoginHint)
+	case v.asked.Satisfied(s, p.Now()) && !v.asked.Asks():
+		p.finish(w, v, s)
+	case v.asked.Satisfied(s, p.Now()) || v.asked.Chooses():
+		p.choose(w, v, s)
+	default:
+		p.again(w, v, s)
+	}
+}
+
+// again asks somebody who has logged in for the password once more.
+func (p *Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
+	v = v.branded(s.OrgID)
+	a, err := p.account(v, s)
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	p.askName(w, v, a.LoginName)
+}
+
+func (p *Pages) askName(w http.ResponseWriter, v visit, loginName string) {
+	if len(loginName) > maxName || !domain.Plain(loginName) {
+		loginName = ""
+	}
+	p.nameForm(w, v, http.StatusOK, nameForm{kept: v.kept(), LoginName: loginName})
+}
+
+func (p *Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
+	var err error
+	f.Forgot = v.address(forgotPath)
+	if f.Offers, _, err = p.offers(v); err != nil { // people with a password can log in without knowing the providers
+		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
+	}
+	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "login", Body: nameBody, Data: f, Faulty: f.Wrong != "",
+		Language: v.Language, InLanguage: v.in(Path)})
+}
+
+// password takes login name and password.
+func (p *Pages) password(w http.ResponseWriter, v visit) {
+	name, typed := v.values.Get("name"), v.values.Get("current")
+	again := func(status int) {
+		f := nameForm{kept: v.kept(), LoginName: name}
+		f.Wrong = loginWrong
+		p.nameForm(w, v, status, f)
+	}
+	if len(name) > maxName || !domain.Plain(name) || !utf8.ValidString(typed) {
+		name = ""
+		again(http.StatusBadRequest)
+		return
+	}
+	found, err := p.Users.CheckPassword(v.Context(), &usersv1.CheckPasswordRequest{
+		LoginName: name, Password: typed, Client: v.RemoteAddr,
+	})
+	switch f := fault.From(err); {
+	case err == nil:
+		p.known(w, v, found)
+	case f.Code == fault.Invalid:
+		again(f.HTTPStatus())
+	default:
+		p.failed(w, v, err)
+	}
+}
+
+// known goes on with somebody whose password was right.
+func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswordResponse) {
+	v = v.branded(found.OrgId)
+	switch {
+	case found.State == usersv1.UserState_USER_STATE_INITIAL:
+		if v.ID != "" {
+			p.Sessions.KeepRequest(w, v.ID)
+		}
+		p.Frame.Write(w, v.Request, frame.Page{
+			Status: http.StatusForbidden, Name: "initial", Body: initialBody, Language: v.Language,
+			InLanguage: v.in(Path), Data: map[string]string{"Path": mailkind.Init.Page().Path, "UserID": found.UserId,
+				"OrgID": found.OrgId, "Language": v.Language, "Back": v.address(Path)},
+		})
+		return
+	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
+		p.inactive(w, v)
+		return
+	}
+	p.entered(w, v, domain.Login{
+		UserID: found.UserId, UserGeneration: int64(found.Generation), OrgID: found.OrgId,
+		OrgGeneration: int64(found.OrgGeneration), Credential: found.Credential, AuthTime: p.Now(),
+		AMR: []string{domain.AMRPassword}, NeedsFactor: found.NeedsFactor, NeedsPassword: found.ChangeRequired,
+	})
+}
+
+// entered opens a session for a login, or goes on to what is missing of it.
+func (p *Pages) entered(w http.ResponseWriter, v visit, l domain.Login) {
+	p.Posts.Return(v.RemoteAddr)
+	if !l.Done() {
+		if err := p.Sessions.Begin(w, v.Request, l); err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		redirect(w, v, v.address(step(l)))
+		return
+	}
+	s, err := p.Sessions.Open(w, v.Request, l)
+	if err != nil {
+		p.failed(w, v, err)
+		return
+	}
+	p.opened(w, v, s)
+}
+
+// step returns the page for what is missing of a login.
+func step(l domain.Login) string {
+	if l.NeedsFactor {
+		return factorPath
+	}
+	return nextPath
+}

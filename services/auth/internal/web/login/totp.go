@@ -1,0 +1,53 @@
+package login
+
+import (
+	"net/http"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/login/totp"
+)
+
+const enrolPath = Path + "enrol"
+
+// unprotected reports whether a person who has logged in has no authenticator app. A login does not fail because users
+// does not answer.
+func (p *Pages) unprotected(v visit, s domain.Session) bool {
+	person, err := p.acting.As(v.Context(), s)
+	if err != nil {
+		return false
+	}
+	has, err := p.steps().Ready(person.In(v.Context()))
+	return err == nil && !has
+}
+
+func (p *Pages) steps() totp.Pages { return totp.Pages{Users: p.Users, Frame: p.Frame} }
+
+// protect passes one of the steps with an authenticator app, as the person who has logged in.
+func (p *Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place)) func(http.ResponseWriter, visit) {
+	return func(w http.ResponseWriter, v visit) {
+		s, there, err := p.Sessions.Session(v.Request)
+		if err == nil && !there {
+			redirect(w, v, v.address(Path))
+			return
+		}
+		if err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		v = v.branded(s.OrgID)
+		person, err := p.acting.As(v.Context(), s)
+		if err != nil {
+			p.failed(w, v, err)
+			return
+		}
+		place := totp.Place{Path: v.address(enrolPath), Next: continuePath, Method: "post", Language: v.Language,
+			InLanguage: v.in(enrolPath)}
+		if v.ID != "" {
+			place.Fields = append(place.Fields, totp.Field{Name: "request", Value: v.ID})
+		}
+		if v.Picked != "" {
+			place.Fields = append(place.Fields, totp.Field{Name: "lang", Value: v.Picked})
+		}
+		step(w, v.Request.WithContext(person.In(v.Context())), place)
+	}
+}

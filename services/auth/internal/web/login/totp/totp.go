@@ -1,0 +1,193 @@
+// Package totp has the pages on which a person protects the account with an authenticator app: the beginning, the QR
+// code with the field for the first code, and the recovery codes. The login and the account page have them at addresses
+// of their own, and say who the person is. Whoever gives up in between begins anew.
+package totp
+
+import (
+	"context"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"rsc.io/qr"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+)
+
+const (
+	// Limits in bytes of what a form sends. Longer values do not exist.
+	maxURL, maxCode = 8 << 10, 64
+	// keyGroup is how many letters of a key stand together.
+	keyGroup = 4
+)
+
+// Faults of users that have a page of their own, by their stable ids.
+const (
+	ready      = "OTP_ALREADY_READY"
+	verified   = "OTP_ALREADY_VERIFIED"
+	notFound   = "OTP_NOT_FOUND"
+	enrolWrong = "ENROL_WRONG"
+)
+
+var (
+	//go:embed *.html
+	files embed.FS
+
+	beginBody    = frame.Body(files, "begin.html", "parts.html")
+	scanBody     = frame.Body(files, "scan.html", "parts.html")
+	recoveryBody = frame.Body(files, "recovery.html", "parts.html")
+	readyBody    = frame.Body(files, "ready.html", "parts.html")
+)
+
+// Field is a hidden field.
+type Field struct{ Name, Value string }
+
+// Place is where the pages are.
+type Place struct {
+	// Path is where their forms are posted to.
+	Path string
+	// Next is where the person goes on, at the end or instead, by a form with that method.
+	Next, Method string
+	// Fields are in every form.
+	Fields []Field
+	// Language and InLanguage are those of frame.Page.
+	Language   string
+	InLanguage func(tag string) string
+}
+
+// Pages is the pages. The context of each request is the person's, as the calls of users need it.
+type Pages struct {
+	Users usersv1.UsersClient
+	Frame *frame.Frame
+}
+
+// Ready reports whether the person, whose the context is, has an app that logins ask for.
+func (e Pages) Ready(ctx context.Context) (bool, error) {
+	found, err := e.Users.SearchMyAuthFactors(ctx, &usersv1.SearchMyAuthFactorsRequest{})
+	return slices.ContainsFunc(found.GetResult(), func(f *usersv1.AuthFactor) bool {
+		return f.State == usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY
+	}), err
+}
+
+// Show writes the beginning, or says that the account is protected already.
+func (e Pages) Show(w http.ResponseWriter, r *http.Request, p Place) {
+	switch has, err := e.Ready(r.Context()); {
+	case err != nil:
+		e.failed(w, r, p, err)
+	case has:
+		e.write(w, r, p, frame.Page{Status: http.StatusOK, Name: "protected", Body: readyBody, Data: shown{Place: p},
+			InLanguage: p.InLanguage})
+	default:
+		e.write(w, r, p, frame.Page{Status: http.StatusOK, Name: "enrol", Body: beginBody, Data: shown{Place: p},
+			InLanguage: p.InLanguage})
+	}
+}
+
+// shown is what the pages show.
+type shown struct {
+	Place
+	// URL is what an app reads, Key the secret in it in groups, QR an image of the URL, empty if that is too long.
+	URL, QR template.URL
+	Key     string
+	// Wrong is the key of the text that says what is wrong.
+	Wrong string
+	// Codes are the recovery codes.
+	Codes []string
+}
+
+// Take takes the form of a page: it begins if the form has no code, and else checks the first code of the app. What is
+// shown once, the secret and the recovery codes, is in the answer and nowhere else.
+func (e Pages) Take(w http.ResponseWriter, r *http.Request, p Place) {
+	address, code := r.PostFormValue("url"), r.PostFormValue("code")
+	if address == "" {
+		e.begin(w, r, p)
+		return
+	}
+	again := scan(p, address)
+	if again.Key == "" {
+		e.Frame.Notice(w, r, http.StatusBadRequest, "malformed", "")
+		return
+	}
+	if again.Wrong = enrolWrong; len(code) > maxCode || !domain.Plain(code) || strings.TrimSpace(code) == "" {
+		e.scan(w, r, http.StatusBadRequest, again)
+		return
+	}
+	done, err := e.Users.VerifyMyOtp(r.Context(), &usersv1.VerifyMyOtpRequest{Code: code})
+	switch f := fault.From(err); {
+	case err == nil:
+		e.Codes(w, r, p, done.RecoveryCodes)
+	case f.ID == domain.CodeWrong:
+		e.scan(w, r, http.StatusBadRequest, again)
+	case f.ID == domain.FactorLocked:
+		e.Frame.Locked(w, r, f.RetryAfter, p.Language)
+	case f.ID == verified, f.ID == notFound: // on another page meanwhile
+		http.Redirect(w, r, p.Path, http.StatusSeeOther)
+	default:
+		e.failed(w, r, p, err)
+	}
+}
+
+// Codes writes the page with recovery codes, which are shown once.
+func (e Pages) Codes(w http.ResponseWriter, r *http.Request, p Place, codes []string) {
+	e.write(w, r, p, frame.Page{Status: http.StatusOK, Name: "recovery", Body: recoveryBody,
+		Data: shown{Place: p, Codes: codes}})
+}
+
+// begin makes a new secret. It replaces one that was never confirmed.
+func (e Pages) begin(w http.ResponseWriter, r *http.Request, p Place) {
+	added, err := e.Users.AddMyOtp(r.Context(), &usersv1.AddMyOtpRequest{Replace: true})
+	switch {
+	case err == nil:
+		e.scan(w, r, http.StatusOK, scan(p, added.Url))
+	case fault.From(err).ID == ready:
+		http.Redirect(w, r, p.Path, http.StatusSeeOther)
+	default:
+		e.failed(w, r, p, err)
+	}
+}
+
+// scan returns what the page with the QR code of a URL shows. The key is empty if it is not the URL of an app's secret.
+func scan(p Place, address string) shown {
+	s := shown{Place: p}
+	u, err := url.Parse(address)
+	if len(address) > maxURL || !domain.Plain(address) || err != nil || u.Scheme != "otpauth" || u.Host != "totp" {
+		return s
+	}
+	key := u.Query().Get("secret")
+	if len(key) > maxCode || strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+		return s
+	}
+	for part := range slices.Chunk([]byte(key), keyGroup) {
+		s.Key += string(part) + " "
+	}
+	s.Key = strings.TrimSpace(s.Key)
+	s.URL = template.URL(address) //nolint:gosec // its scheme is otpauth
+	if code, err := qr.Encode(address, qr.M); err == nil {
+		image := base64.StdEncoding.EncodeToString(code.PNG())
+		s.QR = template.URL("data:image/png;base64," + image) //nolint:gosec // our own image
+	}
+	return s
+}
+
+func (e Pages) scan(w http.ResponseWriter, r *http.Request, status int, s shown) {
+	if status == http.StatusOK {
+		s.Wrong = ""
+	}
+	e.write(w, r, s.Place, frame.Page{Status: status, Name: "enrolscan", Body: scanBody, Data: s, Faulty: s.Wrong != ""})
+}
+
+func (e Pages) write(w http.ResponseWriter, r *http.Request, p Place, page frame.Page) {
+	page.Language = p.Language
+	e.Frame.Write(w, r, page)
+}
+
+func (e Pages) failed(w http.ResponseWriter, r *http.Request, p Place, err error) {
+	e.Frame.Failed(w, r, err, frame.Retry{Address: p.Path, Language: p.Language})
+}

@@ -1,0 +1,128 @@
+package login
+
+import (
+	"net/http"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/services/auth/internal/web/maillink"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
+)
+
+const (
+	verifyPath = Path + "verify"
+	mailPath   = Path + "verify/mail"
+)
+
+var verifyBody = frame.Body(files, "verify.html", "kept.html")
+
+// verifyForm is the form for the code of the mail that verifies an address.
+type verifyForm struct {
+	kept
+	Email string
+	// Sent reports that a new mail was asked for.
+	Sent bool
+}
+
+// opened goes on after a login that is done. Whoever has an address that was never verified can do that first.
+func (p *Pages) opened(w http.ResponseWriter, v visit, s domain.Session) {
+	email, err := p.unverified(v, s)
+	switch {
+	case err != nil:
+		p.failed(w, v, err)
+	case email != "":
+		redirect(w, v, v.address(verifyPath))
+	default:
+		p.finish(w, v, s)
+	}
+}
+
+// unverified returns a person's address if it is not verified, else "".
+func (p *Pages) unverified(v visit, s domain.Session) (string, error) {
+	found, err := p.Users.ResolveSubject(v.Context(), &usersv1.ResolveSubjectRequest{
+		UserId: s.UserID, WithProfile: true,
+	})
+	if email := found.GetUser().GetHuman().GetEmail(); err == nil && !email.GetIsEmailVerified() {
+		return email.GetEmail(), nil
+	}
+	return "", err
+}
+
+// withUnverified passes the login and the address of a person whose address is not verified. Others go on.
+func (p *Pages) withUnverified(
+	next func(w http.ResponseWriter, v visit, s domain.Session, email string),
+) func(http.ResponseWriter, visit) {
+	return func(w http.ResponseWriter, v visit) {
+		s, there, err := p.Sessions.Session(v.Request)
+		if err == nil && !there {
+			redirect(w, v, v.address(Path))
+			return
+		}
+		email := ""
+		if err == nil {
+			email, err = p.unverified(v, s)
+		}
+		switch {
+		case err != nil:
+			p.failed(w, v, err)
+		case email == "":
+			p.finish(w, v, s)
+		default:
+			next(w, v.branded(s.OrgID), s, email)
+		}
+	}
+}
+
+func (p *Pages) askVerify(w http.ResponseWriter, v visit, _ domain.Session, email string) {
+	if v.ID != "" {
+		p.Sessions.KeepRequest(w, v.ID) // the link of the mail may be opened instead
+	}
+	p.verifyForm(w, v, http.StatusOK, verifyForm{kept: v.kept(), Email: email, Sent: v.values.Get("sent") != ""})
+}
+
+func (p *Pages) verifyForm(w http.ResponseWriter, v visit, status int, f verifyForm) {
+	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "verifyemail.confirm", Body: verifyBody, Data: f,
+		Faulty: f.Wrong != "", Language: v.Language, InLanguage: v.in(verifyPath)})
+}
+
+// verify takes the code of the mail.
+func (p *Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email string) {
+	code := maillink.Tidy(v.values.Get("code"))
+	again := func(status int, wrong string) {
+		f := verifyForm{kept: v.kept(), Email: email}
+		f.Wrong = wrong
+		p.verifyForm(w, v, status, f)
+	}
+	if code == "" {
+		again(http.StatusBadRequest, "CODE_REQUIRED")
+		return
+	}
+	_, err := p.Users.CompleteCode(v.Context(), &usersv1.CompleteCodeRequest{
+		Kind: string(mailkind.VerifyEmail), UserId: s.UserID, Code: code,
+	})
+	switch f := fault.From(err); {
+	case err == nil:
+		p.Posts.Return(v.RemoteAddr)
+		p.finish(w, v, s)
+	case f.ID == domain.CodeWrong:
+		again(f.HTTPStatus(), domain.CodeWrong)
+	case f.ID == domain.CodeExpired:
+		again(f.HTTPStatus(), "expired.title")
+	case f.ID == domain.CodeLocked:
+		again(f.HTTPStatus(), "locked.text")
+	default:
+		p.failed(w, v, err)
+	}
+}
+
+// mail asks for a new mail.
+func (p *Pages) mail(w http.ResponseWriter, v visit, s domain.Session, _ string) {
+	if !p.Mails.Ask(mailkind.VerifyEmail, s.UserID, v.RemoteAddr) {
+		p.failed(w, v, fault.ErrOverloaded.After(time.Second))
+		return
+	}
+	redirect(w, v, v.address(verifyPath, "sent", "true"))
+}

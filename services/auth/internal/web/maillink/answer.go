@@ -1,0 +1,110 @@
+package maillink
+
+import (
+	"net/http"
+	"strings"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
+)
+
+// Faults of users that have a page of their own, by their stable ids.
+const (
+	passwordRequired = "PASSWORD_REQUIRED"
+	passwordPrefix   = "PASSWORD_"
+)
+
+// wrong is a field with a value that must be corrected.
+type wrong struct {
+	Field string
+	// Key is the key of the text that says why. Otherwise is used if there is no such text.
+	Key, Otherwise string
+}
+
+type form struct {
+	link
+	Path, ResendPath string
+	// Password reports that the form asks for a password.
+	Password bool
+	Wrong    wrong
+	// Holder is whose code it is, if the code is known to be right.
+	Holder *usersv1.CodeHolder
+	// Focus is the field that has the focus.
+	Focus string
+	// Stale adds an offer to send a new mail.
+	Stale bool
+}
+
+// form writes the form with the values that were typed, without passwords.
+func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) {
+	if faulty.Field == "password" {
+		r.PasswordSet = false // users says that a password is missing
+	}
+	f := form{
+		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
+		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == domain.CodeWrong, Holder: r.holder,
+	}
+	name := r.text("confirm")
+	if f.Password {
+		name = r.text("form")
+	}
+	switch {
+	case f.Focus != "":
+	case f.Code == "":
+		f.Focus = "code"
+	case f.Password:
+		f.Focus = "password"
+	}
+	p.Frame.Write(w, r.Request, frame.Page{
+		Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != "",
+		Language: r.Language, InLanguage: r.in,
+	})
+}
+
+// again writes the form after a mistake. It asks once more whose code it is, by which a wrong code counts as a guess,
+// as it does when the link is opened. Without an answer the form names nobody.
+func (p Pages) again(w http.ResponseWriter, r request, status int, faulty wrong) {
+	if faulty.Field != "code" {
+		checked, _ := p.check(r)
+		r = r.of(checked.GetHolder())
+	}
+	p.form(w, r, status, faulty)
+}
+
+// offerMail writes a page that says why the code cannot be used and offers a new mail.
+func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
+	p.Frame.Write(w, r.Request, frame.Page{
+		Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()},
+		Language: r.Language,
+	})
+}
+
+// notice writes a page that has only its texts, in the language of the form.
+func (p Pages) notice(w http.ResponseWriter, r request, status int, name, retry string) {
+	p.Frame.Write(w, r.Request, frame.Page{
+		Status: status, Name: name, Body: frame.NoticeBody, Data: retry, Language: r.Language,
+	})
+}
+
+// refused writes the page that says what to do about a fault.
+func (p Pages) refused(w http.ResponseWriter, r request, err error) {
+	f := fault.From(err)
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", fault.RetrySeconds(f.RetryAfter))
+	}
+	switch {
+	case f.ID == domain.CodeWrong:
+		p.again(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
+	case f.ID == domain.CodeExpired:
+		p.offerMail(w, r, f.HTTPStatus(), "expired")
+	case f.ID == domain.CodeLocked:
+		p.offerMail(w, r, f.HTTPStatus(), "locked")
+	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mailkind.NeverAsked:
+		p.again(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
+	default:
+		p.Frame.Failed(w, r.Request, err, frame.Retry{Address: r.address(r.path()), Language: r.Language})
+	}
+}

@@ -1,0 +1,203 @@
+// Package maillink serves the pages to which links with a code in mails lead: to activate an
+// account, to confirm an e-mail address, to set a new password. Opening a link changes nothing,
+// because mail scanners open it too; only posting the form does. The pages do not tell whether a
+// user exists: only with a right code they name the organization and the login name.
+package maillink
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/frame"
+	"herald/shared/fault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mailkind"
+)
+
+// patience bounds a call to users, which may wait in the queue for hashing passwords.
+const patience = 10 * time.Second
+
+// loginPath leads to the login for which the mail was asked for, if it was at one.
+const loginPath = "/ui/login/back"
+
+var (
+	//go:embed *.html
+	files embed.FS
+
+	formBody   = frame.Body(files, "form.html", "link.html")
+	resendBody = frame.Body(files, "resend.html", "link.html")
+	doneBody   = frame.Body(files, "done.html")
+)
+
+// Pages serves the paths to which the links of mails lead.
+type Pages struct {
+	Users usersv1.UsersClient
+	// Later requests the mails that readers ask for.
+	Later *Later
+	// Posts counts the posts of a client that fail or ask for a mail.
+	Posts frame.Posts
+	Frame *frame.Frame
+}
+
+// Mount adds the pages' paths.
+func (p Pages) Mount(mux *http.ServeMux) {
+	for _, known := range mailkind.Coded() {
+		k := kind(known)
+		mux.HandleFunc("GET "+k.path(), p.withLink(k, p.open))
+		mux.HandleFunc("POST "+k.path(), p.Posts.Limited(p.withLink(k, p.complete)))
+		mux.HandleFunc("POST "+k.resendPath(), p.Posts.Limited(p.withLink(k, p.resend)))
+	}
+}
+
+// request is a request for a page: the values of the link or, on a post, of the form.
+type request struct {
+	*http.Request
+	kind
+	link
+	password, confirmation string
+	// holder is whose code it is; nil while the code is not known to be right.
+	holder *usersv1.CodeHolder
+}
+
+// of returns the request of whoever has the right code: its pages have the branding of the organization that the link
+// names. Without the right code they have Herald's look, because a stranger can write any link.
+func (r request) of(holder *usersv1.CodeHolder) request {
+	if r.holder = holder; holder != nil {
+		r.Request = frame.Branded(r.Request, r.OrgID)
+	}
+	return r
+}
+
+// in returns the address of the form in another language.
+func (r request) in(tag string) string {
+	l := r.link
+	l.Language = tag
+	return l.address(r.path())
+}
+
+func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		values, err := parse(r)
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			p.Frame.Notice(w, r, http.StatusRequestEntityTooLarge, "malformed", "")
+			return
+		}
+		l, ok := readLink(values)
+		if err != nil || !ok {
+			p.Frame.Notice(w, r, http.StatusBadRequest, "malformed", "")
+			return
+		}
+		next(w, request{
+			Request: r.WithContext(ctx), kind: k, link: l,
+			password: values.Get("password"), confirmation: values.Get("confirmation"),
+		})
+	}
+}
+
+// parse returns the values of a link's query or of a form's body, never of both: a password must
+// not be in an address.
+func parse(r *http.Request) (url.Values, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, err
+	}
+	if r.Method == http.MethodPost {
+		return r.PostForm, nil
+	}
+	return r.Form, nil
+}
+
+// open writes the form, in the mail's language until the reader picks another. It checks the code first, so
+// that a person learns whose it is, or that it was used or has expired, before choosing a password. Users who do
+// not exist have no right code either.
+func (p Pages) open(w http.ResponseWriter, r request) {
+	checked, err := p.check(r)
+	if r = r.of(checked.GetHolder()); r.holder != nil && r.Language == "" {
+		r.Language = p.Frame.Mailed(r.Context(), r.holder.PreferredLanguage)
+	}
+	switch {
+	case err != nil:
+		p.refused(w, r, err)
+	case checked.Expired:
+		p.offerMail(w, r, http.StatusBadRequest, "expired")
+	case r.Code != "" && r.holder == nil:
+		p.form(w, r, http.StatusBadRequest, wrong{Field: "code", Key: domain.CodeWrong})
+	default:
+		p.form(w, r, http.StatusOK, wrong{})
+	}
+}
+
+func (p Pages) check(r request) (*usersv1.CheckCodeResponse, error) {
+	return p.Users.CheckCode(r.Context(), &usersv1.CheckCodeRequest{
+		Kind: string(r.kind), UserId: r.UserID, Code: r.Code,
+	})
+}
+
+func (p Pages) complete(w http.ResponseWriter, r request) {
+	if faulty := r.mistake(); faulty != (wrong{}) {
+		p.again(w, r, http.StatusBadRequest, faulty)
+		return
+	}
+	asked := &usersv1.CompleteCodeRequest{Kind: string(r.kind), UserId: r.UserID, Code: r.Code}
+	if r.asksPassword(r.link) { // a password that our form did not ask for is ignored
+		asked.Password = r.password
+	}
+	done, err := p.Users.CompleteCode(r.Context(), asked)
+	if err != nil {
+		p.refused(w, r, err)
+		return
+	}
+	p.Posts.Return(r.RemoteAddr)
+	p.Frame.Write(w, frame.Branded(r.Request, r.OrgID), frame.Page{
+		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Language: r.Language,
+		Data: map[string]string{"LoginName": done.LoginName, "Next": r.next()},
+	})
+}
+
+// next returns where somebody goes on who has used the code.
+func (r request) next() string {
+	query := url.Values{}
+	if r.Language != "" {
+		query.Set("lang", r.Language)
+	}
+	if mailkind.Kind(r.kind) == mailkind.Init {
+		query.Set("new", "true")
+	}
+	if len(query) == 0 {
+		return loginPath
+	}
+	return loginPath + "?" + query.Encode()
+}
+
+// mistake returns the wrong field of a form.
+func (r request) mistake() wrong {
+	switch {
+	case r.Code == "":
+		return wrong{Field: "code", Key: "CODE_REQUIRED"}
+	case !r.asksPassword(r.link):
+		return wrong{}
+	case r.password == "":
+		return wrong{Field: "password", Key: passwordRequired}
+	case !utf8.ValidString(r.password):
+		return wrong{Field: "password", Key: "PASSWORD_NOT_TEXT"}
+	case r.password != r.confirmation:
+		return wrong{Field: "confirmation", Key: "PASSWORD_MISMATCH"}
+	}
+	return wrong{}
+}
+
+// resend asks for a new mail. The page is the same, after the same time, whether the user exists or not.
+func (p Pages) resend(w http.ResponseWriter, r request) {
+	if !p.Later.Ask(mailkind.Kind(r.kind), r.UserID, r.RemoteAddr) {
+		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
+		return
+	}
+	p.notice(w, r, http.StatusOK, r.text("resent"), "")
+}

@@ -1,0 +1,53 @@
+// Package onbehalf lets a page call the API as the person whose session the browser has. It is the only place in the
+// service that signs callers, and it does so for a session only.
+package onbehalf
+
+import (
+	"context"
+	"time"
+
+	"herald/services/auth/internal/domain"
+	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/rpc"
+	"herald/shared/secret"
+)
+
+// Signer signs callers.
+type Signer struct {
+	users  usersv1.UsersClient
+	signer caller.Signer
+}
+
+// New returns what signs callers with keys that all services share.
+func New(users usersv1.UsersClient, keys secret.Keys, now func() time.Time) Signer {
+	return Signer{users, caller.NewSigner(keys, now)}
+}
+
+// Person is somebody who has logged in, as the caller of methods.
+type Person struct {
+	caller caller.Caller
+	header string
+}
+
+// As returns the person of a session. Users decides: it compares the generations and the credential of the session with
+// what they are now, so that an id alone makes nobody a caller. As returns fault.ErrTokenInvalid if the session is
+// worth nothing any more. The person has no role: no page needs one.
+func (a Signer) As(ctx context.Context, s domain.Session) (Person, error) {
+	found, err := a.users.ResolveCaller(ctx, &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
+		UserId: s.UserID, Generation: uint64(s.UserGeneration), Credential: s.Credential,
+		Orgs: []*usersv1.CheckedOrg{{Id: s.OrgID, Generation: uint64(s.OrgGeneration)}},
+	}})
+	if err != nil {
+		return Person{}, err
+	}
+	c := caller.FromProto(found.Caller)
+	c.Memberships, c.TokenID = nil, ""
+	c.Scopes, c.AuthenticatedAt, c.Credential = domain.ScopesOfPages(), s.AuthTime, s.Credential
+	return Person{c, a.signer.Sign(c)}, nil
+}
+
+// In returns a context in which calls and changes are the person's.
+func (p Person) In(ctx context.Context) context.Context {
+	return rpc.WithSigned(caller.With(ctx, p.caller), p.header)
+}

@@ -1,0 +1,69 @@
+package session
+
+import (
+	"context"
+	"net/http"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/upstream"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/id"
+	"herald/shared/search"
+	"herald/shared/secret"
+)
+
+// All returns the sessions of a session's person, the last begun first, at most 1000.
+func (s Sessions) All(ctx context.Context, n domain.Session) ([]domain.Session, error) {
+	list, err := s.Store.SearchSessions(ctx, n.Owner(), search.Page{Limit: search.DefaultLimit})
+	return list.Rows, err
+}
+
+// EndOne ends one of the sessions of a session's person, and what the person gave clients with it. It returns
+// domain.ErrSessionNotFound if the person has no such session.
+func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string) error {
+	_, err := s.Store.EndSession(ctx, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
+	return err
+}
+
+// EndOthers ends all sessions of a session's person but that session.
+func (s Sessions) EndOthers(ctx context.Context, n domain.Session) error {
+	for {
+		all, err := s.All(ctx, n)
+		if err != nil {
+			return err
+		}
+		others := 0
+		for _, other := range all {
+			if other.ID == n.ID {
+				continue
+			}
+			others++
+			if err := s.end(ctx, other); err != nil {
+				return err
+			}
+		}
+		if others == 0 {
+			return nil
+		}
+	}
+}
+
+// Renew keeps a browser logged in whose person has just changed the password, which ended all sessions. The cookie is a
+// new one. A session that anything else has ended too stays ended.
+func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session) error {
+	u, err := s.Upstream.User(r.Context(), n.UserID, upstream.Proof{Credential: n.Credential})
+	if err != nil {
+		return err
+	}
+	n.UserGeneration++ // by the change of the password, and by nothing else
+	if !n.Alive(u) {
+		return nil
+	}
+	n.ID, n.CreatedAt, n.UsedAt = id.New(), s.Now(), s.Now() // applications hear of the end of the old one
+	cookie := secret.RandomString(cookieLength)
+	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
+		return err
+	}
+	set(w, Cookie, cookie, n.ExpiresAt.Sub(s.Now()))
+	return nil
+}
