@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
-	"herald/shared/mailrender"
+	"herald/shared/mail"
+	"herald/shared/mailer"
 	"herald/shared/testkit"
 )
 
@@ -293,17 +293,17 @@ func TestLinksOfMails(t *testing.T) {
 	t.Parallel()
 	h, u, _ := world(t)
 	for _, j := range journeys {
-		mail, err := mailrender.Mail{PublicURL: public, Kind: mailkind.Kind(j.kind), UserID: "u/1&a=b",
+		m, err := mailer.Mail{PublicURL: public, Kind: mail.Kind(j.kind), UserID: "u/1&a=b",
 			Reader: &usersv1.PrepareMailResponse{OrgId: "o1"}}.Render()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mail, err = mail.Fill("GUTERKXD"); err != nil {
+		if m, err = m.Fill("GUTERKXD"); err != nil {
 			t.Fatal(err)
 		}
-		link, ok := strings.CutPrefix(strings.Fields(mail.Text)[0], public)
+		link, ok := strings.CutPrefix(strings.Fields(m.Text)[0], public)
 		if !ok || !strings.HasPrefix(link, j.path+"?") {
-			t.Fatalf("the mail %s leads to %s", j.kind, mail.Text)
+			t.Fatalf("the mail %s leads to %s", j.kind, m.Text)
 		}
 		checkPage(t, h, pageCase{j.kind, link, nil, 200, j.form, ""})
 		asked := u.requests()

@@ -8,7 +8,7 @@ import (
 
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailevent"
+	"herald/shared/mailer"
 )
 
 // Each kind of mail has its own texts and a link to its own page.
@@ -58,7 +58,7 @@ func TestNoticesAreSent(t *testing.T) {
 		{&usersv1.OtpAccepted{RecoveryCode: true, Notice: "recoverycodeused"}, "recoverycodeused", 6},
 	} {
 		id := w.people.happen("ada", test.event)
-		n := w.settled(mailevent.NoticeID(id))
+		n := w.settled(mailer.NoticeID(id))
 		if i == 0 {
 			w.settled(id)
 		}
@@ -75,7 +75,7 @@ func TestNoticesAreSent(t *testing.T) {
 			t.Errorf("%s: a notice %t with\n%s", m.Subject, notice, m.Text)
 		}
 	}
-	id := mailevent.NoticeID(w.people.happen("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))
+	id := mailer.NoticeID(w.people.happen("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))
 	w.settled(id)
 	_, err := w.resend("o1", "ORG_OWNER", "ada", id)
 	w.refused(err, "NOTICE_SENT_ONCE", fault.Precondition)

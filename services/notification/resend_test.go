@@ -14,8 +14,8 @@ import (
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
-	"herald/shared/mailevent"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
+	"herald/shared/mailer"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
@@ -38,7 +38,7 @@ func (w *world) refused(err error, id string, code fault.Code) {
 // list before its event has come; the event then changes nothing.
 func TestResendAnew(t *testing.T) {
 	t.Parallel()
-	for _, known := range mailkind.Coded() {
+	for _, known := range mail.CodedKinds() {
 		kind := string(known)
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -103,7 +103,7 @@ func TestResendWaiting(t *testing.T) {
 		faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 2, Reply: "450 4.2.0 greylisted"}},
 		times:  func(x *delivery.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
 	})
-	notice := mailevent.NoticeID(w.people.happen("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))
+	notice := mailer.NoticeID(w.people.happen("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))
 	waiting := []string{w.people.ask("ada"), notice}
 	w.until("(select count(*) from notifications where state = 4) = 2")
 	for _, id := range waiting {
@@ -131,7 +131,7 @@ func TestResendWaiting(t *testing.T) {
 func TestResendAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
-	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: mailkind.Init, CreatedAt: time.Now()}
+	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: mail.Init, CreatedAt: time.Now()}
 	if _, err := w.store().Queue(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

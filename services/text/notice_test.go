@@ -6,7 +6,7 @@ import (
 
 	"herald/services/text/internal/domain"
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // An organization writes its own text of a notice, and a preview of it has neither a link nor a code. What
@@ -15,7 +15,7 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	owner := w.as(t.Context(), "o1", "ORG_OWNER")
-	for _, kind := range mailkind.All() {
+	for _, kind := range mail.Kinds() {
 		if !kind.Notice() {
 			continue
 		}

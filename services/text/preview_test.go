@@ -15,7 +15,7 @@ import (
 	"herald/shared/fault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailrender"
+	"herald/shared/mailer"
 )
 
 func (w world) preview(t *testing.T, r *textv1.SetMessageTextRequest) *textv1.PreviewMessageTextResponse {
@@ -85,7 +85,7 @@ func TestPreviewIsTheMail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := mailrender.Mail{
+	rendered, err := mailer.Mail{
 		PublicURL: "http://localhost:8080", Kind: "passwordreset", UserID: "sample-user", Text: saved.CustomText,
 		Language: saved.Language,
 		Reader: &usersv1.PrepareMailResponse{

@@ -12,7 +12,7 @@ import (
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/rpc"
 	"herald/shared/search"
 )
@@ -62,7 +62,7 @@ func (n Notifications) catchUp(ctx context.Context, userID string) error {
 	}
 	var mails []domain.Notification
 	for _, m := range asked.Result {
-		kind, err := mailkind.Parse(m.Kind)
+		kind, err := mail.ParseKind(m.Kind)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // ResendNotification makes a waiting mail due at once; if the mail is being sent it does nothing.
@@ -64,15 +64,15 @@ func (n Notifications) hurry(
 }
 
 // renew asks for a new mail and returns its notification's id.
-func (n Notifications) renew(ctx context.Context, userID string, kind mailkind.Kind) (string, error) {
+func (n Notifications) renew(ctx context.Context, userID string, kind mail.Kind) (string, error) {
 	switch kind {
-	case mailkind.Init:
+	case mail.Init:
 		r, err := n.Users.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: userID})
 		return r.GetNotificationId(), err
-	case mailkind.VerifyEmail:
+	case mail.VerifyEmail:
 		r, err := n.Users.ResendEmailVerification(ctx, &usersv1.ResendEmailVerificationRequest{UserId: userID})
 		return r.GetNotificationId(), err
-	case mailkind.PasswordReset:
+	case mail.PasswordReset:
 		r, err := n.Users.RequestPasswordReset(ctx, &usersv1.RequestPasswordResetRequest{UserId: userID})
 		return r.GetNotificationId(), err
 	}

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"herald/services/notification/internal/domain"
-	"herald/shared/address"
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
+	"herald/shared/mail"
 )
 
 const (
@@ -54,7 +54,7 @@ func (n Notifications) try(ctx context.Context, test domain.Notification) error 
 // recipient returns the requested address, or the caller's own if there is none.
 func (n Notifications) recipient(ctx context.Context, asked string) (string, error) {
 	if asked != "" {
-		if _, err := address.Parse(asked); err != nil {
+		if _, err := mail.ParseAddress(asked); err != nil {
 			return "", domain.ErrRecipient
 		}
 		return asked, nil

@@ -10,8 +10,8 @@ import (
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailevent"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
+	"herald/shared/mailer"
 )
 
 // Handlers returns handlers of events that queue the mails with codes and call wake, and that remove the
@@ -27,7 +27,7 @@ func forgetting(db store.Store) func(context.Context, event.Delivery, *usersv1.U
 }
 
 func queueing(db store.Store, wake func()) []event.Handler {
-	return mailevent.Handlers(func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error {
+	return mailer.Handlers(func(ctx context.Context, d event.Delivery, kind mail.Kind) error {
 		n := domain.Notification{
 			ID: d.ID, OrgID: d.OrganizationID, UserID: d.AggregateID, Kind: kind, CreatedAt: d.Time,
 		}

@@ -10,7 +10,7 @@ import (
 	"herald/services/notification/internal/smtp"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailrender"
+	"herald/shared/mailer"
 )
 
 // obsolete is the id of the fault of users for a mail whose code was used or replaced.
@@ -27,7 +27,7 @@ type draft struct {
 	To        string `json:"to"`
 	MessageID string `json:"messageId"`
 	Language  string `json:"language"`
-	mailrender.Rendered
+	mailer.Rendered
 }
 
 // prepare returns the mail to send. It sets the claim's recipient, language and draft.
@@ -70,7 +70,7 @@ func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, cod
 		return draft{}, "", fmt.Errorf("ask text: %w", err)
 	}
 	c.Recipient, c.Language = m.Recipient, t.Language
-	rendered, err := mailrender.Mail{
+	rendered, err := mailer.Mail{
 		PublicURL: s.PublicURL, Kind: c.Kind, UserID: c.UserID, Reader: m, Text: t.CustomText, Language: t.Language,
 	}.Render()
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, cod
 	return d, m.Code, err
 }
 
-func (s *Sender) draft(c *domain.Claim, r mailrender.Rendered) (d draft, err error) {
+func (s *Sender) draft(c *domain.Claim, r mailer.Rendered) (d draft, err error) {
 	d = draft{From: s.From, ReplyTo: s.ReplyTo, To: c.Recipient, MessageID: c.ID + "@" + s.Domain, Language: c.Language,
 		Rendered: r}
 	c.Rendered, err = json.Marshal(d)

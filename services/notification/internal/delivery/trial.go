@@ -5,7 +5,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/smtp"
-	"herald/shared/mailrender"
+	"herald/shared/mailer"
 )
 
 // Trial is a mail that somebody waits for. It is sent like all others, but at once: it needs no
@@ -41,9 +41,9 @@ const testLanguage = "en"
 
 // prepareTest returns the test mail, which has the same text in every organization.
 func (s *Sender) prepareTest(c *domain.Claim) (smtp.Mail, error) {
-	rendered, err := mailrender.Message{
+	rendered, err := mailer.Message{
 		Language: testLanguage,
-		Texts: mailrender.Texts{
+		Texts: mailer.Texts{
 			Title:   "Test mail",
 			Subject: "Test mail of Herald",
 			Text: "An administrator of " + s.PublicURL + " sent this mail to see whether mails arrive.\n\nThis " +

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"herald/shared/fault"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // ErrLost is returned when the lease of a mail has run out and another notifier has the mail.
@@ -27,7 +27,7 @@ var (
 
 // Test is the kind of mail that an administrator sends to find out whether mails can be sent. It is
 // tried once and needs nothing from users.
-const Test mailkind.Kind = "test"
+const Test mail.Kind = "test"
 
 // State is the state of a notification or of an attempt to deliver it.
 type State int16
@@ -56,7 +56,7 @@ type Notification struct {
 	ID        string
 	OrgID     string
 	UserID    string
-	Kind      mailkind.Kind
+	Kind      mail.Kind
 	State     State
 	CreatedAt time.Time
 	// Language and Recipient are empty before the first try.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"herald/shared/address"
+	"herald/shared/mail"
 )
 
 // maxName bounds a display name, in runes.
@@ -31,7 +31,7 @@ func parseMailbox(text string) (*netmail.Address, error) {
 		return nil, errors.New("the display name is too long or has control characters")
 	}
 	var err error
-	parsed.Address, err = address.Parse(parsed.Address)
+	parsed.Address, err = mail.ParseAddress(parsed.Address)
 	return parsed, err
 }
 

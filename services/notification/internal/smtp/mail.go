@@ -15,7 +15,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"herald/shared/address"
+	"herald/shared/mail"
 )
 
 // Mail is one mail to one recipient. Two equal Mails are sent as the same bytes.
@@ -49,7 +49,7 @@ func (m Mail) build() (envelope, error) {
 	if err != nil {
 		return envelope{}, fmt.Errorf("sender: %w", err)
 	}
-	to, err := address.Parse(m.To)
+	to, err := mail.ParseAddress(m.To)
 	if err != nil {
 		return envelope{}, fmt.Errorf("recipient: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"herald/shared/address"
+	"herald/shared/mail"
 	"herald/shared/testkit/smtpd"
 )
 
@@ -144,11 +144,11 @@ func FuzzAddress(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		to, err := address.Parse(text)
+		to, err := mail.ParseAddress(text)
 		if err != nil {
 			return
 		}
-		if again, err := address.Parse(to); again != to || err != nil {
+		if again, err := mail.ParseAddress(to); again != to || err != nil {
 			t.Fatalf("%q = %q, and again %q, %v", text, to, again, err)
 		}
 		ends := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("<>,;", r) }

@@ -11,7 +11,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/postgres"
 )
 
@@ -223,7 +223,7 @@ func TestClaimReadsOnlyWhatIsDue(t *testing.T) {
 }
 
 // A mail of its own, in a lane of its own.
-func (w world) lane(id, org string, kind mailkind.Kind) {
+func (w world) lane(id, org string, kind mail.Kind) {
 	w.Helper()
 	if _, err := w.Queue(w.Context(), domain.Notification{
 		ID: id, OrgID: org, UserID: "u1", Kind: kind, CreatedAt: made,
@@ -237,15 +237,15 @@ func TestClaimsTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 20 {
-		w.lane(fmt.Sprintf("a%02d", i), "acme", mailkind.Init)
+		w.lane(fmt.Sprintf("a%02d", i), "acme", mail.Init)
 	}
 	for _, c := range w.claim(2, time.Minute) {
 		w.settle(c, domain.Verdict{State: domain.Retrying}) // due at once
 	}
-	w.lane("b1", "bank", mailkind.Init)
-	w.lane("b2", "bank", mailkind.Init)
-	w.lane("p1", "acme", mailkind.PasswordReset)
-	w.lane("z1", "zoo", mailkind.VerifyEmail)
+	w.lane("b1", "bank", mail.Init)
+	w.lane("b2", "bank", mail.Init)
+	w.lane("p1", "acme", mail.PasswordReset)
+	w.lane("z1", "zoo", mail.VerifyEmail)
 	var turn store.Turn
 	var order []string
 	for _, n := range []int{1, 1, 1, 5, 1, 1, 1} {

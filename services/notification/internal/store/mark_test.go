@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"herald/services/notification/internal/domain"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // A claim that ended cannot send any more, even while its mail waits for another try.
@@ -26,7 +26,7 @@ func TestForget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.queue("a")
-	w.lane("b", "o2", mailkind.Init)
+	w.lane("b", "o2", mail.Init)
 	if err := w.Forget(t.Context(), "o2", "u1"); err != nil {
 		t.Fatal(err)
 	}

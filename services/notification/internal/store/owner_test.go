@@ -19,22 +19,22 @@ import (
 type asked struct {
 	name   string
 	absent error // says that there is nothing; nil for a list without rows
-	ask    func(ctx context.Context, s store.Store, of mail) (int, error)
+	ask    func(ctx context.Context, s store.Store, of owned) (int, error)
 }
 
-type mail struct{ org, user, id string }
+type owned struct{ org, user, id string }
 
 // everything is what the store does for an organization.
 var everything = []asked{
-	{"Notification", domain.ErrNotFound, func(ctx context.Context, s store.Store, of mail) (int, error) {
+	{"Notification", domain.ErrNotFound, func(ctx context.Context, s store.Store, of owned) (int, error) {
 		_, err := s.Notification(ctx, of.org, of.user, of.id)
 		return 1, err
 	}},
-	{"Hurry", domain.ErrNotFound, func(ctx context.Context, s store.Store, of mail) (int, error) {
+	{"Hurry", domain.ErrNotFound, func(ctx context.Context, s store.Store, of owned) (int, error) {
 		_, err := s.Hurry(ctx, of.org, of.user, of.id)
 		return 1, err
 	}},
-	{"List", nil, func(ctx context.Context, s store.Store, of mail) (n int, err error) {
+	{"List", nil, func(ctx context.Context, s store.Store, of owned) (n int, err error) {
 		list, err := s.List(ctx, of.org, of.user, search.Page{Limit: 10})
 		for _, row := range list.Rows {
 			if row.ID == of.id {
@@ -66,7 +66,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	w.exec("update notifications set due_at = $1", time.Now().Add(time.Hour))
 	due := "notifications where due_at <= now()"
 	for _, m := range everything {
-		for _, foreign := range []mail{
+		for _, foreign := range []owned{
 			{"o2", "u1", "a"}, {"o1", "u2", "a"}, {"o2", "u2", "a"}, {"", "", "a"}, {"o1", "u1", "b"},
 			{"o1", "u1", "ax"},
 		} {
@@ -80,7 +80,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		t.Errorf("%d were hurried", n)
 	}
 	for _, m := range everything {
-		if n, err := m.ask(t.Context(), w.Store, mail{"o1", "u1", "a"}); n != 1 || err != nil {
+		if n, err := m.ask(t.Context(), w.Store, owned{"o1", "u1", "a"}); n != 1 || err != nil {
 			t.Errorf("%s where it is: %d, %v", m.name, n, err)
 		}
 	}

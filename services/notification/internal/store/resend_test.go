@@ -7,7 +7,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/testkit"
 )
 
@@ -35,14 +35,14 @@ func TestHurry(t *testing.T) {
 	w := newWorld(t)
 	for id, row := range map[string]struct {
 		state domain.State
-		kind  mailkind.Kind
+		kind  mail.Kind
 		due   any
 	}{
-		"queued":   {domain.Queued, mailkind.Init, made.Add(1000 * time.Hour)},
-		"retrying": {domain.Retrying, mailkind.VerifyEmail, made.Add(1000 * time.Hour)},
-		"sending":  {domain.Sending, mailkind.Init, made.Add(1000 * time.Hour)},
-		"sent":     {domain.Sent, mailkind.Init, nil},
-		"failed":   {domain.Failed, mailkind.PasswordReset, nil},
+		"queued":   {domain.Queued, mail.Init, made.Add(1000 * time.Hour)},
+		"retrying": {domain.Retrying, mail.VerifyEmail, made.Add(1000 * time.Hour)},
+		"sending":  {domain.Sending, mail.Init, made.Add(1000 * time.Hour)},
+		"sent":     {domain.Sent, mail.Init, nil},
+		"failed":   {domain.Failed, mail.PasswordReset, nil},
 		"test":     {domain.Retrying, domain.Test, made.Add(1000 * time.Hour)},
 	} {
 		w.exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at) values ($1, 'o1',

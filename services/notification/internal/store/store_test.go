@@ -12,7 +12,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/postgres"
 	"herald/shared/search"
 	"herald/shared/testkit"
@@ -40,7 +40,7 @@ func newWorld(t testing.TB) world {
 
 func (w world) queue(id string) {
 	w.Helper()
-	if _, err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: mailkind.Init,
+	if _, err := w.Queue(w.Context(), domain.Notification{ID: id, OrgID: "o1", UserID: "u1", Kind: mail.Init,
 		CreatedAt: made}); err != nil {
 		w.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package store
 
 import (
 	"herald/services/notification/internal/domain"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // Turn is whose mail was claimed last. Mails that were never tried take turns by organization and kind: those of a
@@ -10,7 +10,7 @@ import (
 // take turns with all of these. The zero Turn is before all.
 type Turn struct {
 	OrgID string
-	Kind  mailkind.Kind
+	Kind  mail.Kind
 	// Tried reports whether a mail is next that was tried before.
 	Tried bool
 }

@@ -11,7 +11,7 @@ import (
 	"herald/services/text/internal/store"
 	"herald/shared/caller"
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/resource"
 )
 
@@ -61,7 +61,7 @@ func (t Text) SetMessageText(
 	if err != nil {
 		return nil, err
 	}
-	texts, err := texts(r).Accept(mailkind.Kind(k.Kind))
+	texts, err := texts(r).Accept(mail.Kind(k.Kind))
 	if err != nil {
 		return nil, err
 	}

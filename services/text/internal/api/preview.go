@@ -8,8 +8,8 @@ import (
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
-	"herald/shared/mailrender"
+	"herald/shared/mail"
+	"herald/shared/mailer"
 	"herald/shared/resource"
 )
 
@@ -38,7 +38,7 @@ func (t Text) PreviewMessageText(
 	if err != nil {
 		return nil, err
 	}
-	own, err := texts(r).Accept(mailkind.Kind(k.Kind))
+	own, err := texts(r).Accept(mail.Kind(k.Kind))
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +47,14 @@ func (t Text) PreviewMessageText(
 		return nil, err
 	}
 	reader := sample()
-	rendered, err := mailrender.Mail{
-		PublicURL: t.PublicURL, Kind: mailkind.Kind(k.Kind), UserID: sampleID, Reader: reader, Language: k.Language,
+	rendered, err := mailer.Mail{
+		PublicURL: t.PublicURL, Kind: mail.Kind(k.Kind), UserID: sampleID, Reader: reader, Language: k.Language,
 		Text: customText(own.Or(standard), resource.Record{}, k),
 	}.Render()
 	if err != nil {
 		return nil, err
 	}
-	if !mailkind.Kind(k.Kind).Notice() {
+	if !mail.Kind(k.Kind).Notice() {
 		if rendered, err = rendered.Fill(reader.Code); err != nil {
 			return nil, err
 		}

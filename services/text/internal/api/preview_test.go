@@ -9,8 +9,8 @@ import (
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
-	"herald/shared/mailrender"
+	"herald/shared/mail"
+	"herald/shared/mailer"
 	"herald/shared/resource"
 )
 
@@ -27,13 +27,13 @@ func TestAcceptedCanBeSent(t *testing.T) {
 		Title: fill("", 2000), PreHeader: fill("", 2000), Subject: fill("", 2000), Greeting: fill("", 4000),
 		Text: fill("", 40000), ButtonText: fill("", 4000), FooterText: fill("", 8000),
 	}
-	if _, err := own.Accept(mailkind.Init); err != nil {
+	if _, err := own.Accept(mail.Init); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; ; n++ { // as many placeholders as are accepted
 		more := own
 		more.Text = fill(strings.Repeat("{{.DisplayName}}", n), 40000)
-		if _, err := more.Accept(mailkind.Init); err != nil {
+		if _, err := more.Accept(mail.Init); err != nil {
 			break
 		}
 		own = more
@@ -43,7 +43,7 @@ func TestAcceptedCanBeSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, language := range c.Languages() {
-		for _, kind := range mailkind.All() {
+		for _, kind := range mail.Kinds() {
 			standard, err := c.Default(string(kind), language)
 			if err != nil {
 				t.Fatal(err)
@@ -52,7 +52,7 @@ func TestAcceptedCanBeSent(t *testing.T) {
 			defaults.Title, defaults.PreHeader, defaults.Subject, defaults.Greeting, defaults.ButtonText,
 				defaults.FooterText = "", "", "", "", "", ""
 			for _, texts := range []domain.Texts{own, defaults} {
-				_, err := mailrender.Mail{
+				_, err := mailer.Mail{
 					PublicURL: "https://id.example.com", Kind: kind, UserID: name, Reader: long, Language: language,
 					Text: customText(texts.Or(standard), resource.Record{}, store.Key{}),
 				}.Render()

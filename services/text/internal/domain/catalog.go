@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/language"
 
 	"herald/shared/fault"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // Faults of languages that are asked for.
@@ -67,13 +67,13 @@ func read(name string) (texts map[string]Texts, err error) {
 	if err := strict.Decode(&texts); err != nil {
 		return nil, fmt.Errorf("default texts %s: %w", name, err)
 	}
-	for _, kind := range mailkind.All() {
+	for _, kind := range mail.Kinds() {
 		if _, ok := texts[string(kind)]; !ok {
 			return nil, fmt.Errorf("default texts %s: there are none for %s", name, kind)
 		}
 	}
 	for name := range texts {
-		if _, err := mailkind.Parse(name); err != nil {
+		if _, err := mail.ParseKind(name); err != nil {
 			return nil, fmt.Errorf("default texts %s: %w", name, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"herald/shared/fault"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // listed are the languages that specification 4.5 requires.
@@ -108,7 +108,7 @@ func TestDefaultLanguage(t *testing.T) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	c := catalog(t)
-	for _, known := range mailkind.All() {
+	for _, known := range mail.Kinds() {
 		kind := string(known)
 		if needed[known] == nil {
 			t.Errorf("needed says nothing of what the texts of %s must tell", kind)

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/fault"
-	"herald/shared/mailkind"
-	"herald/shared/placeholder"
+	"herald/shared/mail"
 )
 
 // ErrText is returned for texts that cannot be sent. Its fields are the wrong parts.
@@ -47,7 +46,7 @@ func (t *Texts) parts() []part {
 // Accept returns the texts of a kind of message as they are stored, with all line breaks as "\n". If they
 // cannot be sent it returns ErrText, which names every wrong part. An empty part stands for the default
 // text and is always accepted.
-func (t Texts) Accept(kind mailkind.Kind) (Texts, error) {
+func (t Texts) Accept(kind mail.Kind) (Texts, error) {
 	var wrong []fault.Field
 	total := 0
 	for _, p := range t.parts() {
@@ -72,7 +71,7 @@ func (t Texts) Accept(kind mailkind.Kind) (Texts, error) {
 }
 
 // unfilled returns what is wrong with placeholders that have no value in a kind of message, or "".
-func unfilled(kind mailkind.Kind, used []string) string {
+func unfilled(kind mail.Kind, used []string) string {
 	absent, why := []string{"ChangedBy"}, "it is for notices of a change"
 	if kind.Notice() {
 		absent, why = []string{"Code", "Expiry"}, "a notice has no code"
@@ -87,7 +86,7 @@ func unfilled(kind mailkind.Kind, used []string) string {
 
 // placeholders returns the names of the placeholders in a text.
 func placeholders(text string) (names []string) {
-	placeholder.Expand(text, func(name string) string {
+	mail.ExpandPlaceholders(text, func(name string) string {
 		names = append(names, name)
 		return ""
 	})
@@ -111,7 +110,7 @@ func (p part) fault(used []string) string {
 	case p.outside && slices.Contains(used, "Code"):
 		return "must not hold {{.Code}}: it is seen without opening the mail"
 	}
-	if err := placeholder.Check(text); err != nil {
+	if err := mail.CheckPlaceholders(text); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/fault"
-	"herald/shared/mailkind"
-	"herald/shared/placeholder"
+	"herald/shared/mail"
 )
 
 // put returns texts with only one part.
@@ -82,7 +81,7 @@ func TestAccept(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for _, name := range all {
-				got, err := put(name, test.text).Accept(mailkind.Init)
+				got, err := put(name, test.text).Accept(mail.Init)
 				f, refused := errors.AsType[*fault.Fault](err)
 				if slices.Contains(test.good, name) {
 					if kept := strings.ReplaceAll(test.text, "\r\n", "\n"); refused || got != put(name, kept) {
@@ -102,7 +101,7 @@ func TestAccept(t *testing.T) {
 // Placeholders that have no value in a kind of message are refused in it.
 func TestAcceptByKind(t *testing.T) {
 	t.Parallel()
-	for _, kind := range mailkind.All() {
+	for _, kind := range mail.Kinds() {
 		for name, ofNotice := range map[string]bool{
 			"Code": false, "Expiry": false, "ChangedBy": true, "ChangeDate": true,
 		} {
@@ -118,7 +117,7 @@ func TestAcceptByKind(t *testing.T) {
 
 func TestAcceptNamesAllFaults(t *testing.T) {
 	t.Parallel()
-	_, err := Texts{"{{.A}}", "a\nb", "{{.Code}}", "fine", "\x00", " ", "{{.B}}"}.Accept(mailkind.Init)
+	_, err := Texts{"{{.A}}", "a\nb", "{{.Code}}", "fine", "\x00", " ", "{{.B}}"}.Accept(mail.Init)
 	f, ok := errors.AsType[*fault.Fault](err)
 	if !ok {
 		t.Fatal(err)
@@ -135,7 +134,7 @@ func TestAcceptNamesAllFaults(t *testing.T) {
 		t.Errorf("named %v, want %v", paths, want)
 	}
 	half := strings.Repeat("{{.OrgID}}", maxPlaceholders/2+1)
-	if _, err = (Texts{Title: half, Greeting: half, Text: half}).Accept(mailkind.Init); err == nil {
+	if _, err = (Texts{Title: half, Greeting: half, Text: half}).Accept(mail.Init); err == nil {
 		t.Fatal("placeholders are counted part by part")
 	} else if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "greeting" {
 		t.Errorf("%+v", f)
@@ -150,7 +149,7 @@ func TestAcceptMillionBraces(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"{", "{{", "}}", "{{.", "{{.Code}}", "{{ ", "a\r\n", "\u200b"} {
 		began := time.Now()
-		if _, err := put("text", strings.Repeat(unit, 1_000_000)).Accept(mailkind.Init); err == nil && unit != "{" &&
+		if _, err := put("text", strings.Repeat(unit, 1_000_000)).Accept(mail.Init); err == nil && unit != "{" &&
 			unit != "a\r\n" {
 			t.Errorf("a million of %q are accepted", unit)
 		}
@@ -167,14 +166,14 @@ func FuzzAccept(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
 		in := Texts{one, other, one, other, one, other, other}
-		got, err := in.Accept(mailkind.Init)
+		got, err := in.Accept(mail.Init)
 		if err != nil {
 			if f := fault.From(err); f.ID != ErrText.ID || len(f.Fields) == 0 || !utf8.ValidString(f.Message) {
 				t.Fatalf("%+v", f)
 			}
 			return
 		}
-		if again, err := got.Accept(mailkind.Init); err != nil || again != got {
+		if again, err := got.Accept(mail.Init); err != nil || again != got {
 			t.Fatalf("%+v accepted became %+v, %v", got, again, err)
 		}
 		for _, p := range got.parts() {
@@ -196,13 +195,13 @@ func checkAccepted(t *testing.T, p part) {
 			t.Fatalf("%s holds %U", p.name, r)
 		}
 	}
-	filled := placeholder.Expand(text, func(name string) string {
+	filled := mail.ExpandPlaceholders(text, func(name string) string {
 		if name == "Code" && (p.name == "subject" || p.name == "preHeader") {
 			t.Fatalf("%s tells the code", p.name)
 		}
 		return ""
 	})
-	if placeholder.Check(text) != nil || !utf8.ValidString(filled) {
+	if mail.CheckPlaceholders(text) != nil || !utf8.ValidString(filled) {
 		t.Fatalf("%s: %q", p.name, text)
 	}
 }

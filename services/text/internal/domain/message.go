@@ -7,7 +7,7 @@ import (
 	"cmp"
 
 	"herald/shared/fault"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/resource"
 )
 
@@ -21,7 +21,7 @@ var (
 
 // CheckKind returns ErrKind for a message that the system does not send.
 func CheckKind(kind string) error {
-	if _, err := mailkind.Parse(kind); err != nil {
+	if _, err := mail.ParseKind(kind); err != nil {
 		return ErrKind
 	}
 	return nil

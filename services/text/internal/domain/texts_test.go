@@ -8,8 +8,7 @@ import (
 
 	"golang.org/x/text/language"
 
-	"herald/shared/mailkind"
-	"herald/shared/placeholder"
+	"herald/shared/mail"
 )
 
 // `make check` runs the tests whose names begin with TestTexts. They check the default texts only.
@@ -17,15 +16,15 @@ import (
 // needed lists the placeholders that the texts of a kind must have. A mail to an address that nobody has verified
 // names neither the user nor the login name, because its reader may be a stranger. In a notice to such an address
 // {{.PreferredLoginName}} is the address.
-var needed = map[mailkind.Kind][]string{
-	mailkind.Init:             {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
-	mailkind.VerifyEmail:      {"Code", "Expiry", "OrgName", "LastEmail"},
-	mailkind.PasswordReset:    {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
-	mailkind.EmailChanged:     {"OrgName", "PreferredLoginName", "LastEmail", "ChangeDate", "ChangedBy"},
-	mailkind.PasswordChanged:  {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
-	mailkind.OTPAdded:         {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
-	mailkind.OTPRemoved:       {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
-	mailkind.RecoveryCodeUsed: {"OrgName", "PreferredLoginName", "ChangeDate"}, // who used it is not known
+var needed = map[mail.Kind][]string{
+	mail.Init:             {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
+	mail.VerifyEmail:      {"Code", "Expiry", "OrgName", "LastEmail"},
+	mail.PasswordReset:    {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
+	mail.EmailChanged:     {"OrgName", "PreferredLoginName", "LastEmail", "ChangeDate", "ChangedBy"},
+	mail.PasswordChanged:  {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mail.OTPAdded:         {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mail.OTPRemoved:       {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mail.RecoveryCodeUsed: {"OrgName", "PreferredLoginName", "ChangeDate"}, // who used it is not known
 }
 
 // says is what the texts of a language must say, by its tag.
@@ -92,12 +91,12 @@ func TestTextsAreThere(t *testing.T) {
 		}
 		for kind, text := range texts {
 			for _, p := range text.parts() {
-				if *p.text == "" && p.name == "buttonText" && mailkind.Kind(kind).Notice() {
+				if *p.text == "" && p.name == "buttonText" && mail.Kind(kind).Notice() {
 					continue // it has no link
 				}
 				lint(t, tag+" "+kind+" "+p.name, *p.text)
 			}
-			if _, err := text.Accept(mailkind.Kind(kind)); err != nil {
+			if _, err := text.Accept(mail.Kind(kind)); err != nil {
 				t.Errorf("%s %s: %v", tag, kind, err)
 			}
 			if n := utf8.RuneCountInString(text.Subject); n >= 60 {
@@ -121,11 +120,11 @@ func TestTextsTellWhatTheirReaderNeeds(t *testing.T) {
 			for _, name := range []string{"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName", "LastEmail",
 				"ChangeDate", "ChangedBy"} {
 				told := slices.Contains(placeholders(text.Greeting+text.Text), name)
-				if told != slices.Contains(needed[mailkind.Kind(kind)], name) {
+				if told != slices.Contains(needed[mail.Kind(kind)], name) {
 					t.Errorf("%s %s names {{.%s}}: %t", tag, kind, name, told)
 				}
 			}
-			if n := strings.Count(text.Greeting, "{{.DisplayName}}"); slices.Contains(needed[mailkind.Kind(kind)],
+			if n := strings.Count(text.Greeting, "{{.DisplayName}}"); slices.Contains(needed[mail.Kind(kind)],
 				"DisplayName") != (n == 1) {
 				t.Errorf("%s %s greets with %q", tag, kind, text.Greeting)
 			}
@@ -144,7 +143,7 @@ func TestTextsAreOfTheirLanguage(t *testing.T) {
 			t.Errorf("nothing says what the texts in %s must say", tag)
 		}
 		for name, text := range texts {
-			kind := mailkind.Kind(name)
+			kind := mail.Kind(name)
 			if never := strings.Contains(text.FooterText, rules.never); never == kind.Notice() {
 				t.Errorf("%s %s says that its code must not be shared: %t", tag, kind, never)
 			}
@@ -164,8 +163,8 @@ func TestTextsAreOfTheirLanguage(t *testing.T) {
 			if strings.Contains(text.Text, "UTC") {
 				t.Errorf("%s %s names a time zone, which its date says", tag, kind)
 			}
-			hours := map[mailkind.Kind]string{
-				mailkind.Init: "72", mailkind.VerifyEmail: "72", mailkind.PasswordReset: "1",
+			hours := map[mail.Kind]string{
+				mail.Init: "72", mail.VerifyEmail: "72", mail.PasswordReset: "1",
 			}[kind]
 			if !strings.Contains(placeholderless(text.Text), hours) {
 				t.Errorf("%s %s does not say that its code is valid for %s hours", tag, kind, hours)
@@ -178,7 +177,7 @@ func TestTextsAreOfTheirLanguage(t *testing.T) {
 }
 
 func placeholderless(text string) string {
-	return placeholder.Expand(text, func(string) string { return "" })
+	return mail.ExpandPlaceholders(text, func(string) string { return "" })
 }
 
 // Two languages have no part in common: such a part was not translated.

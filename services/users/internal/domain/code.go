@@ -11,18 +11,18 @@ import (
 	"time"
 
 	"herald/shared/fault"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/secret"
 )
 
 // Kind is the kind of the mail that carries a code; the tables call it the purpose.
-type Kind mailkind.Kind
+type Kind mail.Kind
 
 // The kinds of mailed codes.
 const (
-	KindInit          = Kind(mailkind.Init)
-	KindVerifyEmail   = Kind(mailkind.VerifyEmail)
-	KindPasswordReset = Kind(mailkind.PasswordReset)
+	KindInit          = Kind(mail.Init)
+	KindVerifyEmail   = Kind(mail.VerifyEmail)
+	KindPasswordReset = Kind(mail.PasswordReset)
 )
 
 // rules says, for each mail with a code, to which users it is sent. A password is never reset by a mail to
@@ -58,10 +58,10 @@ func (k Kind) State() UserState { return rules[k].state }
 func (k Kind) Verified() []bool { return slices.Clone(rules[k].verified) }
 
 // TakesPassword reports whether the page that takes the code may ask for a new password.
-func (k Kind) TakesPassword() bool { return mailkind.Kind(k).Page().Password != mailkind.NeverAsked }
+func (k Kind) TakesPassword() bool { return mail.Kind(k).Page().Password != mail.NeverAsked }
 
 // NeedsPassword reports whether that page always asks for one.
-func (k Kind) NeedsPassword() bool { return mailkind.Kind(k).Page().Password == mailkind.AlwaysAsked }
+func (k Kind) NeedsPassword() bool { return mail.Kind(k).Page().Password == mail.AlwaysAsked }
 
 const (
 	// CodeTries is the number of wrong codes after which a code is not valid any more.

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/text/language"
 
-	"herald/shared/address"
 	"herald/shared/fault"
+	"herald/shared/mail"
 )
 
 // Faults of e-mail addresses and languages.
@@ -19,7 +19,7 @@ var (
 
 // CheckEmail returns a fault if a text is not one e-mail address. Field is the path of its field.
 func CheckEmail(field, s string) error {
-	if _, err := address.Parse(s); err != nil {
+	if _, err := mail.ParseAddress(s); err != nil {
 		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).
 			On(field, "is not an e-mail address")
 	}

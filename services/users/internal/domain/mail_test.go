@@ -7,7 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 func TestKinds(t *testing.T) {
@@ -15,7 +15,7 @@ func TestKinds(t *testing.T) {
 	lifetimes := map[string]time.Duration{
 		"init": 72 * time.Hour, "verifyemail": 72 * time.Hour, "passwordreset": time.Hour,
 	}
-	for _, kind := range mailkind.All() {
+	for _, kind := range mail.Kinds() {
 		if _, known := domain.ParseKind(string(kind)); known != (kind.Page().Path != "") {
 			t.Errorf("%s has the page %q; its code has rules: %t", kind, kind.Page().Path, known)
 		}

@@ -3,16 +3,16 @@ package domain
 import (
 	"time"
 
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // The kinds of notices, which have no codes.
 const (
-	KindEmailChanged     = Kind(mailkind.EmailChanged)
-	KindPasswordChanged  = Kind(mailkind.PasswordChanged)
-	KindOTPAdded         = Kind(mailkind.OTPAdded)
-	KindOTPRemoved       = Kind(mailkind.OTPRemoved)
-	KindRecoveryCodeUsed = Kind(mailkind.RecoveryCodeUsed)
+	KindEmailChanged     = Kind(mail.EmailChanged)
+	KindPasswordChanged  = Kind(mail.PasswordChanged)
+	KindOTPAdded         = Kind(mail.OTPAdded)
+	KindOTPRemoved       = Kind(mail.OTPRemoved)
+	KindRecoveryCodeUsed = Kind(mail.RecoveryCodeUsed)
 )
 
 // NoticeKept is how long what a notice tells is kept. Mails are tried for 72 hours.

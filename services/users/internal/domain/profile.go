@@ -1,8 +1,8 @@
 package domain
 
 import (
-	"herald/shared/displayname"
 	"herald/shared/fault"
+	"herald/shared/mail"
 )
 
 // ErrPhoneNotFound is the fault of a phone that is not there.
@@ -13,7 +13,7 @@ type Profile struct {
 	FirstName         string
 	LastName          string
 	NickName          string
-	DisplayName       string // made by displayname where it is empty
+	DisplayName       string // made by mail.DisplayName where it is empty
 	PreferredLanguage string // as Language returns it
 	Gender            int16
 }
@@ -32,7 +32,7 @@ func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 		return nil, ErrUserNotHuman
 	}
 	if p.DisplayName == "" {
-		p.DisplayName = displayname.Of(p.PreferredLanguage, p.FirstName, p.LastName)
+		p.DisplayName = mail.DisplayName(p.PreferredLanguage, p.FirstName, p.LastName)
 	}
 	for _, f := range []struct {
 		name  string
@@ -55,7 +55,7 @@ func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 
 // UnchosenName returns the display name of somebody who has chosen none.
 func (u *User) UnchosenName() string {
-	return displayname.Of(u.PreferredLanguage, u.FirstName, u.LastName)
+	return mail.DisplayName(u.PreferredLanguage, u.FirstName, u.LastName)
 }
 
 // ChangePhone replaces the phone of a person. It returns the names of the fields that differ.

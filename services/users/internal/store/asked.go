@@ -6,8 +6,8 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/mailevent"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
+	"herald/shared/mailer"
 )
 
 // mostAsked is the maximum number of events that AskedMails reads.
@@ -22,11 +22,11 @@ type AskedMail struct {
 
 // AskedMails returns the mails to a user that were requested since a time, newest first.
 func (s Store) AskedMails(ctx context.Context, orgID, userID string, since time.Time) (all []AskedMail, err error) {
-	asked := func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
+	asked := func(_ context.Context, d event.Delivery, kind mail.Kind) error {
 		all = append(all, AskedMail{d.ID, domain.Kind(kind), d.Time})
 		return nil
 	}
 	past := event.Past{OrganizationID: orgID, HistoryID: userID, Since: since, Most: mostAsked}
-	err = s.journal.Recall(ctx, past, mailevent.Handlers(asked)...)
+	err = s.journal.Recall(ctx, past, mailer.Handlers(asked)...)
 	return all, err
 }

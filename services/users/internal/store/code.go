@@ -10,7 +10,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/mailevent"
+	"herald/shared/mailer"
 	"herald/shared/postgres"
 )
 
@@ -192,7 +192,7 @@ type Mail struct {
 // PrepareMail returns the mail of a notification. The code's lifetime begins with the first call.
 // It returns ErrMailObsolete if the code was used or replaced.
 func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, now time.Time) (Mail, error) {
-	if mailevent.IsNotice(notificationID) {
+	if mailer.IsNotice(notificationID) {
 		return s.notice(ctx, notificationID, userID)
 	}
 	kinds := domain.Kinds()

@@ -6,7 +6,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/mailevent"
+	"herald/shared/mailer"
 	"herald/shared/postgres"
 )
 
@@ -26,7 +26,7 @@ func (n Notice) save(s *event.Statement) {
 	s.Also(`noticed as (
 		insert into notices (id, user_id, recipient, verified, own, time)
 		select @event_id::text || @of_notice, @noticed, @recipient, @recipient_verified, @own, time from event
-	)`, postgres.Args{"of_notice": mailevent.OfNotice, "noticed": s.AggregateID, "recipient": n.Recipient,
+	)`, postgres.Args{"of_notice": mailer.OfNotice, "noticed": s.AggregateID, "recipient": n.Recipient,
 		"recipient_verified": n.Verified, "own": n.Own})
 }
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"herald/shared/displayname"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mail"
 )
 
 // mostName is how many characters a name has at most, and maxName how many bytes a browser may send for one.
@@ -20,7 +20,7 @@ func (p *Pages) profile(w http.ResponseWriter, v visit) {
 		return
 	}
 	shown := me.User.GetHuman().GetProfile()
-	unchosen := displayname.Of(shown.GetPreferredLanguage(), shown.GetFirstName(), shown.GetLastName())
+	unchosen := mail.DisplayName(shown.GetPreferredLanguage(), shown.GetFirstName(), shown.GetLastName())
 	if shown.GetDisplayName() == unchosen { // it follows the other names
 		shown.DisplayName = ""
 	}

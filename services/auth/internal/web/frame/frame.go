@@ -20,7 +20,7 @@ import (
 	"golang.org/x/text/language"
 
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/mailrender"
+	"herald/shared/mailer"
 )
 
 var (
@@ -167,7 +167,7 @@ func (v view) Text(key string) (string, error) {
 }
 
 // Date writes a time in the reader's language, as mails do.
-func (v view) Date(at time.Time) string { return mailrender.Date(v.Language, at) }
+func (v view) Date(at time.Time) string { return mailer.Date(v.Language, at) }
 
 // TextOr returns a text, or otherwise if there is none with that key.
 func (v view) TextOr(key, otherwise string) string {

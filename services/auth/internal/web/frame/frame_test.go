@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 func catalogs(t *testing.T) map[string]texts {
@@ -84,12 +84,12 @@ var ofUsers = []string{
 
 // pagesOfMails returns the names of the pages to which the kinds of mails lead.
 func pagesOfMails() (names []string) {
-	for _, kind := range mailkind.Coded() {
+	for _, kind := range mail.CodedKinds() {
 		pages := []string{"resent", "done"}
-		if kind.Page().Password != mailkind.NeverAsked {
+		if kind.Page().Password != mail.NeverAsked {
 			pages = append(pages, "form")
 		}
-		if kind.Page().Password != mailkind.AlwaysAsked {
+		if kind.Page().Password != mail.AlwaysAsked {
 			pages = append(pages, "confirm")
 		}
 		for _, page := range pages {

@@ -9,7 +9,7 @@ import (
 	"herald/services/auth/internal/web/login/federated"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // nameForm is the form for login name and password.
@@ -109,7 +109,7 @@ func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswo
 		}
 		p.Frame.Write(w, v.Request, frame.Page{
 			Status: http.StatusForbidden, Name: "initial", Body: initialBody, Language: v.Language,
-			InLanguage: v.in(Path), Data: map[string]string{"Path": mailkind.Init.Page().Path, "UserID": found.UserId,
+			InLanguage: v.in(Path), Data: map[string]string{"Path": mail.Init.Page().Path, "UserID": found.UserId,
 				"OrgID": found.OrgId, "Language": v.Language, "Back": v.address(Path)},
 		})
 		return

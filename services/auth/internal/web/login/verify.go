@@ -9,7 +9,7 @@ import (
 	"herald/services/auth/internal/web/maillink"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 const (
@@ -101,7 +101,7 @@ func (p *Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email s
 		return
 	}
 	_, err := p.Users.CompleteCode(v.Context(), &usersv1.CompleteCodeRequest{
-		Kind: string(mailkind.VerifyEmail), UserId: s.UserID, Code: code,
+		Kind: string(mail.VerifyEmail), UserId: s.UserID, Code: code,
 	})
 	switch f := fault.From(err); {
 	case err == nil:
@@ -120,7 +120,7 @@ func (p *Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email s
 
 // mail asks for a new mail.
 func (p *Pages) mail(w http.ResponseWriter, v visit, s domain.Session, _ string) {
-	if !p.Mails.Ask(mailkind.VerifyEmail, s.UserID, v.RemoteAddr) {
+	if !p.Mails.Ask(mail.VerifyEmail, s.UserID, v.RemoteAddr) {
 		p.failed(w, v, fault.ErrOverloaded.After(time.Second))
 		return
 	}

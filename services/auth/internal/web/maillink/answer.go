@@ -8,7 +8,7 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // Faults of users that have a page of their own, by their stable ids.
@@ -102,7 +102,7 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 		p.offerMail(w, r, f.HTTPStatus(), "expired")
 	case f.ID == domain.CodeLocked:
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
-	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mailkind.NeverAsked:
+	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mail.NeverAsked:
 		p.again(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
 	default:
 		p.Frame.Failed(w, r.Request, err, frame.Retry{Address: r.address(r.path()), Language: r.Language})

@@ -1,11 +1,11 @@
 package maillink
 
-import "herald/shared/mailkind"
+import "herald/shared/mail"
 
 // kind is the kind of mail whose link leads to a page. The keys of the page's texts begin with it.
-type kind mailkind.Kind
+type kind mail.Kind
 
-func (k kind) page() mailkind.Page { return mailkind.Kind(k).Page() }
+func (k kind) page() mail.Page { return mail.Kind(k).Page() }
 
 func (k kind) path() string { return k.page().Path }
 
@@ -15,9 +15,9 @@ func (k kind) text(name string) string { return string(k) + "." + name }
 
 func (k kind) asksPassword(l link) bool {
 	switch k.page().Password {
-	case mailkind.AlwaysAsked:
+	case mail.AlwaysAsked:
 		return true
-	case mailkind.AskedIfMissing:
+	case mail.AskedIfMissing:
 		return !l.PasswordSet
 	}
 	return false

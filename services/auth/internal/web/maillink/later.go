@@ -8,7 +8,7 @@ import (
 
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 	"herald/shared/queue"
 )
 
@@ -51,11 +51,11 @@ func NewLater(users usersv1.UsersClient, now func() time.Time, log *slog.Logger)
 // AskReset reports whether there was room for a client's request of a mail by which whoever has a login name sets a new
 // password.
 func (l *Later) AskReset(loginName, client string) bool {
-	return l.ask(asked{kind: kind(mailkind.PasswordReset), loginName: loginName, client: client})
+	return l.ask(asked{kind: kind(mail.PasswordReset), loginName: loginName, client: client})
 }
 
 // Ask reports whether there was room for a client's request of a mail of a kind to a user.
-func (l *Later) Ask(k mailkind.Kind, userID, client string) bool {
+func (l *Later) Ask(k mail.Kind, userID, client string) bool {
 	return l.ask(asked{kind: kind(k), userID: userID, client: client})
 }
 

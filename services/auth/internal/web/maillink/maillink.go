@@ -17,7 +17,7 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // patience bounds a call to users, which may wait in the queue for hashing passwords.
@@ -47,7 +47,7 @@ type Pages struct {
 
 // Mount adds the pages' paths.
 func (p Pages) Mount(mux *http.ServeMux) {
-	for _, known := range mailkind.Coded() {
+	for _, known := range mail.CodedKinds() {
 		k := kind(known)
 		mux.HandleFunc("GET "+k.path(), p.withLink(k, p.open))
 		mux.HandleFunc("POST "+k.path(), p.Posts.Limited(p.withLink(k, p.complete)))
@@ -167,7 +167,7 @@ func (r request) next() string {
 	if r.Language != "" {
 		query.Set("lang", r.Language)
 	}
-	if mailkind.Kind(r.kind) == mailkind.Init {
+	if mail.Kind(r.kind) == mail.Init {
 		query.Set("new", "true")
 	}
 	if len(query) == 0 {
@@ -195,7 +195,7 @@ func (r request) mistake() wrong {
 
 // resend asks for a new mail. The page is the same, after the same time, whether the user exists or not.
 func (p Pages) resend(w http.ResponseWriter, r request) {
-	if !p.Later.Ask(mailkind.Kind(r.kind), r.UserID, r.RemoteAddr) {
+	if !p.Later.Ask(mail.Kind(r.kind), r.UserID, r.RemoteAddr) {
 		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
 		return
 	}

@@ -1,16 +1,16 @@
-package address_test
+package mail_test
 
 import (
-	"net/mail"
+	netmail "net/mail"
 	"strings"
 	"testing"
 
-	"herald/shared/address"
+	"herald/shared/mail"
 )
 
 var long = strings.Repeat("a", 64)
 
-func TestParse(t *testing.T) {
+func TestParseAddress(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"ada@example.com": "ada@example.com", "Ada.L+x/y=z'o@Example.COM": "Ada.L+x/y=z'o@example.com",
@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 		"ada@bücher.example": "ada@xn--bcher-kva.example", "mïni@exämple.com": "mïni@xn--exmple-cua.com",
 		"アダ@例え.テスト": "アダ@xn--r8jz45g.xn--zckzah",
 	} {
-		if got, err := address.Parse(text); got != want || err != nil {
+		if got, err := mail.ParseAddress(text); got != want || err != nil {
 			t.Errorf("%q = %q, %v, want %q", text, got, err, want)
 		}
 	}
@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 
 // net/mail alone, which people's addresses were once checked with, takes each of these. No mail
 // could be sent to any.
-func TestParseRefusesWhatCannotBeDelivered(t *testing.T) {
+func TestParseAddressRefusesWhatCannotBeDelivered(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"a local part of more than 64 octets": {long + "a@example.com"},
@@ -50,17 +50,17 @@ func TestParseRefusesWhatCannotBeDelivered(t *testing.T) {
 		},
 	} {
 		for _, text := range texts {
-			if parsed, err := mail.ParseAddress(text); err != nil || parsed.Address != text {
+			if parsed, err := netmail.ParseAddress(text); err != nil || parsed.Address != text {
 				t.Errorf("%s: %q does not belong here: %v", name, text, err)
 			}
-			if got, err := address.Parse(text); err == nil {
+			if got, err := mail.ParseAddress(text); err == nil {
 				t.Errorf("%s: %q = %q", name, text, got)
 			}
 		}
 	}
 }
 
-func TestParseRefusesWhatIsNotOneAddress(t *testing.T) {
+func TestParseAddressRefusesWhatIsNotOneAddress(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "@", "ada", "ada@", "@example.com", "a@b@example.com", "a@example.com@",
@@ -73,7 +73,7 @@ func TestParseRefusesWhatIsNotOneAddress(t *testing.T) {
 		"a\n@example.com", "a\x00@example.com", "a\x7f@example.com", "\xff@example.com", "a@\xff.com",
 		"a@example.com> SIZE=1", "a@" + strings.Repeat("abcdefg.", 32) + "com",
 	} {
-		if got, err := address.Parse(text); err == nil {
+		if got, err := mail.ParseAddress(text); err == nil {
 			t.Errorf("%q = %q", text, got)
 		}
 	}

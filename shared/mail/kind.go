@@ -1,17 +1,17 @@
-// Package mailkind lists the mails that Herald sends to people. By this list users makes their codes,
-// text holds their texts, the notifier sends them and auth shows the pages behind their links. A notice
-// has neither a code nor a link: it tells of a change.
+// Package mail holds what services must know alike about the mails that Herald sends: their kinds and the pages behind
+// their links, the placeholders of their texts, the addresses to which they can go, and how they call people. The users
+// service makes codes by it, the text service holds the texts, the notifier sends the mails, and auth shows the pages.
 //
-// mailevent knows which events ask for a mail, mailrender makes one.
-package mailkind
+// Package mailer makes the mails.
+package mail
 
 import (
 	"fmt"
 	"slices"
 )
 
-// Kind is the name of a mail. Its code, texts, notification and pages, as far as it has them, have the same
-// name.
+// Kind is the name of a mail. Its code, texts, notification and pages have the same name, as far as it has them. A
+// notice is a kind with neither a code nor a link: it reports a change.
 type Kind string
 
 // The kinds of mails.
@@ -67,8 +67,8 @@ var kinds = []struct {
 	{RecoveryCodeUsed, Page{}},
 }
 
-// All returns every kind.
-func All() []Kind {
+// Kinds returns every kind.
+func Kinds() []Kind {
 	all := make([]Kind, len(kinds))
 	for i, k := range kinds {
 		all[i] = k.kind
@@ -76,19 +76,19 @@ func All() []Kind {
 	return all
 }
 
-// Parse returns the kind of that name; it fails for an unknown one.
-func Parse(name string) (Kind, error) {
-	if !slices.Contains(All(), Kind(name)) {
+// ParseKind returns the kind of that name; it fails for an unknown one.
+func ParseKind(name string) (Kind, error) {
+	if !slices.Contains(Kinds(), Kind(name)) {
 		return "", fmt.Errorf("there is no mail of kind %q", name)
 	}
 	return Kind(name), nil
 }
 
-// Coded returns the kinds whose mails have a code and a link to a page.
-func Coded() []Kind { return slices.DeleteFunc(All(), Kind.Notice) }
+// CodedKinds returns the kinds whose mails have a code and a link to a page.
+func CodedKinds() []Kind { return slices.DeleteFunc(Kinds(), Kind.Notice) }
 
 // Notice reports whether k is a kind whose mails have neither a code nor a link.
-func (k Kind) Notice() bool { return slices.Contains(All(), k) && k.Page() == Page{} }
+func (k Kind) Notice() bool { return slices.Contains(Kinds(), k) && k.Page() == Page{} }
 
 // Page returns where the link of such a mail leads; the zero Page for a notice or if k is unknown.
 func (k Kind) Page() Page {

@@ -1,6 +1,4 @@
-// Package mailevent knows which events of users ask for a mail, and of which kind. Users reads
-// with it which mails were asked for lately, and the notifier which to send: both see the same.
-package mailevent
+package mailer
 
 import (
 	"cmp"
@@ -11,14 +9,14 @@ import (
 
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
-// Asked is called for an event that asks for a mail. The mail gets the delivery's id, which is the event's
-// or, for a notice, its NoticeID; its user is the event's aggregate.
-type Asked func(ctx context.Context, d event.Delivery, kind mailkind.Kind) error
+// Asked is called for an event that asks for a mail. The id of the delivery is the id for the mail: that of the event
+// or, for a notice, its NoticeID. The mail goes to the user who is the event's aggregate.
+type Asked func(ctx context.Context, d event.Delivery, kind mail.Kind) error
 
-// Handlers call asked for the events that ask for a mail, and for no others.
+// Handlers returns handlers that call asked for each event that asks for a mail.
 func Handlers(asked Asked) []event.Handler {
 	return []event.Handler{
 		on(asked, func(e *usersv1.HumanCreated) string { return first(e.InitMail) }),
@@ -69,7 +67,7 @@ func ask(ctx context.Context, asked Asked, d event.Delivery, name string) error 
 	if name == "" {
 		return nil
 	}
-	kind, err := mailkind.Parse(name)
+	kind, err := mail.ParseKind(name)
 	if err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func ask(ctx context.Context, asked Asked, d event.Delivery, name string) error 
 // first returns the kind of the mail to a new user; empty if none is needed.
 func first(m usersv1.InitMail) string {
 	if m == usersv1.InitMail_INIT_MAIL_QUEUED {
-		return string(mailkind.Init)
+		return string(mail.Init)
 	}
 	return ""
 }

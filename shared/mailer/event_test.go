@@ -1,4 +1,4 @@
-package mailevent_test
+package mailer_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/mailevent"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
+	"herald/shared/mailer"
 	"herald/shared/testkit"
 )
 
@@ -51,12 +51,12 @@ func with(t protoreflect.MessageType) map[string][]proto.Message {
 		variants[kind] = append(variants[kind], m.Interface())
 	}
 	if f := fields.ByName("mail"); f != nil {
-		for _, kind := range mailkind.All() {
+		for _, kind := range mail.Kinds() {
 			set(string(kind), f, protoreflect.ValueOfString(string(kind)))
 		}
 	}
 	if f := fields.ByName("notice"); f != nil {
-		for _, kind := range mailkind.All() {
+		for _, kind := range mail.Kinds() {
 			set("notice "+string(kind), f, protoreflect.ValueOfString(string(kind)))
 		}
 	}
@@ -95,15 +95,15 @@ func TestHandlers(t *testing.T) {
 				var want, got []string
 				id := "e1"
 				if notice, ok := strings.CutPrefix(kind, "notice "); ok {
-					id, kind = mailevent.NoticeID(id), notice
+					id, kind = mailer.NoticeID(id), notice
 				}
 				if kind != "" {
 					want, asking = []string{kind}, asking+1
 				}
 				past := event.Past{OrganizationID: "o1", HistoryID: aggregate, Since: now, Most: 5}
 				err := journal.Recall(t.Context(), past,
-					mailevent.Handlers(func(_ context.Context, d event.Delivery, kind mailkind.Kind) error {
-						if d.ID != id || mailevent.IsNotice(id) != (id != "e1") ||
+					mailer.Handlers(func(_ context.Context, d event.Delivery, kind mail.Kind) error {
+						if d.ID != id || mailer.IsNotice(id) != (id != "e1") ||
 							d.AggregateID != aggregate || d.OrganizationID != "o1" ||
 							!d.Time.Equal(now) {
 							t.Errorf("%s: %+v", aggregate, d)

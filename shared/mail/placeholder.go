@@ -1,32 +1,28 @@
-// Package placeholder fills in the {{.FirstName}} of a message text.
-//
-// It is not a template language: there is a closed list of names, and no functions, methods or
-// conditions. Check refuses a text when it is saved; Expand fills it in when it is sent. Values
-// are not expanded again, so a user whose name is {{.Code}} gets a mail with that name.
-package placeholder
+package mail
 
 import (
 	"fmt"
 	"strings"
 )
 
-// maxPiece is how many runes of a refused text its Error repeats.
+// maxPiece is how many runes of a refused text its PlaceholderError repeats.
 const maxPiece = 60
 
-// Error says which piece of a text is no placeholder.
-type Error struct {
+// PlaceholderError says which piece of a text is no placeholder.
+type PlaceholderError struct {
 	// Piece starts at the offending braces and has at most 60 runes; a longer one ends in "…".
 	Piece string
 }
 
 // Error returns a sentence that quotes the piece.
-func (e *Error) Error() string {
+func (e *PlaceholderError) Error() string {
 	return fmt.Sprintf("%q is not a placeholder", e.Piece)
 }
 
-// Check returns an *Error for the first double brace in text, opening or closing, that is not part
-// of a known placeholder. Single braces are ordinary characters.
-func Check(text string) error {
+// CheckPlaceholders returns a *PlaceholderError for the first double brace in a text, opening or closing, that is not
+// part of a known placeholder such as {{.FirstName}}. Single braces are ordinary characters. Placeholders are no
+// template language: there is a closed list of names, and there are no functions, methods or conditions.
+func CheckPlaceholders(text string) error {
 	for i := 0; i < len(text); {
 		if !strings.HasPrefix(text[i:], "{{") && !strings.HasPrefix(text[i:], "}}") {
 			i++
@@ -34,16 +30,17 @@ func Check(text string) error {
 		}
 		_, size := match(text[i:])
 		if size == 0 {
-			return &Error{Piece: excerpt(text[i:])}
+			return &PlaceholderError{Piece: excerpt(text[i:])}
 		}
 		i += size
 	}
 	return nil
 }
 
-// Expand returns text with each placeholder replaced by the value of its name, such as "FirstName".
-// What Check would refuse stays as it is written.
-func Expand(text string, value func(name string) string) string {
+// ExpandPlaceholders returns the text with each placeholder replaced by the value of its name, such as "FirstName". What
+// CheckPlaceholders would refuse stays as it is written. Values are not expanded again, so a user whose name is
+// {{.Code}} gets a mail with that name.
+func ExpandPlaceholders(text string, value func(name string) string) string {
 	var out strings.Builder
 	start := 0
 	for i := 0; i < len(text); {
@@ -62,7 +59,7 @@ func Expand(text string, value func(name string) string) string {
 }
 
 // match returns the name and the length in bytes of the placeholder at the start of text, or a
-// length of 0. It reads no further than the next brace, so that Check and Expand take linear time.
+// length of 0. It reads no further than the next brace, so that a text is read in linear time.
 func match(text string) (name string, size int) {
 	inner, found := strings.CutPrefix(text, "{{")
 	if !found {

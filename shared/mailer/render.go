@@ -1,10 +1,12 @@
-// Package mailrender makes the subject, the text part and the HTML part of one mail from its texts.
+// Package mailer makes the mails of users. It knows which events ask for a mail: the notifier sends these, and users
+// counts them. It makes the subject, the text part and the HTML part of a mail from its texts: the notifier sends
+// it, and the text service previews it.
 //
 // Texts are plain text with placeholders. Texts and values are escaped in HTML, their line breaks
 // are kept, and neither can add an element, a header or a second placeholder. The mail loads nothing
 // from elsewhere. A rendered mail may be stored: it holds a mark in place of the code, until Fill
 // puts the code in when the mail is sent. No text or value can contain the mark.
-package mailrender
+package mailer
 
 import (
 	"errors"
@@ -17,7 +19,7 @@ import (
 
 	"golang.org/x/text/language"
 
-	"herald/shared/placeholder"
+	"herald/shared/mail"
 )
 
 // mark stands for the code. It is a control character, which clean removes from texts and values.
@@ -119,7 +121,7 @@ func (m Message) link() (string, error) {
 }
 
 func (m Message) expand(text string) string {
-	return placeholder.Expand(strings.TrimSpace(clean(text)), func(name string) string {
+	return mail.ExpandPlaceholders(strings.TrimSpace(clean(text)), func(name string) string {
 		if name == "Code" && m.Link != "" {
 			return mark
 		}

@@ -1,4 +1,4 @@
-package mailrender
+package mailer
 
 import (
 	"slices"

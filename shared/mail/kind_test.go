@@ -1,4 +1,4 @@
-package mailkind_test
+package mail_test
 
 import (
 	"os"
@@ -6,19 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
-func TestParse(t *testing.T) {
+func TestParseKind(t *testing.T) {
 	t.Parallel()
 	paths := map[string]bool{}
-	for _, kind := range mailkind.All() {
-		if got, err := mailkind.Parse(string(kind)); got != kind || err != nil {
+	for _, kind := range mail.Kinds() {
+		if got, err := mail.ParseKind(string(kind)); got != kind || err != nil {
 			t.Errorf("%s is read as %q, %v", kind, got, err)
 		}
 		path := kind.Page().Path
-		if kind.Notice() != (path == "") || kind.Notice() == slices.Contains(mailkind.Coded(), kind) {
-			t.Errorf("%s has the page %q: a notice %t, coded %v", kind, path, kind.Notice(), mailkind.Coded())
+		if kind.Notice() != (path == "") || kind.Notice() == slices.Contains(mail.CodedKinds(), kind) {
+			t.Errorf("%s has the page %q: a notice %t, coded %v", kind, path, kind.Notice(), mail.CodedKinds())
 		}
 		if path != "" && (!strings.HasPrefix(path, "/ui/login/") || paths[path]) {
 			t.Errorf("%s has the page %q", kind, path)
@@ -26,12 +26,12 @@ func TestParse(t *testing.T) {
 		paths[path] = true
 	}
 	for _, name := range []string{"", "Init", "init ", "test", "phone"} {
-		if got, err := mailkind.Parse(name); got != "" || err == nil {
+		if got, err := mail.ParseKind(name); got != "" || err == nil {
 			t.Errorf("%q is read as %q", name, got)
 		}
 	}
-	unknown := mailkind.Kind("test")
-	if page := unknown.Page(); page != (mailkind.Page{}) || unknown.Notice() {
+	unknown := mail.Kind("test")
+	if page := unknown.Page(); page != (mail.Page{}) || unknown.Notice() {
 		t.Errorf("a mail that is no kind leads to %v and is a notice: %t", page, unknown.Notice())
 	}
 }
@@ -46,7 +46,7 @@ func TestContractNamesEveryKind(t *testing.T) {
 	_, list, _ := strings.Cut(string(contract), "// The kind of mail: ")
 	list, _, _ = strings.Cut(list, "string kind")
 	list = strings.NewReplacer(",", " ", ".", " ", "\n", " ").Replace(list)
-	for _, kind := range append(mailkind.All(), "test") {
+	for _, kind := range append(mail.Kinds(), "test") {
 		if !strings.Contains(" "+list+" ", " "+string(kind)+" ") {
 			t.Errorf("notification.proto says that the kinds are %q, which lacks %s", list, kind)
 		}

@@ -1,6 +1,4 @@
-// Package address holds the one rule of what an e-mail address is, so that every address that
-// one service accepts is one that another can send to.
-package address
+package mail
 
 import (
 	"errors"
@@ -20,13 +18,13 @@ const (
 
 var errTooLong = errors.New("the address is too long")
 
-// Parse accepts exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and a
-// domain name, without white space around it. It returns the address with the domain in ASCII
-// (RFC 5890), which every mail relay understands.
+// ParseAddress accepts exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and a domain name,
+// without white space around it. It returns the address with the domain in ASCII (RFC 5890), which every mail relay
+// understands. It is the only rule for addresses, so that mails can be sent to every address that a service accepts.
 //
 // The local part may have characters outside ASCII (RFC 6531). Such a mail can be delivered only
 // through a relay that offers SMTPUTF8.
-func Parse(text string) (string, error) {
+func ParseAddress(text string) (string, error) {
 	if len(text) > maxAddress {
 		return "", errTooLong
 	}

@@ -1,4 +1,4 @@
-package mailrender
+package mailer
 
 import (
 	"net/url"
@@ -8,7 +8,7 @@ import (
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
 // Mail is a mail to a user, made of the texts of the text service and the reader's data of the
@@ -16,7 +16,7 @@ import (
 type Mail struct {
 	// PublicURL begins the link, without a slash at its end.
 	PublicURL string
-	Kind      mailkind.Kind
+	Kind      mail.Kind
 	UserID    string
 	Reader    *usersv1.PrepareMailResponse
 	Text      *textv1.CustomText
@@ -27,7 +27,7 @@ type Mail struct {
 // Render makes the mail without its code, which Fill adds. A notice has no code and is ready. Render fails
 // for an unknown kind, and as Message.Render does.
 func (m Mail) Render() (Rendered, error) {
-	if _, err := mailkind.Parse(string(m.Kind)); err != nil {
+	if _, err := mail.ParseKind(string(m.Kind)); err != nil {
 		return Rendered{}, err
 	}
 	link := ""
@@ -51,13 +51,13 @@ func (m Mail) Render() (Rendered, error) {
 // whether the user has one, and each page the language of the mail: a used code does not tell whose it was.
 func (m Mail) query() string {
 	query := "userID=" + url.QueryEscape(m.UserID) + "&code={{.Code}}&orgID=" + url.QueryEscape(m.Reader.GetOrgId())
-	if m.Kind.Page().Password == mailkind.AskedIfMissing {
+	if m.Kind.Page().Password == mail.AskedIfMissing {
 		query += "&passwordset=" + strconv.FormatBool(m.Reader.GetPasswordSet())
 	}
 	return query + "&lang=" + url.QueryEscape(m.Language)
 }
 
-// values returns the values of the placeholders (see herald/shared/placeholder). A user has one
+// values returns the values of the placeholders (see mail.ExpandPlaceholders). A user has one
 // login name.
 func (m Mail) values() map[string]string {
 	r, w := m.Reader, wordsIn(language.Make(m.Language))

@@ -1,15 +1,14 @@
-// Package displayname makes the display names of people who have not chosen one. Users stores them, and the pages of an
-// account tell them from names that were chosen.
-package displayname
+package mail
 
 import (
 	"strings"
 	"unicode"
 )
 
-// Of returns what a person is called who has not chosen a display name, in the person's language: in some
-// the family name comes first, and where names have no spaces between them there is none.
-func Of(language, first, last string) string {
+// DisplayName returns the display name of a person who has not chosen one. In some languages the family name comes
+// first. Names in Han or Hangul have no space between them. Users stores the name, and the pages of an account use this
+// function to find out whether a name was chosen.
+func DisplayName(language, first, last string) string {
 	base, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(language, "_", "-")), "-")
 	switch base {
 	case "zh", "ko":

@@ -1,4 +1,4 @@
-package mailrender
+package mailer
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/mailkind"
+	"herald/shared/mail"
 )
 
-func mail(kind mailkind.Kind) Mail {
+func mailOf(kind mail.Kind) Mail {
 	return Mail{
 		PublicURL: "https://id.example.com", Kind: kind, UserID: "u&1", Language: "de",
 		Reader: &usersv1.PrepareMailResponse{
@@ -31,12 +31,12 @@ func mail(kind mailkind.Kind) Mail {
 // Each kind leads to its own page, with what the page needs to know.
 func TestMail(t *testing.T) {
 	t.Parallel()
-	for kind, link := range map[mailkind.Kind]string{
+	for kind, link := range map[mail.Kind]string{
 		"init":          "https://id.example.com/ui/login/user/init?userID=u%261&code=K7MPX4RD&orgID=o+1&passwordset=true&lang=de",
 		"verifyemail":   "https://id.example.com/ui/login/mail/verification?userID=u%261&code=K7MPX4RD&orgID=o+1&lang=de",
 		"passwordreset": "https://id.example.com/ui/login/password/reset?userID=u%261&code=K7MPX4RD&orgID=o+1&lang=de",
 	} {
-		r, err := mail(kind).Render()
+		r, err := mailOf(kind).Render()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestMail(t *testing.T) {
 			t.Errorf("%s: subject %q, text\n%s\nwant\n%s", kind, r.Subject, r.Text, want)
 		}
 	}
-	if _, err := mail("test").Render(); err == nil {
+	if _, err := mailOf("test").Render(); err == nil {
 		t.Error("a mail that is no kind is rendered")
 	}
 }
@@ -60,12 +60,12 @@ func TestMail(t *testing.T) {
 // A notice has no link, no code and no button, and says who made the change.
 func TestNotice(t *testing.T) {
 	t.Parallel()
-	for _, kind := range mailkind.All() {
+	for _, kind := range mail.Kinds() {
 		if !kind.Notice() {
 			continue
 		}
 		for own, by := range map[bool]string{true: "von Ihnen selbst", false: "von der Administration"} {
-			m := mail(kind)
+			m := mailOf(kind)
 			m.Text.Text, m.Reader.ChangedByReader = "{{.ChangedBy}} {{.LastEmail}} {{.Code}}.", own
 			r, err := m.Render()
 			if err != nil {

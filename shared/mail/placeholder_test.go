@@ -1,4 +1,4 @@
-package placeholder
+package mail
 
 import (
 	"errors"
@@ -52,13 +52,13 @@ func TestCheckAndExpand(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			err := Check(test.text)
-			refused, _ := errors.AsType[*Error](err)
+			err := CheckPlaceholders(test.text)
+			refused, _ := errors.AsType[*PlaceholderError](err)
 			if (refused == nil) != (test.piece == "") || (refused != nil && refused.Piece != test.piece) {
-				t.Errorf("Check(%q) = %v, want piece %q", test.text, err, test.piece)
+				t.Errorf("CheckPlaceholders(%q) = %v, want piece %q", test.text, err, test.piece)
 			}
-			if got := Expand(test.text, values); got != test.expanded {
-				t.Errorf("Expand(%q) = %q, want %q", test.text, got, test.expanded)
+			if got := ExpandPlaceholders(test.text, values); got != test.expanded {
+				t.Errorf("ExpandPlaceholders(%q) = %q, want %q", test.text, got, test.expanded)
 			}
 		})
 	}
@@ -69,12 +69,12 @@ func TestErrorIsShort(t *testing.T) {
 	for _, tail := range []string{
 		strings.Repeat("é", 1000), strings.Repeat("\xff", 1000), strings.Repeat("é", maxPiece-2),
 	} {
-		err, _ := errors.AsType[*Error](Check("ok {{" + tail))
+		err, _ := errors.AsType[*PlaceholderError](CheckPlaceholders("ok {{" + tail))
 		if n := utf8.RuneCountInString(err.Piece); n != maxPiece {
 			t.Errorf("%d runes shown of %.9q…, want %d", n, tail, maxPiece)
 		}
 	}
-	if err := Check("{{\x1b[31m\n}}"); err.Error() != `"{{\x1b[31m\n}}" is not a placeholder` {
+	if err := CheckPlaceholders("{{\x1b[31m\n}}"); err.Error() != `"{{\x1b[31m\n}}" is not a placeholder` {
 		t.Errorf("control characters are not escaped: %q", err)
 	}
 }
@@ -87,13 +87,13 @@ func TestMillionBraces(t *testing.T) {
 		"{{" + strings.Repeat(" ", 1000)} {
 		text := strings.Repeat(unit, million/len(unit))
 		began := time.Now()
-		_ = Check(text)
-		Expand(text, values)
+		_ = CheckPlaceholders(text)
+		ExpandPlaceholders(text, values)
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("a million of %.12q took %v", unit, took)
 		}
 	}
-	if err := Check("{{" + strings.Repeat(" ", million) + ".Code}}"); err != nil {
+	if err := CheckPlaceholders("{{" + strings.Repeat(" ", million) + ".Code}}"); err != nil {
 		t.Errorf("many spaces: %v", err)
 	}
 }
@@ -126,9 +126,9 @@ func FuzzExpand(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := Expand(text, func(name string) string { return "<" + name + ">" })
+		got := ExpandPlaceholders(text, func(name string) string { return "<" + name + ">" })
 		if want := naive(text); got != want {
-			t.Fatalf("Expand(%q) = %q, want %q", text, got, want)
+			t.Fatalf("ExpandPlaceholders(%q) = %q, want %q", text, got, want)
 		}
 	})
 }
@@ -140,15 +140,15 @@ func FuzzCheck(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		err := Check(text)
-		left := Expand(text, func(string) string { return "x" })
+		err := CheckPlaceholders(text)
+		left := ExpandPlaceholders(text, func(string) string { return "x" })
 		if (strings.Contains(left, "{{") || strings.Contains(left, "}}")) && err == nil {
-			t.Fatalf("Check(%q) passed, but %q is left", text, left)
+			t.Fatalf("CheckPlaceholders(%q) passed, but %q is left", text, left)
 		}
-		if refused, is := errors.AsType[*Error](err); is {
+		if refused, is := errors.AsType[*PlaceholderError](err); is {
 			start := strings.TrimSuffix(refused.Piece, "…")
 			if utf8.RuneCountInString(refused.Piece) > maxPiece || !strings.Contains(text, start) {
-				t.Fatalf("Check(%q) shows %q", text, refused.Piece)
+				t.Fatalf("CheckPlaceholders(%q) shows %q", text, refused.Piece)
 			}
 		}
 	})

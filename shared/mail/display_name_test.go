@@ -1,9 +1,9 @@
-package displayname_test
+package mail_test
 
 import (
 	"testing"
 
-	"herald/shared/displayname"
+	"herald/shared/mail"
 )
 
 // In some languages the family name comes first, and in some there is no space between names in their own
@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 		{"ko", "Chulsoo", "김", "김 Chulsoo"},
 		{"kok", "Asha", "Naik", "Asha Naik"},
 	} {
-		if got := displayname.Of(c.language, c.first, c.last); got != c.want {
+		if got := mail.DisplayName(c.language, c.first, c.last); got != c.want {
 			t.Errorf("%s: %q, want %q", c.language, got, c.want)
 		}
 	}
