@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"herald/gateway/authn"
+	"herald/gateway/internal/authn"
 	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"

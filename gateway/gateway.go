@@ -1,7 +1,10 @@
 // Package gateway is the one port of the platform. It serves REST, gRPC, gRPC-Web and
 // Connect for every method whose contract has a REST path, the pages, and the reference of
-// the API. It reads the contracts when it starts and has no code for any one method. It
-// finds the caller and decodes the request; the service that owns the data checks both.
+// the API. It reads the contracts when it starts; only the bulk import of users has code of its own.
+// It finds the caller and decodes the request; the service that owns the data checks both.
+//
+// Its floors are: edge; below it rest, connect, forward and upload, one for each kind of request; below
+// these dispatch and exchange; below these authn, transcode and documents. A floor imports only lower ones.
 package gateway
 
 import (
@@ -14,23 +17,22 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"herald/gateway/authn"
-	"herald/gateway/internal/documents"
-	"herald/gateway/internal/httpcache"
+	"herald/gateway/internal/authn"
+	"herald/gateway/internal/dispatch"
+	"herald/gateway/internal/edge"
 	"herald/gateway/internal/writebudget"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/caller"
-	"herald/shared/contract"
 	"herald/shared/rpc"
 )
 
-// stopLimit is how long requests under way may take when the gateway stops.
+// stopLimit is how long running requests may take when the gateway stops.
 const stopLimit = 10 * time.Second
 
 var (
-	errStopping = errors.New("stopping")
-	errAway     = errors.New("not connected to NATS")
+	errStopping     = errors.New("stopping")
+	errDisconnected = errors.New("not connected to NATS")
 )
 
 // Config is what operators decide about the gateway.
@@ -59,15 +61,8 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	}
 	g := &Gateway{conn: conn}
 	g.stopping, g.stop = context.WithCancel(context.WithoutCancel(ctx))
-	e := &edge{
-		log: log, tracer: ground.Traces.Tracer(bus.Gateway), health: ground.Health, stopping: g.stopping,
-		turns: newTurns(), now: ground.Now, shared: httpcache.New(ground.Now),
-	}
-	if e.proxies, err = parseProxies(c.Proxies); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	if err := g.open(e, ground, c.Listen); err != nil {
+	ground.Log = log
+	if err := g.open(ground, c); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
@@ -75,27 +70,19 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	return g, nil
 }
 
-func (g *Gateway) open(e *edge, ground boot.Ground, listen string) error {
+func (g *Gateway) open(ground boot.Ground, c Config) error {
 	signer := caller.NewSigner(ground.Keys, ground.Now)
-	e.calls = rpc.NewConn(g.conn, signer, bus.Gateway, e.log)
-	methods, err := contract.AllMethods()
+	services := rpc.NewConn(g.conn, signer, bus.Gateway, ground.Log)
+	callers, err := authn.New(authn.Config{Conn: g.conn, Calls: services, Signer: signer, Now: ground.Now})
 	if err != nil {
 		return err
 	}
-	e.seconds = rpc.Seconds(ground.Metrics, "herald_http_seconds",
-		"Time from taking a request to the end of its answer, by route and HTTP status.", "route", "status")
-	if err = e.mount(methods); err != nil {
-		return err
-	}
-	if e.documents, err = documents.New(ground.PublicURL); err != nil {
-		return err
-	}
-	e.callers, err = authn.New(authn.Config{Conn: g.conn, Calls: e.calls, Signer: signer, Now: ground.Now})
+	e, err := edge.New(g.stopping, ground, dispatch.New(services, callers), c.Proxies)
 	if err != nil {
 		return err
 	}
-	g.server = newServer(writebudget.New(writebudget.PerPort).Handler(e), e.log)
-	address, err := net.ResolveTCPAddr("tcp", listen)
+	g.server = edge.NewServer(writebudget.New(writebudget.PerPort).Handler(e), ground.Log)
+	address, err := net.ResolveTCPAddr("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("HERALD_LISTEN: %w", err)
 	}
@@ -108,7 +95,7 @@ func (g *Gateway) ready(context.Context) error {
 	case g.stopping.Err() != nil:
 		return errStopping
 	case !g.conn.IsConnected():
-		return errAway
+		return errDisconnected
 	}
 	return nil
 }
@@ -116,12 +103,12 @@ func (g *Gateway) ready(context.Context) error {
 // Addr is the address that the gateway listens on.
 func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 
-// Run serves until ctx ends. It then reports not ready, ends imports early, waits for the requests
-// under way at most 10 s, and leaves the bus last, because they need it.
+// Run serves until ctx ends. It then reports not ready, ends imports early, waits at most 10 s for the
+// running requests, and leaves the bus last, because they need it.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.conn.Close()
 	failed := make(chan error, 1)
-	go func() { failed <- g.server.Serve(plainless{g.listener}) }()
+	go func() { failed <- g.server.Serve(edge.Listener{TCPListener: g.listener}) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("gateway: %w", err)

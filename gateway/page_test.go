@@ -130,7 +130,7 @@ func TestTextsOfAwayPages(t *testing.T) {
 		}
 	}
 	var got map[string]message
-	read("away.json", &got)
+	read("internal/forward/unavailable_page.json", &got)
 	files, err := filepath.Glob("../services/auth/internal/web/frame/texts/*.json")
 	if err != nil || len(files) != len(got) || len(files) < 21 {
 		t.Fatalf("%d languages of %d, %v", len(got), len(files), err)

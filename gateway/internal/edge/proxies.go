@@ -1,4 +1,4 @@
-package gateway
+package edge
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// proxies are the addresses of the proxies in front of the gateway, which say in X-Forwarded-For whose
-// request they pass on. Nobody else is believed: a client can send that header itself.
+// proxies are the addresses of the proxies in front of the gateway, which send the client's address in
+// X-Forwarded-For. The header of others is ignored: a client can send it itself.
 type proxies []netip.Prefix
 
 // parseProxies reads addresses such as 10.0.0.7 and ranges such as 10.0.0.0/8, with commas between them.
@@ -40,9 +40,10 @@ func (p proxies) trust(a netip.Addr) bool {
 	return false
 }
 
-// client returns whose request it is: the connection's other end or, if that is a trusted proxy, the last
-// address in X-Forwarded-For that is none. Each proxy appends the address that it sees, so what stands
-// before that one may be invented. Of an IPv6 address it returns the /64, all of which one client may have.
+// client returns the address of the client: the other end of the connection or, if that is a trusted proxy, the last
+// address in X-Forwarded-For that is not a trusted proxy. Each proxy appends the address that it sees, so the
+// addresses before that one may be invented. It returns the /64 of an IPv6 address, because one client may have all of
+// it.
 func (p proxies) client(r *http.Request) string {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

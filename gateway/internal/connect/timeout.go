@@ -1,9 +1,11 @@
-package gateway
+package connect
 
 import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"herald/gateway/internal/exchange"
 )
 
 // units are those of the header Grpc-Timeout.
@@ -12,8 +14,8 @@ var units = map[byte]time.Duration{
 	'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
 }
 
-// timeout removes the header with how long the sender waits for the answer, and returns its time. It is
-// negative if there is none, and at most a day.
+// timeout removes the header that says how long the client waits for the answer, and returns that time. It is
+// negative without such a header, and at most a day.
 func timeout(h http.Header) (time.Duration, error) {
 	number, unit, digits := h.Get("Connect-Timeout-Ms"), time.Millisecond, 10
 	name := "Connect-Timeout-Ms"
@@ -28,7 +30,7 @@ func timeout(h http.Header) (time.Duration, error) {
 	}
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || unit == 0 || len(number) > digits {
-		return 0, ErrRequest.Say("The header %s is not a time", name)
+		return 0, exchange.ErrRequest.Say("The header %s is not a time", name)
 	}
 	const most = 24 * time.Hour
 	if n > uint64(most/unit) {

@@ -1,11 +1,11 @@
-package gateway
+package edge
 
 import (
 	"net/http"
 	"testing"
 )
 
-func TestClient(t *testing.T) {
+func TestClientIsTheLastAddressThatIsNoTrustedProxy(t *testing.T) {
 	t.Parallel()
 	trusted, err := parseProxies("10.0.0.0/8, 192.0.2.1,2001:db8:ffff::/48,")
 	if err != nil {
@@ -36,11 +36,18 @@ func TestClient(t *testing.T) {
 		{"a proxy by IPv4 as IPv6", "[::ffff:10.1.2.3]:1", []string{"::ffff:203.0.113.9"}, "203.0.113.9"},
 		{"a proxy by IPv6", "[2001:db8:ffff::1]:1", []string{"2001:db8:1:2::9"}, "2001:db8:1:2::/64"},
 	} {
-		r := &http.Request{RemoteAddr: c.from, Header: http.Header{"X-Forwarded-For": c.forwarded}}
-		if got := trusted.client(r); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := &http.Request{RemoteAddr: c.from, Header: http.Header{"X-Forwarded-For": c.forwarded}}
+			if got := trusted.client(r); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
+}
+
+func TestMalformedProxiesAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{"proxy.example", "10.0.0.0/33", "10.0.0", "10.0.0.1;10.0.0.2"} {
 		if all, err := parseProxies(bad); err == nil {
 			t.Errorf("%q is read as %v", bad, all)

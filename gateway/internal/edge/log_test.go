@@ -1,4 +1,4 @@
-package gateway
+package edge
 
 import (
 	"bytes"
@@ -11,18 +11,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"herald/gateway/internal/connect"
+	"herald/gateway/internal/exchange"
 	"herald/shared/rpc"
 )
 
 // After a panic the answer is an error body if nothing was sent yet; otherwise the connection is
 // closed. The panic's text is only in the log.
-func TestPanicsInTheGateway(t *testing.T) {
+func TestPanicIsAnErrorBodyOrEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []bool{false, true} {
 		var log bytes.Buffer
-		e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
+		e := &Edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
 			seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
-		e.exact = map[string]*route{"/x": {form: asRPC, serve: func(x *exchange, _ *http.Request) {
+		e.exact = map[string]*exchange.Route{"/x": {Form: connect.WriteFault, Serve: func(x *exchange.Exchange, _ *http.Request) {
 			if begun {
 				x.WriteHeader(http.StatusOK)
 			}
@@ -38,19 +40,19 @@ func TestPanicsInTheGateway(t *testing.T) {
 			t.Errorf("begun %v: broken %v, status %d", begun, broken, w.Code)
 		}
 		if strings.Contains(w.Body.String(), "canary") || !strings.Contains(log.String(), "canary") ||
-			!strings.Contains(log.String(), "panic_test.go") {
+			!strings.Contains(log.String(), "log_test.go") {
 			t.Errorf("answer %s, log %s", w.Body, &log)
 		}
 	}
 }
 
-// A handler that breaks an answer off on purpose has said why. That is no fault of ours.
-func TestBrokenOffOnPurpose(t *testing.T) {
+// The handler has logged why it breaks its answer off, so the line is no error.
+func TestAnswerThatAHandlerBreaksOffIsNoError(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	e := &edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
+	e := &Edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
 		seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
-	e.exact = map[string]*route{"/x": {form: asRPC, serve: func(*exchange, *http.Request) {
+	e.exact = map[string]*exchange.Route{"/x": {Form: connect.WriteFault, Serve: func(*exchange.Exchange, *http.Request) {
 		panic(http.ErrAbortHandler)
 	}}}
 	func() {

@@ -1,4 +1,4 @@
-package gateway
+package rest
 
 import (
 	"net/http"
@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// literals are the REST paths of all methods. A part that one of them has as it is, such as `_search` or `human`,
-// is never an id at the same place of another one.
-type literals struct {
-	paths [][]string // in their parts
-	words map[string]bool
+// pathConflicts finds requests that fit two paths: `/users/_search` fits `/users/{user_id}` too. A literal part of a
+// path, such as `_search` or `human`, is never an id at the same place of another path.
+type pathConflicts struct {
+	paths [][]string      // the parts of each path
+	words map[string]bool // all literal parts
 }
 
-func (l *literals) add(path string) {
+func (c *pathConflicts) add(path string) {
 	parts := strings.Split(path, "/")
-	l.paths = append(l.paths, parts)
+	c.paths = append(c.paths, parts)
 	for _, part := range parts {
 		if !isField(part) {
-			l.words[part] = true
+			c.words[part] = true
 		}
 	}
 }
 
 // misread reports whether the mux took a literal part of another path for an id of the template.
-func (l *literals) misread(template string, r *http.Request) bool {
+func (c *pathConflicts) misread(template string, r *http.Request) bool {
 	if strings.IndexByte(template, '{') < 0 {
 		return false
 	}
@@ -38,10 +38,10 @@ func (l *literals) misread(template string, r *http.Request) bool {
 	at := -1
 	for part := range strings.SplitSeq(template, "/") {
 		at++
-		if !isField(part) || at >= len(got) || !l.words[got[at]] {
+		if !isField(part) || at >= len(got) || !c.words[got[at]] {
 			continue
 		}
-		if slices.ContainsFunc(l.paths, func(other []string) bool {
+		if slices.ContainsFunc(c.paths, func(other []string) bool {
 			return len(other) > at && other[at] == got[at] && fits(other[:at], got[:at])
 		}) {
 			return true

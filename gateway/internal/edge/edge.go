@@ -1,0 +1,185 @@
+// Package edge takes a request from the port to the method that answers it. It gives each request an id, a trace
+// and limits, finds its route by the path, and writes one line of log about it.
+package edge
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"herald/gateway/internal/dispatch"
+	"herald/gateway/internal/documents"
+	"herald/gateway/internal/exchange"
+	"herald/gateway/internal/forward"
+	"herald/gateway/internal/rest"
+	"herald/gateway/internal/upload"
+	"herald/shared/boot"
+	"herald/shared/bus"
+	"herald/shared/contract"
+	"herald/shared/rpc"
+)
+
+// Edge handles all requests to the port.
+type Edge struct {
+	log     *slog.Logger
+	tracer  trace.Tracer
+	seconds *prometheus.HistogramVec
+	proxies proxies
+
+	exact   map[string]*exchange.Route // by path: /herald.users.v1.Users/GetUser, /livez
+	forward *forward.Forwarder
+	rest    *rest.Paths
+	// library serves the reference. grpcREST and plainREST serve REST; they differ in the form of faults,
+	// so that a gRPC client gets "not found" as gRPC.
+	library, grpcREST, plainREST *exchange.Route
+}
+
+// New returns an Edge with the routes of all methods whose contracts are linked into the program. Trusted proxies are
+// addresses and ranges with commas between them. Imports end early when stopping ends.
+func New(stopping context.Context, ground boot.Ground, d *dispatch.Dispatcher, trusted string) (*Edge, error) {
+	e := &Edge{
+		log: ground.Log, tracer: ground.Traces.Tracer(bus.Gateway),
+		exact: map[string]*exchange.Route{}, rest: rest.NewPaths(), forward: forward.New(d, ground.Now),
+		seconds: rpc.Seconds(ground.Metrics, "herald_http_seconds",
+			"Time from taking a request to the end of its answer, by route and HTTP status.", "route", "status"),
+	}
+	var err error
+	if e.proxies, err = parseProxies(trusted); err != nil {
+		return nil, err
+	}
+	methods, err := contract.AllMethods()
+	if err != nil {
+		return nil, err
+	}
+	uploads := upload.New(stopping, d, ground.Log)
+	for _, m := range methods {
+		if err := e.mountMethod(m, d, uploads); err != nil {
+			return nil, fmt.Errorf("contract of %s: %w", m.FullName(), err)
+		}
+	}
+	if err := e.mountTools(methods, ground.Health); err != nil {
+		return nil, err
+	}
+	return e, e.mountREST(ground.PublicURL)
+}
+
+var traces = propagation.TraceContext{}
+
+// ServeHTTP gives a request its id, time limit and trace, and logs one line when it is
+// answered.
+func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := requestID(r.Header)
+	ctx := traces.Extract(rpc.WithRequestID(r.Context(), id), propagation.HeaderCarrier(r.Header))
+	ctx, span := e.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
+	defer span.End()
+	if !span.SpanContext().IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, newTrace())
+	}
+	found := e.find(r)
+	x := &exchange.Exchange{
+		ResponseWriter: w, Began: time.Now(), Untimed: ctx, Form: found.Form, Client: e.proxies.client(r),
+	}
+	x.Conn, _ = ctx.Value(connKey{}).(net.Conn)
+	ctx, cancel := context.WithTimeout(ctx, rpc.MaxDuration)
+	defer cancel()
+	r = r.WithContext(exchange.With(ctx, x))
+	x.Header().Set("X-Request-Id", id)
+	x.Header().Set("X-Content-Type-Options", "nosniff")
+	x.Header().Set("Cache-Control", "no-store")
+	traces.Inject(ctx, propagation.HeaderCarrier(x.Header()))
+	defer e.end(x, r)
+	switch {
+	case size(r) > maxHeaders:
+		x.Fail(r, exchange.ErrHeaders)
+	case !canonical(r.URL) && exchange.IsGRPC(r): // its paths are names of methods
+		x.Fail(r, exchange.ErrMethod)
+	case !canonical(r.URL):
+		x.Fail(r, contract.ErrNotFound)
+	case found.Open && allowOrigin(x, r):
+	default:
+		found.Serve(x, r)
+	}
+}
+
+// find returns the route of a request, by path and media type alone.
+func (e *Edge) find(r *http.Request) *exchange.Route {
+	if !encodedSlash.MatchString(r.URL.RawPath) { // %2F is part of a name and separates nothing
+		if route := e.exact[r.URL.Path]; route != nil {
+			return route
+		}
+		if documents.Owns(r.URL.Path) {
+			return e.library
+		}
+		if route := e.forward.Find(r); route != nil {
+			return route
+		}
+	}
+	if exchange.IsGRPC(r) {
+		return e.grpcREST
+	}
+	return e.plainREST
+}
+
+var encodedSlash = regexp.MustCompile("(?i)%2f")
+
+// size returns how many bytes the head of a request takes.
+func size(r *http.Request) int {
+	n := len(r.Method) + len(r.RequestURI) + len(r.Host)
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+// canonical reports whether no part of a path is empty, "." or "..", except that the last may be empty. The
+// mux would redirect other paths.
+func canonical(u *url.URL) bool {
+	path, ok := strings.CutPrefix(u.EscapedPath(), "/")
+	if !ok {
+		return false
+	}
+	empty := false
+	for part := range strings.SplitSeq(path, "/") {
+		if empty { // and not the last part
+			return false
+		}
+		name, err := url.PathUnescape(part)
+		if err != nil || name == "." || name == ".." {
+			return false
+		}
+		empty = part == "" && path != ""
+	}
+	return true
+}
+
+// newTrace makes a trace for a request that has none, where no traces are exported.
+func newTrace() trace.SpanContext {
+	var c trace.SpanContextConfig
+	rand.Read(c.TraceID[:]) // never fails (crypto/rand)
+	rand.Read(c.SpanID[:])
+	return trace.NewSpanContext(c)
+}
+
+// requestID returns the client's id if it is printable ASCII of at most 128 characters, else a
+// new one.
+func requestID(h http.Header) string {
+	id := h.Get("X-Request-Id")
+	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
+	if id == "" || len(id) > 128 || strings.ContainsFunc(id, unprintable) {
+		return rpc.NewRequestID()
+	}
+	return id
+}

@@ -1,0 +1,93 @@
+package edge
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"herald/gateway/internal/exchange"
+)
+
+const (
+	// firstLine is how long the first line of a connection may take from its first byte.
+	firstLine = 2 * time.Second
+	// sendBuffer is how many bytes of answers the operating system keeps for a connection. Without it
+	// some megabytes wait for each client that reads nothing.
+	sendBuffer = 128 << 10
+)
+
+// Listener accepts the connections of the port. net/http refuses malformed requests with plain text;
+// a Listener replaces it by the error body of REST.
+type Listener struct{ *net.TCPListener }
+
+// Accept implements net.Listener.
+func (l Listener) Accept() (net.Conn, error) {
+	c, err := l.AcceptTCP()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.SetWriteBuffer(sendBuffer); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &conn{TCPConn: c}, nil
+}
+
+type conn struct {
+	*net.TCPConn
+	// begun is set by the first byte, lined by the end of the first line.
+	begun, lined bool
+	// limit is the deadline of net/http, which counts again after the first line.
+	limit time.Time
+}
+
+// Read implements net.Conn. The first line has a time limit of its own, because a client of another protocol often sends
+// no line at all.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	if c.lined || n == 0 {
+		return n, err
+	}
+	limit := c.limit
+	if c.lined = bytes.IndexByte(b[:n], '\n') >= 0; !c.lined {
+		if c.begun {
+			return n, err
+		}
+		limit = time.Now().Add(firstLine)
+	}
+	c.begun = true
+	return n, cmp.Or(err, c.TCPConn.SetReadDeadline(limit))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if !c.lined {
+		c.limit = t
+	}
+	return c.TCPConn.SetReadDeadline(t)
+}
+
+// plainHeaders ends the head of every plain answer of net/http, which is one write. The
+// gateway's own answers have more headers after the type.
+const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// Write implements net.Conn.
+func (c *conn) Write(b []byte) (int, error) {
+	if len(b) > 512 || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) || !bytes.Contains(b, []byte(plainHeaders)) {
+		return c.TCPConn.Write(b)
+	}
+	status, _ := strconv.Atoi(string(b[len("HTTP/1.1 "):][:3]))
+	f := exchange.ErrRequest.WithStatus(status)
+	if status == http.StatusRequestHeaderFieldsTooLarge {
+		f = exchange.ErrHeaders
+	}
+	body := exchange.EncodeFault(f)
+	_, err := fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"+
+		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(body), body)
+	return len(b), err
+}

@@ -1,0 +1,64 @@
+package edge
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"herald/gateway/internal/exchange"
+	"herald/shared/fault"
+)
+
+// end answers if the handler panicked, then measures and logs the request.
+func (e *Edge) end(x *exchange.Exchange, r *http.Request) {
+	defer x.Worked() // of a request that was broken off
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler: // the reason is logged already
+		defer panic(p)
+	default:
+		f := x.Refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		if x.Status == 0 {
+			x.Form(x, r, f)
+		} else {
+			defer panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		}
+	}
+	x.Status = cmp.Or(x.Status, http.StatusOK) // net/http sends 200 if nothing was written
+	took := time.Since(x.Began)
+	e.seconds.WithLabelValues(x.Route, strconv.Itoa(x.Status)).Observe(took.Seconds())
+	span, level := trace.SpanFromContext(r.Context()), slog.LevelInfo
+	span.SetName("HTTP " + x.Route)
+	attributes := []slog.Attr{
+		slog.String("http", r.Method[:min(len(r.Method), 10)]), slog.String("route", x.Route),
+		slog.Int("status", x.Status), slog.Duration("took", took), slog.String("agent", agent(r)),
+	}
+	if x.Quiet {
+		level = slog.LevelDebug
+	}
+	if x.Fault != nil {
+		attributes = append(attributes, slog.String("fault", x.Fault.ID))
+		span.SetStatus(codes.Error, x.Fault.ID)
+		if cause := x.Fault.Unwrap(); cause != nil {
+			attributes = append(attributes, slog.String("cause", cause.Error()))
+			if x.Fault.Code == fault.Internal {
+				level = slog.LevelError
+			}
+		}
+	}
+	e.log.LogAttrs(r.Context(), level, "request", attributes...)
+}
+
+// agent returns at most 200 bytes of the User-Agent.
+func agent(r *http.Request) string {
+	a := r.UserAgent()
+	return strings.ToValidUTF8(a[:min(len(a), 200)], "\uFFFD")
+}

@@ -1,0 +1,120 @@
+package edge
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"herald/gateway/internal/connect"
+	"herald/gateway/internal/dispatch"
+	"herald/gateway/internal/documents"
+	"herald/gateway/internal/exchange"
+	"herald/gateway/internal/forward"
+	"herald/gateway/internal/rest"
+	"herald/gateway/internal/upload"
+	"herald/shared/boot"
+	"herald/shared/contract"
+)
+
+// mountMethod adds the routes and pages of a method. A method without a REST path is not
+// served on any protocol; one with pages gets HTTP requests as they are.
+func (e *Edge) mountMethod(c contract.Method, d *dispatch.Dispatcher, uploads *upload.Uploads) error {
+	m, err := dispatch.NewMethod(c)
+	if err != nil {
+		return err
+	}
+	if err := e.forward.Mount(c, m); err != nil {
+		return err
+	}
+	for _, rule := range c.Rules {
+		serve, err := rest.Handler(d, m, rule)
+		if err == nil && c.Streamed {
+			serve, err = uploads.Handler(c, m)
+		}
+		if err != nil {
+			return err
+		}
+		if err := e.rest.Handle(rule, serve); err != nil {
+			return err
+		}
+	}
+	if !c.Internal() {
+		e.mountProcedure(m.Procedure, connect.Handler(d, m))
+	}
+	return nil
+}
+
+// mountProcedure answers gRPC, gRPC-Web and Connect at a path of its own.
+func (e *Edge) mountProcedure(path string, serve exchange.Handler) {
+	e.exact[path] = &exchange.Route{
+		Form: connect.WriteFault, Open: true, Serve: func(x *exchange.Exchange, r *http.Request) {
+			if r.Method != http.MethodPost {
+				x.WrongVerb(r, http.MethodPost)
+				return
+			}
+			x.Route = path
+			serve(x, r)
+		},
+	}
+}
+
+// mountTools adds what tools ask servers for without a token: probes, health and reflection.
+func (e *Edge) mountTools(methods []contract.Method, health *boot.Health) error {
+	e.exact["/livez"] = &exchange.Route{Serve: probe(health.Live), Form: exchange.AsJSON}
+	e.exact["/readyz"] = &exchange.Route{Serve: probe(health.Ready), Form: exchange.AsJSON}
+	var services []string
+	for _, m := range methods {
+		if !m.Internal() {
+			services = append(services, string(m.Parent().FullName()))
+		}
+	}
+	slices.Sort(services)
+	services = slices.Compact(services)
+	e.mountProcedure(connect.HealthProcedure, connect.Health(services, health))
+	reflection, err := connect.Reflection(services)
+	for path, serve := range reflection {
+		e.mountProcedure(path, serve)
+	}
+	return err
+}
+
+// probe answers requests about whether the gateway is alive or ready.
+func probe(h http.HandlerFunc) exchange.Handler {
+	return func(x *exchange.Exchange, r *http.Request) {
+		x.Quiet = true
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			x.WrongVerb(r, http.MethodGet, http.MethodHead)
+			return
+		}
+		h(x, r)
+	}
+}
+
+// mountREST adds the reference and the REST paths.
+func (e *Edge) mountREST(public *url.URL) error {
+	library, err := documents.New(public)
+	e.library = &exchange.Route{Serve: serveDocuments(library), Form: forward.WritePage, Open: true}
+	e.plainREST = &exchange.Route{Serve: e.rest.Serve, Form: exchange.AsJSON, Open: true}
+	e.grpcREST = &exchange.Route{Serve: e.rest.Serve, Form: connect.WriteFault, Open: true}
+	return err
+}
+
+// serveDocuments serves the reference, without a token.
+func serveDocuments(library documents.Library) exchange.Handler {
+	return func(x *exchange.Exchange, r *http.Request) {
+		x.Route = "/docs/"
+		d, found := library[r.URL.Path]
+		switch {
+		case found && r.Method != http.MethodGet && r.Method != http.MethodHead:
+			x.Form = exchange.AsJSON
+			x.WrongVerb(r, http.MethodGet, http.MethodHead)
+		case found:
+			x.Route = r.URL.Path
+			if err := d.Serve(x, r); err != nil {
+				x.Fail(r, err)
+			}
+		default:
+			x.Fail(r, contract.ErrNotFound.Say("There is nothing at this address"))
+		}
+	}
+}
