@@ -101,8 +101,8 @@ func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 	w := start(t)
 	ask := w.reflect(t)
 	told := map[string]bool{}
-	for _, service := range []string{"idp.v1.Idps", "notification.v1.Notifications", "projects.v1.Projects",
-		"text.v1.Text", "users.v1.Users"} {
+	for _, service := range []string{"idp.v1.Idps", "notification.v1.Notifications", "projects.v1.Apps",
+		"projects.v1.Grants", "projects.v1.Projects", "projects.v1.Roles", "text.v1.Text", "users.v1.Users"} {
 		got, err := ask(symbol("herald." + service))
 		if err != nil {
 			t.Fatal(err)

@@ -374,8 +374,8 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 		names = append(names, s.Name)
 	}
 	if got := strings.Join(names, " "); got != "herald.auth.v1.Auth herald.idp.v1.Idps "+
-		"herald.notification.v1.Notifications herald.projects.v1.Projects herald.text.v1.Text herald.users.v1.Users "+
-		"grpc.health.v1.Health" {
+		"herald.notification.v1.Notifications herald.projects.v1.Apps herald.projects.v1.Grants "+
+		"herald.projects.v1.Projects herald.projects.v1.Roles herald.text.v1.Text herald.users.v1.Users grpc.health.v1.Health" {
 		t.Error(got)
 	}
 	file := ask(&reflectionpb.ServerReflectionRequest{

@@ -3,8 +3,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
-import { ProjectState } from "./gen/herald/projects/v1/project_pb.js";
-import { Projects } from "./gen/herald/projects/v1/projects_pb.js";
+import { Projects, ProjectState } from "./gen/herald/projects/v1/projects_pb.js";
 import { ErrorDetailSchema } from "./gen/herald/v1/fault_pb.js";
 import { TextQueryMethod, TextQueryMethodSchema } from "./gen/herald/v1/list_pb.js";
 

@@ -150,7 +150,7 @@ func newAccount(t *testing.T) account {
 	a := account{newBrowsersAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }), ahead}
 	a.users.own.profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace",
 		NickName: "ada"}
-	testkit.Serve(t, a.ground, "projects", applications{}, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, a.ground, "projects", applications{}, &projectsv1.Internal_ServiceDesc)
 	return a
 }
 

@@ -146,7 +146,7 @@ func (u *users) RegenerateMyRecoveryCodes(
 
 // applications stands in for the service projects. All applications are there but one.
 type applications struct {
-	projectsv1.UnimplementedProjectsServer
+	projectsv1.UnimplementedInternalServer
 	testkit.Unguarded
 }
 

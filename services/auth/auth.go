@@ -65,7 +65,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	users := usersv1.NewUsersClient(s.Calls)
 	issued := accesstoken.Tokens{
-		Store: db, Keys: signing, Upstream: upstream.New(projectsv1.NewProjectsClient(s.Calls), users),
+		Store: db, Keys: signing, Upstream: upstream.New(projectsv1.NewInternalClient(s.Calls), users),
 		Issuer: s.PublicURL.String(), Now: s.Now,
 	}
 	notifier := backchannel.Start(s, backchannel.Config{

@@ -18,7 +18,7 @@ import (
 func TestAuthorizedApps(t *testing.T) {
 	t.Parallel()
 	b := newBrowsers(t)
-	testkit.Serve(t, b.ground, "projects", applications{}, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, b.ground, "projects", applications{}, &projectsv1.Internal_ServiceDesc)
 	b.login("here")
 	now := time.Now()
 	for i, give := range [][2]string{{"u1", "c1"}, {"u1", "c2"}, {"u1", "removed"}, {"u2", "c3"}} {

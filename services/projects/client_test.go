@@ -15,8 +15,8 @@ import (
 )
 
 // inAuth returns the client with which the service auth calls.
-func (w *world) inAuth() projectsv1.ProjectsClient {
-	return projectsv1.NewProjectsClient(testkit.Calls(w, w.ground, "auth"))
+func (w *world) inAuth() projectsv1.InternalClient {
+	return projectsv1.NewInternalClient(testkit.Calls(w, w.ground, "auth"))
 }
 
 // The service auth finds an application of any organization with all that its tokens depend on.

@@ -158,7 +158,7 @@ func TestResolveProject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.project(w.inA, "Shop")
-	users := projectsv1.NewProjectsClient(testkit.Calls(t, w.ground, "users"))
+	users := projectsv1.NewInternalClient(testkit.Calls(t, w.ground, "users"))
 	if _, err := users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a",
 		ProjectId: id}); err != nil {
 		t.Error(err)

@@ -5,7 +5,12 @@ package projects
 import (
 	"context"
 
-	"herald/services/projects/internal/api"
+	"herald/services/projects/internal/api/apps"
+	"herald/services/projects/internal/api/base"
+	"herald/services/projects/internal/api/grants"
+	"herald/services/projects/internal/api/projects"
+	"herald/services/projects/internal/api/resolve"
+	"herald/services/projects/internal/api/roles"
 	"herald/services/projects/internal/consumer"
 	"herald/services/projects/internal/store"
 	"herald/shared/boot"
@@ -35,10 +40,13 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	db := store.New(s.Journal)
 	s.Consume(consumer.Removed(db), orgremoval.Start(s, consumer.Sweep(db)))
+	common, people := base.Base{Store: db, MaxLimit: c.MaxLimit}, usersv1.NewUsersClient(s.Calls)
+	pairs := secret.NewPairs(queue.Processors(), waitingPairs)
 	return s.Serve(func(r boot.Registrar) {
-		projectsv1.RegisterProjectsServer(r, api.Projects{
-			Store: db, Users: usersv1.NewUsersClient(s.Calls), Log: s.Log, MaxLimit: c.MaxLimit,
-			Pairs: secret.NewPairs(queue.Processors(), waitingPairs),
-		})
+		projectsv1.RegisterProjectsServer(r, projects.Server{Base: common, Users: people, Log: s.Log})
+		projectsv1.RegisterRolesServer(r, roles.Server{Base: common})
+		projectsv1.RegisterGrantsServer(r, grants.Server{Base: common, Users: people})
+		projectsv1.RegisterAppsServer(r, apps.Server{Base: common, Pairs: pairs})
+		projectsv1.RegisterInternalServer(r, resolve.Server{Base: common})
 	})
 }

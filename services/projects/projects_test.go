@@ -67,6 +67,9 @@ type world struct {
 	service *boot.Service
 	users   *users
 	projectsv1.ProjectsClient
+	projectsv1.RolesClient
+	projectsv1.GrantsClient
+	projectsv1.AppsClient
 	// inA and inB are the owners of two organizations, org-a and org-b.
 	inA, inB context.Context
 }
@@ -92,7 +95,9 @@ func (w *world) start() {
 		w.Fatal(err)
 	}
 	testkit.Run(w, w.service)
-	w.ProjectsClient = projectsv1.NewProjectsClient(testkit.Calls(w, w.ground, "gateway"))
+	calls := testkit.Calls(w, w.ground, "gateway")
+	w.ProjectsClient, w.RolesClient = projectsv1.NewProjectsClient(calls), projectsv1.NewRolesClient(calls)
+	w.GrantsClient, w.AppsClient = projectsv1.NewGrantsClient(calls), projectsv1.NewAppsClient(calls)
 	w.inA, w.inB = w.as("org-a", "ORG_OWNER"), w.as("org-b", "ORG_OWNER")
 }
 

@@ -15,7 +15,7 @@ import (
 func TestPlacesOfMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	testkit.Serve(t, w.ground, "projects", shop{orgID: w.orgID}, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, w.ground, "projects", shop{orgID: w.orgID}, &projectsv1.Internal_ServiceDesc)
 	id := w.person(w.admin, "mini")
 	did := func(_ any, err error) {
 		t.Helper()

@@ -55,7 +55,7 @@ func (w *world) plantings(as context.Context) map[string]func(name string) (stri
 func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
-	testkit.Serve(t, w.ground, "projects", shop{orgID: w.orgID}, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, w.ground, "projects", shop{orgID: w.orgID}, &projectsv1.Internal_ServiceDesc)
 	planter := w.person(w.admin, "planter")
 	w.addMember(w.admin, planter, "ORG_OWNER")
 	for name, plant := range w.plantings(w.login(w.admin, planter, "")) {

@@ -12,7 +12,7 @@ import (
 
 // shop is a double of the service projects with one project.
 type shop struct {
-	projectsv1.UnimplementedProjectsServer
+	projectsv1.UnimplementedInternalServer
 	orgID string
 }
 
@@ -30,7 +30,7 @@ func (s shop) ResolveProject(
 func TestProjectMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	testkit.Serve(t, w.ground, "projects", shop{orgID: w.orgID}, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, w.ground, "projects", shop{orgID: w.orgID}, &projectsv1.Internal_ServiceDesc)
 	add := func(ctx context.Context, project, user string, roles ...string) error {
 		_, err := w.gateway.AddProjectMember(ctx, &usersv1.AddProjectMemberRequest{
 			ProjectId: project, UserId: user, Roles: roles,

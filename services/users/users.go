@@ -71,7 +71,7 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
 		Now: s.Now, PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
 		Pairs:    secret.NewPairs(queue.Processors(), waitingPairs),
-		Projects: projectsv1.NewProjectsClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
+		Projects: projectsv1.NewInternalClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
 	}
 	s.Consume(append(consumer.Handlers(methods), orgremoval.Start(s, consumer.Sweep(methods)))...)
 	return admin, s.Serve(func(r boot.Registrar) { usersv1.RegisterUsersServer(r, methods) })

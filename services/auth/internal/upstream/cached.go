@@ -32,17 +32,17 @@ func question(m proto.Message) string {
 
 // cachedProjects keeps answers of projects.
 type cachedProjects struct {
-	projectsv1.ProjectsClient
+	projectsv1.InternalClient
 	clients *eventcache.Answers[string, *projectsv1.ResolveClientResponse]
 	access  *eventcache.Answers[string, *projectsv1.ResolveAccessResponse]
 }
 
-// ResolveClient implements projectsv1.ProjectsClient.
+// ResolveClient implements projectsv1.InternalClient.
 func (p cachedProjects) ResolveClient(
 	ctx context.Context, in *projectsv1.ResolveClientRequest, opts ...grpc.CallOption,
 ) (*projectsv1.ResolveClientResponse, error) {
 	return p.clients.Ask(question(in), func() (*projectsv1.ResolveClientResponse, []eventcache.Subject, error) {
-		r, err := p.ProjectsClient.ResolveClient(ctx, in, opts...)
+		r, err := p.InternalClient.ResolveClient(ctx, in, opts...)
 		proves := len(in.SecretHash) > 0 || in.Credential != ""
 		if err != nil || in.KeyId != "" || !application(r).Active || proves && r.Credential == "" {
 			return r, nil, err
@@ -51,12 +51,12 @@ func (p cachedProjects) ResolveClient(
 	})
 }
 
-// ResolveAccess implements projectsv1.ProjectsClient.
+// ResolveAccess implements projectsv1.InternalClient.
 func (p cachedProjects) ResolveAccess(
 	ctx context.Context, in *projectsv1.ResolveAccessRequest, opts ...grpc.CallOption,
 ) (*projectsv1.ResolveAccessResponse, error) {
 	return p.access.Ask(question(in), func() (*projectsv1.ResolveAccessResponse, []eventcache.Subject, error) {
-		r, err := p.ProjectsClient.ResolveAccess(ctx, in, opts...)
+		r, err := p.InternalClient.ResolveAccess(ctx, in, opts...)
 		return r, []eventcache.Subject{eventcache.User(in.UserId), eventcache.Project(in.ProjectId)}, err
 	})
 }

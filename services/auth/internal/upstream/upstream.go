@@ -21,13 +21,13 @@ var ErrNoUser = errors.New("there is no such user")
 
 // Services are the services that own applications and users.
 type Services struct {
-	Projects projectsv1.ProjectsClient
+	Projects projectsv1.InternalClient
 	Users    usersv1.UsersClient
 	machines machines
 }
 
 // New returns owners that are asked by clients of their services.
-func New(projects projectsv1.ProjectsClient, users usersv1.UsersClient) *Services {
+func New(projects projectsv1.InternalClient, users usersv1.UsersClient) *Services {
 	return &Services{Projects: projects, Users: users}
 }
 

@@ -28,7 +28,7 @@ type Users struct {
 	Keys      secret.Keys
 	Pairs     *secret.Pairs
 	// Projects calls the service projects.
-	Projects projectsv1.ProjectsClient
+	Projects projectsv1.InternalClient
 	// Idps calls the service idp.
 	Idps idpv1.IdpsClient
 	Now  func() time.Time

@@ -47,7 +47,7 @@ const (
 
 // projects stands in for the service projects, and has applications by their ids.
 type projects struct {
-	projectsv1.UnimplementedProjectsServer
+	projectsv1.UnimplementedInternalServer
 	testkit.Unguarded
 	mu     sync.Mutex
 	apps   map[string]*projectsv1.ResolveClientResponse
@@ -192,7 +192,7 @@ func newWorld(t testing.TB) *world {
 	w.must(err)
 	g.PublicURL = address
 	w.service = kit.Open(t, g)
-	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Internal_ServiceDesc)
 	testkit.Serve(t, g, "users", w.users, &usersv1.Users_ServiceDesc)
 	testkit.Serve(t, g, "text", text{}, &textv1.Text_ServiceDesc)
 	w.db = store.New(w.service.Journal)
@@ -230,7 +230,7 @@ func (w *world) mount() {
 	s := w.service
 	l, err := frame.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	w.must(err)
-	own := upstream.New(projectsv1.NewProjectsClient(s.Calls), usersv1.NewUsersClient(s.Calls))
+	own := upstream.New(projectsv1.NewInternalClient(s.Calls), usersv1.NewUsersClient(s.Calls))
 	issued := accesstoken.Tokens{Store: w.db, Keys: w.keys, Upstream: own, Issuer: issuer, Now: w.clock}
 	w.Endpoint = authorize.New(authorize.Config{
 		Store: w.db, Upstream: own, Cached: own, Keys: w.keys, Sessions: w.sessions, Frame: l, Issuer: issuer, Now: w.clock,

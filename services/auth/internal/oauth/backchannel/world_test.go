@@ -31,7 +31,7 @@ const issuer = "https://login.example.com"
 
 // projects stands in for the service projects, and has the addresses of applications by their ids.
 type projects struct {
-	projectsv1.UnimplementedProjectsServer
+	projectsv1.UnimplementedInternalServer
 	testkit.Unguarded
 	mu    sync.Mutex
 	uris  map[string]string
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, private bool, replicas int) world {
 		state: projectsv1.AppState_APP_STATE_ACTIVE}}
 	g := testkit.Logged(t, testkit.Ground(t), 0, w.lines)
 	w.Service = kit.Open(t, g)
-	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Projects_ServiceDesc)
+	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Internal_ServiceDesc)
 	pair, err := pairs()
 	w.must(err)
 	for a, made := range map[domain.Algorithm][]byte{domain.RS256: pair, domain.ES256: pair} {
@@ -94,7 +94,7 @@ func newWorld(t *testing.T, private bool, replicas int) world {
 	w.keys, err = signing.Open(t.Context(), signing.Config{Store: db, Sealing: w.Keys, Period: 90 * 24 * time.Hour,
 		Now: time.Now, Log: w.Service.Log})
 	w.must(err)
-	own := upstream.New(projectsv1.NewProjectsClient(w.Calls), usersv1.NewUsersClient(w.Calls))
+	own := upstream.New(projectsv1.NewInternalClient(w.Calls), usersv1.NewUsersClient(w.Calls))
 	for range replicas {
 		w.replicas = append(w.replicas, backchannel.Start(w.Service, backchannel.Config{
 			Store: db, Upstream: own, Keys: w.keys, Issuer: issuer, Private: private, Now: time.Now, Log: w.Service.Log,

@@ -9,6 +9,7 @@
 package projectsv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -25,6 +26,1073 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type ProjectState int32
+
+const (
+	ProjectState_PROJECT_STATE_UNSPECIFIED ProjectState = 0
+	ProjectState_PROJECT_STATE_ACTIVE      ProjectState = 1
+	// Its applications get no tokens.
+	ProjectState_PROJECT_STATE_INACTIVE ProjectState = 2
+)
+
+// Enum value maps for ProjectState.
+var (
+	ProjectState_name = map[int32]string{
+		0: "PROJECT_STATE_UNSPECIFIED",
+		1: "PROJECT_STATE_ACTIVE",
+		2: "PROJECT_STATE_INACTIVE",
+	}
+	ProjectState_value = map[string]int32{
+		"PROJECT_STATE_UNSPECIFIED": 0,
+		"PROJECT_STATE_ACTIVE":      1,
+		"PROJECT_STATE_INACTIVE":    2,
+	}
+)
+
+func (x ProjectState) Enum() *ProjectState {
+	p := new(ProjectState)
+	*p = x
+	return p
+}
+
+func (x ProjectState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProjectState) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_projects_v1_projects_proto_enumTypes[0].Descriptor()
+}
+
+func (ProjectState) Type() protoreflect.EnumType {
+	return &file_herald_projects_v1_projects_proto_enumTypes[0]
+}
+
+func (x ProjectState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProjectState.Descriptor instead.
+func (ProjectState) EnumDescriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{0}
+}
+
+// Whose branding the login shows.
+type PrivateLabelingSetting int32
+
+const (
+	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_UNSPECIFIED                            PrivateLabelingSetting = 0
+	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY  PrivateLabelingSetting = 1
+	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY PrivateLabelingSetting = 2
+)
+
+// Enum value maps for PrivateLabelingSetting.
+var (
+	PrivateLabelingSetting_name = map[int32]string{
+		0: "PRIVATE_LABELING_SETTING_UNSPECIFIED",
+		1: "PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY",
+		2: "PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY",
+	}
+	PrivateLabelingSetting_value = map[string]int32{
+		"PRIVATE_LABELING_SETTING_UNSPECIFIED":                            0,
+		"PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY":  1,
+		"PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY": 2,
+	}
+)
+
+func (x PrivateLabelingSetting) Enum() *PrivateLabelingSetting {
+	p := new(PrivateLabelingSetting)
+	*p = x
+	return p
+}
+
+func (x PrivateLabelingSetting) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PrivateLabelingSetting) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_projects_v1_projects_proto_enumTypes[1].Descriptor()
+}
+
+func (PrivateLabelingSetting) Type() protoreflect.EnumType {
+	return &file_herald_projects_v1_projects_proto_enumTypes[1]
+}
+
+func (x PrivateLabelingSetting) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PrivateLabelingSetting.Descriptor instead.
+func (PrivateLabelingSetting) EnumDescriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{1}
+}
+
+// A group of applications that share their roles (specification 2.7).
+type Project struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Details *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	Name    string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	State   ProjectState           `protobuf:"varint,4,opt,name=state,proto3,enum=herald.projects.v1.ProjectState" json:"state,omitempty"`
+	// If true, the user's roles on the project are added to tokens.
+	ProjectRoleAssertion bool `protobuf:"varint,5,opt,name=project_role_assertion,json=projectRoleAssertion,proto3" json:"project_role_assertion,omitempty"`
+	// If true, only users with a role on the project get tokens.
+	ProjectRoleCheck bool `protobuf:"varint,6,opt,name=project_role_check,json=projectRoleCheck,proto3" json:"project_role_check,omitempty"`
+	// If true, only users of organizations that own the project or have a grant of it get tokens.
+	HasProjectCheck        bool                   `protobuf:"varint,7,opt,name=has_project_check,json=hasProjectCheck,proto3" json:"has_project_check,omitempty"`
+	PrivateLabelingSetting PrivateLabelingSetting `protobuf:"varint,8,opt,name=private_labeling_setting,json=privateLabelingSetting,proto3,enum=herald.projects.v1.PrivateLabelingSetting" json:"private_labeling_setting,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *Project) Reset() {
+	*x = Project{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Project) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Project) ProtoMessage() {}
+
+func (x *Project) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Project.ProtoReflect.Descriptor instead.
+func (*Project) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Project) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Project) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *Project) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Project) GetState() ProjectState {
+	if x != nil {
+		return x.State
+	}
+	return ProjectState_PROJECT_STATE_UNSPECIFIED
+}
+
+func (x *Project) GetProjectRoleAssertion() bool {
+	if x != nil {
+		return x.ProjectRoleAssertion
+	}
+	return false
+}
+
+func (x *Project) GetProjectRoleCheck() bool {
+	if x != nil {
+		return x.ProjectRoleCheck
+	}
+	return false
+}
+
+func (x *Project) GetHasProjectCheck() bool {
+	if x != nil {
+		return x.HasProjectCheck
+	}
+	return false
+}
+
+func (x *Project) GetPrivateLabelingSetting() PrivateLabelingSetting {
+	if x != nil {
+		return x.PrivateLabelingSetting
+	}
+	return PrivateLabelingSetting_PRIVATE_LABELING_SETTING_UNSPECIFIED
+}
+
+type CreateProjectRequest struct {
+	state                  protoimpl.MessageState `protogen:"open.v1"`
+	Name                   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	ProjectRoleAssertion   bool                   `protobuf:"varint,2,opt,name=project_role_assertion,json=projectRoleAssertion,proto3" json:"project_role_assertion,omitempty"`
+	ProjectRoleCheck       bool                   `protobuf:"varint,3,opt,name=project_role_check,json=projectRoleCheck,proto3" json:"project_role_check,omitempty"`
+	HasProjectCheck        bool                   `protobuf:"varint,4,opt,name=has_project_check,json=hasProjectCheck,proto3" json:"has_project_check,omitempty"`
+	PrivateLabelingSetting PrivateLabelingSetting `protobuf:"varint,5,opt,name=private_labeling_setting,json=privateLabelingSetting,proto3,enum=herald.projects.v1.PrivateLabelingSetting" json:"private_labeling_setting,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *CreateProjectRequest) Reset() {
+	*x = CreateProjectRequest{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateProjectRequest) ProtoMessage() {}
+
+func (x *CreateProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateProjectRequest.ProtoReflect.Descriptor instead.
+func (*CreateProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CreateProjectRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateProjectRequest) GetProjectRoleAssertion() bool {
+	if x != nil {
+		return x.ProjectRoleAssertion
+	}
+	return false
+}
+
+func (x *CreateProjectRequest) GetProjectRoleCheck() bool {
+	if x != nil {
+		return x.ProjectRoleCheck
+	}
+	return false
+}
+
+func (x *CreateProjectRequest) GetHasProjectCheck() bool {
+	if x != nil {
+		return x.HasProjectCheck
+	}
+	return false
+}
+
+func (x *CreateProjectRequest) GetPrivateLabelingSetting() PrivateLabelingSetting {
+	if x != nil {
+		return x.PrivateLabelingSetting
+	}
+	return PrivateLabelingSetting_PRIVATE_LABELING_SETTING_UNSPECIFIED
+}
+
+type CreateProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateProjectResponse) Reset() {
+	*x = CreateProjectResponse{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateProjectResponse) ProtoMessage() {}
+
+func (x *CreateProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateProjectResponse.ProtoReflect.Descriptor instead.
+func (*CreateProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CreateProjectResponse) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CreateProjectResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type GetProjectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetProjectRequest) Reset() {
+	*x = GetProjectRequest{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetProjectRequest) ProtoMessage() {}
+
+func (x *GetProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetProjectRequest.ProtoReflect.Descriptor instead.
+func (*GetProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetProjectRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+type GetProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Project       *Project               `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetProjectResponse) Reset() {
+	*x = GetProjectResponse{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetProjectResponse) ProtoMessage() {}
+
+func (x *GetProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetProjectResponse.ProtoReflect.Descriptor instead.
+func (*GetProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GetProjectResponse) GetProject() *Project {
+	if x != nil {
+		return x.Project
+	}
+	return nil
+}
+
+type UpdateProjectRequest struct {
+	state                  protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId              string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	Name                   string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	ProjectRoleAssertion   bool                   `protobuf:"varint,3,opt,name=project_role_assertion,json=projectRoleAssertion,proto3" json:"project_role_assertion,omitempty"`
+	ProjectRoleCheck       bool                   `protobuf:"varint,4,opt,name=project_role_check,json=projectRoleCheck,proto3" json:"project_role_check,omitempty"`
+	HasProjectCheck        bool                   `protobuf:"varint,5,opt,name=has_project_check,json=hasProjectCheck,proto3" json:"has_project_check,omitempty"`
+	PrivateLabelingSetting PrivateLabelingSetting `protobuf:"varint,6,opt,name=private_labeling_setting,json=privateLabelingSetting,proto3,enum=herald.projects.v1.PrivateLabelingSetting" json:"private_labeling_setting,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *UpdateProjectRequest) Reset() {
+	*x = UpdateProjectRequest{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateProjectRequest) ProtoMessage() {}
+
+func (x *UpdateProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateProjectRequest.ProtoReflect.Descriptor instead.
+func (*UpdateProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *UpdateProjectRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *UpdateProjectRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateProjectRequest) GetProjectRoleAssertion() bool {
+	if x != nil {
+		return x.ProjectRoleAssertion
+	}
+	return false
+}
+
+func (x *UpdateProjectRequest) GetProjectRoleCheck() bool {
+	if x != nil {
+		return x.ProjectRoleCheck
+	}
+	return false
+}
+
+func (x *UpdateProjectRequest) GetHasProjectCheck() bool {
+	if x != nil {
+		return x.HasProjectCheck
+	}
+	return false
+}
+
+func (x *UpdateProjectRequest) GetPrivateLabelingSetting() PrivateLabelingSetting {
+	if x != nil {
+		return x.PrivateLabelingSetting
+	}
+	return PrivateLabelingSetting_PRIVATE_LABELING_SETTING_UNSPECIFIED
+}
+
+type UpdateProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateProjectResponse) Reset() {
+	*x = UpdateProjectResponse{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateProjectResponse) ProtoMessage() {}
+
+func (x *UpdateProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateProjectResponse.ProtoReflect.Descriptor instead.
+func (*UpdateProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UpdateProjectResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type DeactivateProjectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeactivateProjectRequest) Reset() {
+	*x = DeactivateProjectRequest{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeactivateProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeactivateProjectRequest) ProtoMessage() {}
+
+func (x *DeactivateProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeactivateProjectRequest.ProtoReflect.Descriptor instead.
+func (*DeactivateProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DeactivateProjectRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+type DeactivateProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeactivateProjectResponse) Reset() {
+	*x = DeactivateProjectResponse{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeactivateProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeactivateProjectResponse) ProtoMessage() {}
+
+func (x *DeactivateProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeactivateProjectResponse.ProtoReflect.Descriptor instead.
+func (*DeactivateProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DeactivateProjectResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type ReactivateProjectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReactivateProjectRequest) Reset() {
+	*x = ReactivateProjectRequest{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReactivateProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReactivateProjectRequest) ProtoMessage() {}
+
+func (x *ReactivateProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReactivateProjectRequest.ProtoReflect.Descriptor instead.
+func (*ReactivateProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ReactivateProjectRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+type ReactivateProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReactivateProjectResponse) Reset() {
+	*x = ReactivateProjectResponse{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReactivateProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReactivateProjectResponse) ProtoMessage() {}
+
+func (x *ReactivateProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReactivateProjectResponse.ProtoReflect.Descriptor instead.
+func (*ReactivateProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReactivateProjectResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type RemoveProjectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveProjectRequest) Reset() {
+	*x = RemoveProjectRequest{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveProjectRequest) ProtoMessage() {}
+
+func (x *RemoveProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveProjectRequest.ProtoReflect.Descriptor instead.
+func (*RemoveProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RemoveProjectRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+type RemoveProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveProjectResponse) Reset() {
+	*x = RemoveProjectResponse{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveProjectResponse) ProtoMessage() {}
+
+func (x *RemoveProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveProjectResponse.ProtoReflect.Descriptor instead.
+func (*RemoveProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *RemoveProjectResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type SearchProjectsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Query         *v1.ListQuery          `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	Queries       []*ProjectFilter       `protobuf:"bytes,2,rep,name=queries,proto3" json:"queries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchProjectsRequest) Reset() {
+	*x = SearchProjectsRequest{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchProjectsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchProjectsRequest) ProtoMessage() {}
+
+func (x *SearchProjectsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchProjectsRequest.ProtoReflect.Descriptor instead.
+func (*SearchProjectsRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SearchProjectsRequest) GetQuery() *v1.ListQuery {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *SearchProjectsRequest) GetQueries() []*ProjectFilter {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+// A project must match every field that is set.
+type ProjectFilter struct {
+	state                     protoimpl.MessageState     `protogen:"open.v1"`
+	NameQuery                 *ProjectNameQuery          `protobuf:"bytes,1,opt,name=name_query,json=nameQuery,proto3" json:"name_query,omitempty"`
+	ProjectResourceOwnerQuery *ProjectResourceOwnerQuery `protobuf:"bytes,2,opt,name=project_resource_owner_query,json=projectResourceOwnerQuery,proto3" json:"project_resource_owner_query,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
+}
+
+func (x *ProjectFilter) Reset() {
+	*x = ProjectFilter{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProjectFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProjectFilter) ProtoMessage() {}
+
+func (x *ProjectFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProjectFilter.ProtoReflect.Descriptor instead.
+func (*ProjectFilter) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ProjectFilter) GetNameQuery() *ProjectNameQuery {
+	if x != nil {
+		return x.NameQuery
+	}
+	return nil
+}
+
+func (x *ProjectFilter) GetProjectResourceOwnerQuery() *ProjectResourceOwnerQuery {
+	if x != nil {
+		return x.ProjectResourceOwnerQuery
+	}
+	return nil
+}
+
+type ProjectNameQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProjectNameQuery) Reset() {
+	*x = ProjectNameQuery{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProjectNameQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProjectNameQuery) ProtoMessage() {}
+
+func (x *ProjectNameQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProjectNameQuery.ProtoReflect.Descriptor instead.
+func (*ProjectNameQuery) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ProjectNameQuery) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ProjectNameQuery) GetMethod() v1.TextQueryMethod {
+	if x != nil {
+		return x.Method
+	}
+	return v1.TextQueryMethod(0)
+}
+
+type ProjectResourceOwnerQuery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the organization that owns the project. Another one than that acted on matches
+	// nothing.
+	ResourceOwner string `protobuf:"bytes,1,opt,name=resource_owner,json=resourceOwner,proto3" json:"resource_owner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProjectResourceOwnerQuery) Reset() {
+	*x = ProjectResourceOwnerQuery{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProjectResourceOwnerQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProjectResourceOwnerQuery) ProtoMessage() {}
+
+func (x *ProjectResourceOwnerQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProjectResourceOwnerQuery.ProtoReflect.Descriptor instead.
+func (*ProjectResourceOwnerQuery) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ProjectResourceOwnerQuery) GetResourceOwner() string {
+	if x != nil {
+		return x.ResourceOwner
+	}
+	return ""
+}
+
+type SearchProjectsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ListDetails        `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	Result        []*Project             `protobuf:"bytes,2,rep,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchProjectsResponse) Reset() {
+	*x = SearchProjectsResponse{}
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchProjectsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchProjectsResponse) ProtoMessage() {}
+
+func (x *SearchProjectsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchProjectsResponse.ProtoReflect.Descriptor instead.
+func (*SearchProjectsResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SearchProjectsResponse) GetDetails() *v1.ListDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *SearchProjectsResponse) GetResult() []*Project {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 type SearchProjectChangesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -35,7 +1103,7 @@ type SearchProjectChangesRequest struct {
 
 func (x *SearchProjectChangesRequest) Reset() {
 	*x = SearchProjectChangesRequest{}
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47,7 +1115,7 @@ func (x *SearchProjectChangesRequest) String() string {
 func (*SearchProjectChangesRequest) ProtoMessage() {}
 
 func (x *SearchProjectChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_projects_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -60,7 +1128,7 @@ func (x *SearchProjectChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchProjectChangesRequest.ProtoReflect.Descriptor instead.
 func (*SearchProjectChangesRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{0}
+	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SearchProjectChangesRequest) GetProjectId() string {
@@ -77,109 +1145,86 @@ func (x *SearchProjectChangesRequest) GetQuery() *v1.ListQuery {
 	return nil
 }
 
-type ResolveProjectRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The organization that must own the project.
-	OrgId         string `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
-	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResolveProjectRequest) Reset() {
-	*x = ResolveProjectRequest{}
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResolveProjectRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResolveProjectRequest) ProtoMessage() {}
-
-func (x *ResolveProjectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResolveProjectRequest.ProtoReflect.Descriptor instead.
-func (*ResolveProjectRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ResolveProjectRequest) GetOrgId() string {
-	if x != nil {
-		return x.OrgId
-	}
-	return ""
-}
-
-func (x *ResolveProjectRequest) GetProjectId() string {
-	if x != nil {
-		return x.ProjectId
-	}
-	return ""
-}
-
-type ResolveProjectResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResolveProjectResponse) Reset() {
-	*x = ResolveProjectResponse{}
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResolveProjectResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResolveProjectResponse) ProtoMessage() {}
-
-func (x *ResolveProjectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_projects_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResolveProjectResponse.ProtoReflect.Descriptor instead.
-func (*ResolveProjectResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{2}
-}
-
 var File_herald_projects_v1_projects_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\n" +
-	"!herald/projects/v1/projects.proto\x12\x12herald.projects.v1\x1a\x1cgoogle/api/annotations.proto\x1a$herald/projects/v1/application.proto\x1a\x1eherald/projects/v1/grant.proto\x1a herald/projects/v1/project.proto\x1a herald/projects/v1/resolve.proto\x1a\x1dherald/projects/v1/role.proto\x1a#herald/projects/v1/user_grant.proto\x1a\x16herald/v1/change.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\"h\n" +
+	"!herald/projects/v1/projects.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x16herald/v1/change.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x8f\x03\n" +
+	"\aProject\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x126\n" +
+	"\x05state\x18\x04 \x01(\x0e2 .herald.projects.v1.ProjectStateR\x05state\x124\n" +
+	"\x16project_role_assertion\x18\x05 \x01(\bR\x14projectRoleAssertion\x12,\n" +
+	"\x12project_role_check\x18\x06 \x01(\bR\x10projectRoleCheck\x12*\n" +
+	"\x11has_project_check\x18\a \x01(\bR\x0fhasProjectCheck\x12d\n" +
+	"\x18private_labeling_setting\x18\b \x01(\x0e2*.herald.projects.v1.PrivateLabelingSettingR\x16privateLabelingSetting\"\xba\x02\n" +
+	"\x14CreateProjectRequest\x12\"\n" +
+	"\x04name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x124\n" +
+	"\x16project_role_assertion\x18\x02 \x01(\bR\x14projectRoleAssertion\x12,\n" +
+	"\x12project_role_check\x18\x03 \x01(\bR\x10projectRoleCheck\x12*\n" +
+	"\x11has_project_check\x18\x04 \x01(\bR\x0fhasProjectCheck\x12n\n" +
+	"\x18private_labeling_setting\x18\x05 \x01(\x0e2*.herald.projects.v1.PrivateLabelingSettingB\b\xbaH\x05\x82\x01\x02\x10\x01R\x16privateLabelingSetting\"[\n" +
+	"\x15CreateProjectResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"2\n" +
+	"\x11GetProjectRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\"K\n" +
+	"\x12GetProjectResponse\x125\n" +
+	"\aproject\x18\x01 \x01(\v2\x1b.herald.projects.v1.ProjectR\aproject\"\xd9\x02\n" +
+	"\x14UpdateProjectRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\"\n" +
+	"\x04name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x124\n" +
+	"\x16project_role_assertion\x18\x03 \x01(\bR\x14projectRoleAssertion\x12,\n" +
+	"\x12project_role_check\x18\x04 \x01(\bR\x10projectRoleCheck\x12*\n" +
+	"\x11has_project_check\x18\x05 \x01(\bR\x0fhasProjectCheck\x12n\n" +
+	"\x18private_labeling_setting\x18\x06 \x01(\x0e2*.herald.projects.v1.PrivateLabelingSettingB\b\xbaH\x05\x82\x01\x02\x10\x01R\x16privateLabelingSetting\"K\n" +
+	"\x15UpdateProjectResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"9\n" +
+	"\x18DeactivateProjectRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\"O\n" +
+	"\x19DeactivateProjectResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"9\n" +
+	"\x18ReactivateProjectRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\"O\n" +
+	"\x19ReactivateProjectResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"5\n" +
+	"\x14RemoveProjectRequest\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\"K\n" +
+	"\x15RemoveProjectResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x8a\x01\n" +
+	"\x15SearchProjectsRequest\x12*\n" +
+	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12E\n" +
+	"\aqueries\x18\x02 \x03(\v2!.herald.projects.v1.ProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xca\x01\n" +
+	"\rProjectFilter\x12C\n" +
+	"\n" +
+	"name_query\x18\x01 \x01(\v2$.herald.projects.v1.ProjectNameQueryR\tnameQuery\x12n\n" +
+	"\x1cproject_resource_owner_query\x18\x02 \x01(\v2-.herald.projects.v1.ProjectResourceOwnerQueryR\x19projectResourceOwnerQuery:\x04\x90\x82)\x01\"n\n" +
+	"\x10ProjectNameQuery\x12\x1c\n" +
+	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"L\n" +
+	"\x19ProjectResourceOwnerQuery\x12/\n" +
+	"\x0eresource_owner\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\rresourceOwner\"\x7f\n" +
+	"\x16SearchProjectsResponse\x120\n" +
+	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x123\n" +
+	"\x06result\x18\x02 \x03(\v2\x1b.herald.projects.v1.ProjectR\x06result\"h\n" +
 	"\x1bSearchProjectChangesRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
-	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"M\n" +
-	"\x15ResolveProjectRequest\x12\x15\n" +
-	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
-	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\x18\n" +
-	"\x16ResolveProjectResponse2\x8dF\n" +
+	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query*c\n" +
+	"\fProjectState\x12\x1d\n" +
+	"\x19PROJECT_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14PROJECT_STATE_ACTIVE\x10\x01\x12\x1a\n" +
+	"\x16PROJECT_STATE_INACTIVE\x10\x02*\xcb\x01\n" +
+	"\x16PrivateLabelingSetting\x12(\n" +
+	"$PRIVATE_LABELING_SETTING_UNSPECIFIED\x10\x00\x12B\n" +
+	">PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY\x10\x01\x12C\n" +
+	"?PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY\x10\x022\xdb\v\n" +
 	"\bProjects\x12\x9c\x01\n" +
 	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
 	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +
@@ -202,107 +1247,7 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x90\x02\x01\x12\xd6\x01\n" +
 	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"k\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +
-	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x90\x02\x01\x12\xbf\x01\n" +
-	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"Y\x8a\x82) \n" +
-	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\xc7\x01\n" +
-	"\x0fAddProjectRoles\x12*.herald.projects.v1.AddProjectRolesRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
-	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xcb\x01\n" +
-	"\x11UpdateProjectRole\x12,.herald.projects.v1.UpdateProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
-	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xc9\x01\n" +
-	"\x11RemoveProjectRole\x12,.herald.projects.v1.RemoveProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"]\x8a\x82)!\n" +
-	"\x13project.role.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x022*0/management/v1/projects/{project_id}/roles/{key}\x12\xd8\x01\n" +
-	"\x12SearchProjectRoles\x12-.herald.projects.v1.SearchProjectRolesRequest\x1a..herald.projects.v1.SearchProjectRolesResponse\"c\x8a\x82)\x1f\n" +
-	"\x11project.role.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/projects/{project_id}/roles/_search\x90\x02\x01\x12\xc7\x01\n" +
-	"\x0fAddProjectGrant\x12*.herald.projects.v1.AddProjectGrantRequest\x1a+.herald.projects.v1.AddProjectGrantResponse\"[\x8a\x82)!\n" +
-	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/projects/{project_id}/grants\x12\xce\x01\n" +
-	"\x0fGetProjectGrant\x12*.herald.projects.v1.GetProjectGrantRequest\x1a+.herald.projects.v1.GetProjectGrantResponse\"b\x8a\x82) \n" +
-	"\x12project.grant.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028\x126/management/v1/projects/{project_id}/grants/{grant_id}\x12\xd5\x01\n" +
-	"\x12UpdateProjectGrant\x12-.herald.projects.v1.UpdateProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"f\x8a\x82)!\n" +
-	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xe2\x01\n" +
-	"\x16DeactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"u\x8a\x82)!\n" +
-	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_deactivate\x90\x02\x02\x12\xe2\x01\n" +
-	"\x16ReactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"u\x8a\x82)!\n" +
-	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_reactivate\x90\x02\x02\x12\xcd\x01\n" +
-	"\x12RemoveProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"d\x8a\x82)\"\n" +
-	"\x14project.grant.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xdd\x01\n" +
-	"\x13SearchProjectGrants\x12..herald.projects.v1.SearchProjectGrantsRequest\x1a/.herald.projects.v1.SearchProjectGrantsResponse\"e\x8a\x82) \n" +
-	"\x12project.grant.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/projects/{project_id}/grants/_search\x90\x02\x01\x12\xc5\x01\n" +
-	"\x15SearchGrantedProjects\x120.herald.projects.v1.SearchGrantedProjectsRequest\x1a1.herald.projects.v1.SearchGrantedProjectsResponse\"G\x8a\x82)\x0e\n" +
-	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x90\x02\x01\x12\xee\x01\n" +
-	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"\x8a\x01\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xb0\x01\n" +
-	"\fGetUserGrant\x12'.herald.projects.v1.GetUserGrantRequest\x1a(.herald.projects.v1.GetUserGrantResponse\"M\x8a\x82)\x11\n" +
-	"\x0fuser.grant.read\x82\xd3\xe4\x93\x022\x120/management/v1/users/{user_id}/grants/{grant_id}\x12\xfc\x01\n" +
-	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x95\x01\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\xf9\x01\n" +
-	"\x0fRemoveUserGrant\x12*.herald.projects.v1.RemoveUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x92\x01\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb5\x01\n" +
-	"\x10SearchUserGrants\x12+.herald.projects.v1.SearchUserGrantsRequest\x1a,.herald.projects.v1.SearchUserGrantsResponse\"F\x8a\x82)\x11\n" +
-	"\x0fuser.grant.read\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/grants/_search\x90\x02\x01\x12\xc2\x01\n" +
-	"\rCreateOidcApp\x12(.herald.projects.v1.CreateOidcAppRequest\x1a).herald.projects.v1.CreateOidcAppResponse\"\\\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/projects/{project_id}/apps/oidc\x12\xbe\x01\n" +
-	"\fCreateApiApp\x12'.herald.projects.v1.CreateApiAppRequest\x1a(.herald.projects.v1.CreateApiAppResponse\"[\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/{project_id}/apps/api\x12\xad\x01\n" +
-	"\x06GetApp\x12!.herald.projects.v1.GetAppRequest\x1a\".herald.projects.v1.GetAppResponse\"\\\x8a\x82)\x1e\n" +
-	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x024\x122/management/v1/projects/{project_id}/apps/{app_id}\x12\xbe\x01\n" +
-	"\n" +
-	"SearchApps\x12%.herald.projects.v1.SearchAppsRequest\x1a&.herald.projects.v1.SearchAppsResponse\"a\x8a\x82)\x1e\n" +
-	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x026:\x01*\"1/management/v1/projects/{project_id}/apps/_search\x90\x02\x01\x12\xb4\x01\n" +
-	"\tUpdateApp\x12$.herald.projects.v1.UpdateAppRequest\x1a\x1f.herald.projects.v1.AppResponse\"`\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x027:\x01*\x1a2/management/v1/projects/{project_id}/apps/{app_id}\x12\xce\x01\n" +
-	"\x10UpdateOidcConfig\x12+.herald.projects.v1.UpdateOidcConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"l\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\x1a>/management/v1/projects/{project_id}/apps/{app_id}/oidc_config\x12\xcb\x01\n" +
-	"\x0fUpdateApiConfig\x12*.herald.projects.v1.UpdateApiConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"k\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B:\x01*\x1a=/management/v1/projects/{project_id}/apps/{app_id}/api_config\x12\x84\x02\n" +
-	"\x18GenerateOidcClientSecret\x12/.herald.projects.v1.GenerateClientSecretRequest\x1a0.herald.projects.v1.GenerateClientSecretResponse\"\x84\x01\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02[:\x01*\"V/management/v1/projects/{project_id}/apps/{app_id}/oidc_config/_generate_client_secret\x12\x82\x02\n" +
-	"\x17GenerateApiClientSecret\x12/.herald.projects.v1.GenerateClientSecretRequest\x1a0.herald.projects.v1.GenerateClientSecretResponse\"\x83\x01\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02Z:\x01*\"U/management/v1/projects/{project_id}/apps/{app_id}/api_config/_generate_client_secret\x12\xc1\x01\n" +
-	"\rDeactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_deactivate\x90\x02\x02\x12\xc1\x01\n" +
-	"\rReactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_reactivate\x90\x02\x02\x12\xac\x01\n" +
-	"\tRemoveApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"^\x8a\x82) \n" +
-	"\x12project.app.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x024*2/management/v1/projects/{project_id}/apps/{app_id}\x12\xbf\x01\n" +
-	"\tAddAppKey\x12$.herald.projects.v1.AddAppKeyRequest\x1a%.herald.projects.v1.AddAppKeyResponse\"e\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02<:\x01*\"7/management/v1/projects/{project_id}/apps/{app_id}/keys\x12\xc4\x01\n" +
-	"\tGetAppKey\x12$.herald.projects.v1.GetAppKeyRequest\x1a%.herald.projects.v1.GetAppKeyResponse\"j\x8a\x82)\x1e\n" +
-	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B\x12@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12\xd5\x01\n" +
-	"\rSearchAppKeys\x12(.herald.projects.v1.SearchAppKeysRequest\x1a).herald.projects.v1.SearchAppKeysResponse\"o\x8a\x82)\x1e\n" +
-	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02D:\x01*\"?/management/v1/projects/{project_id}/apps/{app_id}/keys/_search\x90\x02\x01\x12\xce\x01\n" +
-	"\fRemoveAppKey\x12'.herald.projects.v1.RemoveAppKeyRequest\x1a(.herald.projects.v1.RemoveAppKeyResponse\"k\x8a\x82)\x1f\n" +
-	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B*@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12w\n" +
-	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01\x12s\n" +
-	"\rResolveClient\x12(.herald.projects.v1.ResolveClientRequest\x1a).herald.projects.v1.ResolveClientResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12s\n" +
-	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_projects_proto_rawDescOnce sync.Once
@@ -316,179 +1261,77 @@ func file_herald_projects_v1_projects_proto_rawDescGZIP() []byte {
 	return file_herald_projects_v1_projects_proto_rawDescData
 }
 
-var file_herald_projects_v1_projects_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_herald_projects_v1_projects_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_herald_projects_v1_projects_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_herald_projects_v1_projects_proto_goTypes = []any{
-	(*SearchProjectChangesRequest)(nil),   // 0: herald.projects.v1.SearchProjectChangesRequest
-	(*ResolveProjectRequest)(nil),         // 1: herald.projects.v1.ResolveProjectRequest
-	(*ResolveProjectResponse)(nil),        // 2: herald.projects.v1.ResolveProjectResponse
-	(*v1.ListQuery)(nil),                  // 3: herald.v1.ListQuery
-	(*CreateProjectRequest)(nil),          // 4: herald.projects.v1.CreateProjectRequest
-	(*GetProjectRequest)(nil),             // 5: herald.projects.v1.GetProjectRequest
-	(*UpdateProjectRequest)(nil),          // 6: herald.projects.v1.UpdateProjectRequest
-	(*DeactivateProjectRequest)(nil),      // 7: herald.projects.v1.DeactivateProjectRequest
-	(*ReactivateProjectRequest)(nil),      // 8: herald.projects.v1.ReactivateProjectRequest
-	(*RemoveProjectRequest)(nil),          // 9: herald.projects.v1.RemoveProjectRequest
-	(*SearchProjectsRequest)(nil),         // 10: herald.projects.v1.SearchProjectsRequest
-	(*AddProjectRoleRequest)(nil),         // 11: herald.projects.v1.AddProjectRoleRequest
-	(*AddProjectRolesRequest)(nil),        // 12: herald.projects.v1.AddProjectRolesRequest
-	(*UpdateProjectRoleRequest)(nil),      // 13: herald.projects.v1.UpdateProjectRoleRequest
-	(*RemoveProjectRoleRequest)(nil),      // 14: herald.projects.v1.RemoveProjectRoleRequest
-	(*SearchProjectRolesRequest)(nil),     // 15: herald.projects.v1.SearchProjectRolesRequest
-	(*AddProjectGrantRequest)(nil),        // 16: herald.projects.v1.AddProjectGrantRequest
-	(*GetProjectGrantRequest)(nil),        // 17: herald.projects.v1.GetProjectGrantRequest
-	(*UpdateProjectGrantRequest)(nil),     // 18: herald.projects.v1.UpdateProjectGrantRequest
-	(*ProjectGrantRequest)(nil),           // 19: herald.projects.v1.ProjectGrantRequest
-	(*SearchProjectGrantsRequest)(nil),    // 20: herald.projects.v1.SearchProjectGrantsRequest
-	(*SearchGrantedProjectsRequest)(nil),  // 21: herald.projects.v1.SearchGrantedProjectsRequest
-	(*AddUserGrantRequest)(nil),           // 22: herald.projects.v1.AddUserGrantRequest
-	(*GetUserGrantRequest)(nil),           // 23: herald.projects.v1.GetUserGrantRequest
-	(*UpdateUserGrantRequest)(nil),        // 24: herald.projects.v1.UpdateUserGrantRequest
-	(*RemoveUserGrantRequest)(nil),        // 25: herald.projects.v1.RemoveUserGrantRequest
-	(*SearchUserGrantsRequest)(nil),       // 26: herald.projects.v1.SearchUserGrantsRequest
-	(*CreateOidcAppRequest)(nil),          // 27: herald.projects.v1.CreateOidcAppRequest
-	(*CreateApiAppRequest)(nil),           // 28: herald.projects.v1.CreateApiAppRequest
-	(*GetAppRequest)(nil),                 // 29: herald.projects.v1.GetAppRequest
-	(*SearchAppsRequest)(nil),             // 30: herald.projects.v1.SearchAppsRequest
-	(*UpdateAppRequest)(nil),              // 31: herald.projects.v1.UpdateAppRequest
-	(*UpdateOidcConfigRequest)(nil),       // 32: herald.projects.v1.UpdateOidcConfigRequest
-	(*UpdateApiConfigRequest)(nil),        // 33: herald.projects.v1.UpdateApiConfigRequest
-	(*GenerateClientSecretRequest)(nil),   // 34: herald.projects.v1.GenerateClientSecretRequest
-	(*AppRequest)(nil),                    // 35: herald.projects.v1.AppRequest
-	(*AddAppKeyRequest)(nil),              // 36: herald.projects.v1.AddAppKeyRequest
-	(*GetAppKeyRequest)(nil),              // 37: herald.projects.v1.GetAppKeyRequest
-	(*SearchAppKeysRequest)(nil),          // 38: herald.projects.v1.SearchAppKeysRequest
-	(*RemoveAppKeyRequest)(nil),           // 39: herald.projects.v1.RemoveAppKeyRequest
-	(*ResolveClientRequest)(nil),          // 40: herald.projects.v1.ResolveClientRequest
-	(*ResolveAccessRequest)(nil),          // 41: herald.projects.v1.ResolveAccessRequest
-	(*CreateProjectResponse)(nil),         // 42: herald.projects.v1.CreateProjectResponse
-	(*GetProjectResponse)(nil),            // 43: herald.projects.v1.GetProjectResponse
-	(*UpdateProjectResponse)(nil),         // 44: herald.projects.v1.UpdateProjectResponse
-	(*DeactivateProjectResponse)(nil),     // 45: herald.projects.v1.DeactivateProjectResponse
-	(*ReactivateProjectResponse)(nil),     // 46: herald.projects.v1.ReactivateProjectResponse
-	(*RemoveProjectResponse)(nil),         // 47: herald.projects.v1.RemoveProjectResponse
-	(*SearchProjectsResponse)(nil),        // 48: herald.projects.v1.SearchProjectsResponse
-	(*v1.SearchChangesResponse)(nil),      // 49: herald.v1.SearchChangesResponse
-	(*ProjectRoleResponse)(nil),           // 50: herald.projects.v1.ProjectRoleResponse
-	(*SearchProjectRolesResponse)(nil),    // 51: herald.projects.v1.SearchProjectRolesResponse
-	(*AddProjectGrantResponse)(nil),       // 52: herald.projects.v1.AddProjectGrantResponse
-	(*GetProjectGrantResponse)(nil),       // 53: herald.projects.v1.GetProjectGrantResponse
-	(*ProjectGrantResponse)(nil),          // 54: herald.projects.v1.ProjectGrantResponse
-	(*SearchProjectGrantsResponse)(nil),   // 55: herald.projects.v1.SearchProjectGrantsResponse
-	(*SearchGrantedProjectsResponse)(nil), // 56: herald.projects.v1.SearchGrantedProjectsResponse
-	(*AddUserGrantResponse)(nil),          // 57: herald.projects.v1.AddUserGrantResponse
-	(*GetUserGrantResponse)(nil),          // 58: herald.projects.v1.GetUserGrantResponse
-	(*UserGrantResponse)(nil),             // 59: herald.projects.v1.UserGrantResponse
-	(*SearchUserGrantsResponse)(nil),      // 60: herald.projects.v1.SearchUserGrantsResponse
-	(*CreateOidcAppResponse)(nil),         // 61: herald.projects.v1.CreateOidcAppResponse
-	(*CreateApiAppResponse)(nil),          // 62: herald.projects.v1.CreateApiAppResponse
-	(*GetAppResponse)(nil),                // 63: herald.projects.v1.GetAppResponse
-	(*SearchAppsResponse)(nil),            // 64: herald.projects.v1.SearchAppsResponse
-	(*AppResponse)(nil),                   // 65: herald.projects.v1.AppResponse
-	(*GenerateClientSecretResponse)(nil),  // 66: herald.projects.v1.GenerateClientSecretResponse
-	(*AddAppKeyResponse)(nil),             // 67: herald.projects.v1.AddAppKeyResponse
-	(*GetAppKeyResponse)(nil),             // 68: herald.projects.v1.GetAppKeyResponse
-	(*SearchAppKeysResponse)(nil),         // 69: herald.projects.v1.SearchAppKeysResponse
-	(*RemoveAppKeyResponse)(nil),          // 70: herald.projects.v1.RemoveAppKeyResponse
-	(*ResolveClientResponse)(nil),         // 71: herald.projects.v1.ResolveClientResponse
-	(*ResolveAccessResponse)(nil),         // 72: herald.projects.v1.ResolveAccessResponse
+	(ProjectState)(0),                   // 0: herald.projects.v1.ProjectState
+	(PrivateLabelingSetting)(0),         // 1: herald.projects.v1.PrivateLabelingSetting
+	(*Project)(nil),                     // 2: herald.projects.v1.Project
+	(*CreateProjectRequest)(nil),        // 3: herald.projects.v1.CreateProjectRequest
+	(*CreateProjectResponse)(nil),       // 4: herald.projects.v1.CreateProjectResponse
+	(*GetProjectRequest)(nil),           // 5: herald.projects.v1.GetProjectRequest
+	(*GetProjectResponse)(nil),          // 6: herald.projects.v1.GetProjectResponse
+	(*UpdateProjectRequest)(nil),        // 7: herald.projects.v1.UpdateProjectRequest
+	(*UpdateProjectResponse)(nil),       // 8: herald.projects.v1.UpdateProjectResponse
+	(*DeactivateProjectRequest)(nil),    // 9: herald.projects.v1.DeactivateProjectRequest
+	(*DeactivateProjectResponse)(nil),   // 10: herald.projects.v1.DeactivateProjectResponse
+	(*ReactivateProjectRequest)(nil),    // 11: herald.projects.v1.ReactivateProjectRequest
+	(*ReactivateProjectResponse)(nil),   // 12: herald.projects.v1.ReactivateProjectResponse
+	(*RemoveProjectRequest)(nil),        // 13: herald.projects.v1.RemoveProjectRequest
+	(*RemoveProjectResponse)(nil),       // 14: herald.projects.v1.RemoveProjectResponse
+	(*SearchProjectsRequest)(nil),       // 15: herald.projects.v1.SearchProjectsRequest
+	(*ProjectFilter)(nil),               // 16: herald.projects.v1.ProjectFilter
+	(*ProjectNameQuery)(nil),            // 17: herald.projects.v1.ProjectNameQuery
+	(*ProjectResourceOwnerQuery)(nil),   // 18: herald.projects.v1.ProjectResourceOwnerQuery
+	(*SearchProjectsResponse)(nil),      // 19: herald.projects.v1.SearchProjectsResponse
+	(*SearchProjectChangesRequest)(nil), // 20: herald.projects.v1.SearchProjectChangesRequest
+	(*v1.ObjectDetails)(nil),            // 21: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),                // 22: herald.v1.ListQuery
+	(v1.TextQueryMethod)(0),             // 23: herald.v1.TextQueryMethod
+	(*v1.ListDetails)(nil),              // 24: herald.v1.ListDetails
+	(*v1.SearchChangesResponse)(nil),    // 25: herald.v1.SearchChangesResponse
 }
 var file_herald_projects_v1_projects_proto_depIdxs = []int32{
-	3,  // 0: herald.projects.v1.SearchProjectChangesRequest.query:type_name -> herald.v1.ListQuery
-	4,  // 1: herald.projects.v1.Projects.CreateProject:input_type -> herald.projects.v1.CreateProjectRequest
-	5,  // 2: herald.projects.v1.Projects.GetProject:input_type -> herald.projects.v1.GetProjectRequest
-	6,  // 3: herald.projects.v1.Projects.UpdateProject:input_type -> herald.projects.v1.UpdateProjectRequest
-	7,  // 4: herald.projects.v1.Projects.DeactivateProject:input_type -> herald.projects.v1.DeactivateProjectRequest
-	8,  // 5: herald.projects.v1.Projects.ReactivateProject:input_type -> herald.projects.v1.ReactivateProjectRequest
-	9,  // 6: herald.projects.v1.Projects.RemoveProject:input_type -> herald.projects.v1.RemoveProjectRequest
-	10, // 7: herald.projects.v1.Projects.SearchProjects:input_type -> herald.projects.v1.SearchProjectsRequest
-	0,  // 8: herald.projects.v1.Projects.SearchProjectChanges:input_type -> herald.projects.v1.SearchProjectChangesRequest
-	11, // 9: herald.projects.v1.Projects.AddProjectRole:input_type -> herald.projects.v1.AddProjectRoleRequest
-	12, // 10: herald.projects.v1.Projects.AddProjectRoles:input_type -> herald.projects.v1.AddProjectRolesRequest
-	13, // 11: herald.projects.v1.Projects.UpdateProjectRole:input_type -> herald.projects.v1.UpdateProjectRoleRequest
-	14, // 12: herald.projects.v1.Projects.RemoveProjectRole:input_type -> herald.projects.v1.RemoveProjectRoleRequest
-	15, // 13: herald.projects.v1.Projects.SearchProjectRoles:input_type -> herald.projects.v1.SearchProjectRolesRequest
-	16, // 14: herald.projects.v1.Projects.AddProjectGrant:input_type -> herald.projects.v1.AddProjectGrantRequest
-	17, // 15: herald.projects.v1.Projects.GetProjectGrant:input_type -> herald.projects.v1.GetProjectGrantRequest
-	18, // 16: herald.projects.v1.Projects.UpdateProjectGrant:input_type -> herald.projects.v1.UpdateProjectGrantRequest
-	19, // 17: herald.projects.v1.Projects.DeactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	19, // 18: herald.projects.v1.Projects.ReactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	19, // 19: herald.projects.v1.Projects.RemoveProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	20, // 20: herald.projects.v1.Projects.SearchProjectGrants:input_type -> herald.projects.v1.SearchProjectGrantsRequest
-	21, // 21: herald.projects.v1.Projects.SearchGrantedProjects:input_type -> herald.projects.v1.SearchGrantedProjectsRequest
-	22, // 22: herald.projects.v1.Projects.AddUserGrant:input_type -> herald.projects.v1.AddUserGrantRequest
-	23, // 23: herald.projects.v1.Projects.GetUserGrant:input_type -> herald.projects.v1.GetUserGrantRequest
-	24, // 24: herald.projects.v1.Projects.UpdateUserGrant:input_type -> herald.projects.v1.UpdateUserGrantRequest
-	25, // 25: herald.projects.v1.Projects.RemoveUserGrant:input_type -> herald.projects.v1.RemoveUserGrantRequest
-	26, // 26: herald.projects.v1.Projects.SearchUserGrants:input_type -> herald.projects.v1.SearchUserGrantsRequest
-	27, // 27: herald.projects.v1.Projects.CreateOidcApp:input_type -> herald.projects.v1.CreateOidcAppRequest
-	28, // 28: herald.projects.v1.Projects.CreateApiApp:input_type -> herald.projects.v1.CreateApiAppRequest
-	29, // 29: herald.projects.v1.Projects.GetApp:input_type -> herald.projects.v1.GetAppRequest
-	30, // 30: herald.projects.v1.Projects.SearchApps:input_type -> herald.projects.v1.SearchAppsRequest
-	31, // 31: herald.projects.v1.Projects.UpdateApp:input_type -> herald.projects.v1.UpdateAppRequest
-	32, // 32: herald.projects.v1.Projects.UpdateOidcConfig:input_type -> herald.projects.v1.UpdateOidcConfigRequest
-	33, // 33: herald.projects.v1.Projects.UpdateApiConfig:input_type -> herald.projects.v1.UpdateApiConfigRequest
-	34, // 34: herald.projects.v1.Projects.GenerateOidcClientSecret:input_type -> herald.projects.v1.GenerateClientSecretRequest
-	34, // 35: herald.projects.v1.Projects.GenerateApiClientSecret:input_type -> herald.projects.v1.GenerateClientSecretRequest
-	35, // 36: herald.projects.v1.Projects.DeactivateApp:input_type -> herald.projects.v1.AppRequest
-	35, // 37: herald.projects.v1.Projects.ReactivateApp:input_type -> herald.projects.v1.AppRequest
-	35, // 38: herald.projects.v1.Projects.RemoveApp:input_type -> herald.projects.v1.AppRequest
-	36, // 39: herald.projects.v1.Projects.AddAppKey:input_type -> herald.projects.v1.AddAppKeyRequest
-	37, // 40: herald.projects.v1.Projects.GetAppKey:input_type -> herald.projects.v1.GetAppKeyRequest
-	38, // 41: herald.projects.v1.Projects.SearchAppKeys:input_type -> herald.projects.v1.SearchAppKeysRequest
-	39, // 42: herald.projects.v1.Projects.RemoveAppKey:input_type -> herald.projects.v1.RemoveAppKeyRequest
-	1,  // 43: herald.projects.v1.Projects.ResolveProject:input_type -> herald.projects.v1.ResolveProjectRequest
-	40, // 44: herald.projects.v1.Projects.ResolveClient:input_type -> herald.projects.v1.ResolveClientRequest
-	41, // 45: herald.projects.v1.Projects.ResolveAccess:input_type -> herald.projects.v1.ResolveAccessRequest
-	42, // 46: herald.projects.v1.Projects.CreateProject:output_type -> herald.projects.v1.CreateProjectResponse
-	43, // 47: herald.projects.v1.Projects.GetProject:output_type -> herald.projects.v1.GetProjectResponse
-	44, // 48: herald.projects.v1.Projects.UpdateProject:output_type -> herald.projects.v1.UpdateProjectResponse
-	45, // 49: herald.projects.v1.Projects.DeactivateProject:output_type -> herald.projects.v1.DeactivateProjectResponse
-	46, // 50: herald.projects.v1.Projects.ReactivateProject:output_type -> herald.projects.v1.ReactivateProjectResponse
-	47, // 51: herald.projects.v1.Projects.RemoveProject:output_type -> herald.projects.v1.RemoveProjectResponse
-	48, // 52: herald.projects.v1.Projects.SearchProjects:output_type -> herald.projects.v1.SearchProjectsResponse
-	49, // 53: herald.projects.v1.Projects.SearchProjectChanges:output_type -> herald.v1.SearchChangesResponse
-	50, // 54: herald.projects.v1.Projects.AddProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
-	50, // 55: herald.projects.v1.Projects.AddProjectRoles:output_type -> herald.projects.v1.ProjectRoleResponse
-	50, // 56: herald.projects.v1.Projects.UpdateProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
-	50, // 57: herald.projects.v1.Projects.RemoveProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
-	51, // 58: herald.projects.v1.Projects.SearchProjectRoles:output_type -> herald.projects.v1.SearchProjectRolesResponse
-	52, // 59: herald.projects.v1.Projects.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
-	53, // 60: herald.projects.v1.Projects.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse
-	54, // 61: herald.projects.v1.Projects.UpdateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	54, // 62: herald.projects.v1.Projects.DeactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	54, // 63: herald.projects.v1.Projects.ReactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	54, // 64: herald.projects.v1.Projects.RemoveProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	55, // 65: herald.projects.v1.Projects.SearchProjectGrants:output_type -> herald.projects.v1.SearchProjectGrantsResponse
-	56, // 66: herald.projects.v1.Projects.SearchGrantedProjects:output_type -> herald.projects.v1.SearchGrantedProjectsResponse
-	57, // 67: herald.projects.v1.Projects.AddUserGrant:output_type -> herald.projects.v1.AddUserGrantResponse
-	58, // 68: herald.projects.v1.Projects.GetUserGrant:output_type -> herald.projects.v1.GetUserGrantResponse
-	59, // 69: herald.projects.v1.Projects.UpdateUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	59, // 70: herald.projects.v1.Projects.RemoveUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	60, // 71: herald.projects.v1.Projects.SearchUserGrants:output_type -> herald.projects.v1.SearchUserGrantsResponse
-	61, // 72: herald.projects.v1.Projects.CreateOidcApp:output_type -> herald.projects.v1.CreateOidcAppResponse
-	62, // 73: herald.projects.v1.Projects.CreateApiApp:output_type -> herald.projects.v1.CreateApiAppResponse
-	63, // 74: herald.projects.v1.Projects.GetApp:output_type -> herald.projects.v1.GetAppResponse
-	64, // 75: herald.projects.v1.Projects.SearchApps:output_type -> herald.projects.v1.SearchAppsResponse
-	65, // 76: herald.projects.v1.Projects.UpdateApp:output_type -> herald.projects.v1.AppResponse
-	65, // 77: herald.projects.v1.Projects.UpdateOidcConfig:output_type -> herald.projects.v1.AppResponse
-	65, // 78: herald.projects.v1.Projects.UpdateApiConfig:output_type -> herald.projects.v1.AppResponse
-	66, // 79: herald.projects.v1.Projects.GenerateOidcClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
-	66, // 80: herald.projects.v1.Projects.GenerateApiClientSecret:output_type -> herald.projects.v1.GenerateClientSecretResponse
-	65, // 81: herald.projects.v1.Projects.DeactivateApp:output_type -> herald.projects.v1.AppResponse
-	65, // 82: herald.projects.v1.Projects.ReactivateApp:output_type -> herald.projects.v1.AppResponse
-	65, // 83: herald.projects.v1.Projects.RemoveApp:output_type -> herald.projects.v1.AppResponse
-	67, // 84: herald.projects.v1.Projects.AddAppKey:output_type -> herald.projects.v1.AddAppKeyResponse
-	68, // 85: herald.projects.v1.Projects.GetAppKey:output_type -> herald.projects.v1.GetAppKeyResponse
-	69, // 86: herald.projects.v1.Projects.SearchAppKeys:output_type -> herald.projects.v1.SearchAppKeysResponse
-	70, // 87: herald.projects.v1.Projects.RemoveAppKey:output_type -> herald.projects.v1.RemoveAppKeyResponse
-	2,  // 88: herald.projects.v1.Projects.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
-	71, // 89: herald.projects.v1.Projects.ResolveClient:output_type -> herald.projects.v1.ResolveClientResponse
-	72, // 90: herald.projects.v1.Projects.ResolveAccess:output_type -> herald.projects.v1.ResolveAccessResponse
-	46, // [46:91] is the sub-list for method output_type
-	1,  // [1:46] is the sub-list for method input_type
-	1,  // [1:1] is the sub-list for extension type_name
-	1,  // [1:1] is the sub-list for extension extendee
-	0,  // [0:1] is the sub-list for field type_name
+	21, // 0: herald.projects.v1.Project.details:type_name -> herald.v1.ObjectDetails
+	0,  // 1: herald.projects.v1.Project.state:type_name -> herald.projects.v1.ProjectState
+	1,  // 2: herald.projects.v1.Project.private_labeling_setting:type_name -> herald.projects.v1.PrivateLabelingSetting
+	1,  // 3: herald.projects.v1.CreateProjectRequest.private_labeling_setting:type_name -> herald.projects.v1.PrivateLabelingSetting
+	21, // 4: herald.projects.v1.CreateProjectResponse.details:type_name -> herald.v1.ObjectDetails
+	2,  // 5: herald.projects.v1.GetProjectResponse.project:type_name -> herald.projects.v1.Project
+	1,  // 6: herald.projects.v1.UpdateProjectRequest.private_labeling_setting:type_name -> herald.projects.v1.PrivateLabelingSetting
+	21, // 7: herald.projects.v1.UpdateProjectResponse.details:type_name -> herald.v1.ObjectDetails
+	21, // 8: herald.projects.v1.DeactivateProjectResponse.details:type_name -> herald.v1.ObjectDetails
+	21, // 9: herald.projects.v1.ReactivateProjectResponse.details:type_name -> herald.v1.ObjectDetails
+	21, // 10: herald.projects.v1.RemoveProjectResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 11: herald.projects.v1.SearchProjectsRequest.query:type_name -> herald.v1.ListQuery
+	16, // 12: herald.projects.v1.SearchProjectsRequest.queries:type_name -> herald.projects.v1.ProjectFilter
+	17, // 13: herald.projects.v1.ProjectFilter.name_query:type_name -> herald.projects.v1.ProjectNameQuery
+	18, // 14: herald.projects.v1.ProjectFilter.project_resource_owner_query:type_name -> herald.projects.v1.ProjectResourceOwnerQuery
+	23, // 15: herald.projects.v1.ProjectNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	24, // 16: herald.projects.v1.SearchProjectsResponse.details:type_name -> herald.v1.ListDetails
+	2,  // 17: herald.projects.v1.SearchProjectsResponse.result:type_name -> herald.projects.v1.Project
+	22, // 18: herald.projects.v1.SearchProjectChangesRequest.query:type_name -> herald.v1.ListQuery
+	3,  // 19: herald.projects.v1.Projects.CreateProject:input_type -> herald.projects.v1.CreateProjectRequest
+	5,  // 20: herald.projects.v1.Projects.GetProject:input_type -> herald.projects.v1.GetProjectRequest
+	7,  // 21: herald.projects.v1.Projects.UpdateProject:input_type -> herald.projects.v1.UpdateProjectRequest
+	9,  // 22: herald.projects.v1.Projects.DeactivateProject:input_type -> herald.projects.v1.DeactivateProjectRequest
+	11, // 23: herald.projects.v1.Projects.ReactivateProject:input_type -> herald.projects.v1.ReactivateProjectRequest
+	13, // 24: herald.projects.v1.Projects.RemoveProject:input_type -> herald.projects.v1.RemoveProjectRequest
+	15, // 25: herald.projects.v1.Projects.SearchProjects:input_type -> herald.projects.v1.SearchProjectsRequest
+	20, // 26: herald.projects.v1.Projects.SearchProjectChanges:input_type -> herald.projects.v1.SearchProjectChangesRequest
+	4,  // 27: herald.projects.v1.Projects.CreateProject:output_type -> herald.projects.v1.CreateProjectResponse
+	6,  // 28: herald.projects.v1.Projects.GetProject:output_type -> herald.projects.v1.GetProjectResponse
+	8,  // 29: herald.projects.v1.Projects.UpdateProject:output_type -> herald.projects.v1.UpdateProjectResponse
+	10, // 30: herald.projects.v1.Projects.DeactivateProject:output_type -> herald.projects.v1.DeactivateProjectResponse
+	12, // 31: herald.projects.v1.Projects.ReactivateProject:output_type -> herald.projects.v1.ReactivateProjectResponse
+	14, // 32: herald.projects.v1.Projects.RemoveProject:output_type -> herald.projects.v1.RemoveProjectResponse
+	19, // 33: herald.projects.v1.Projects.SearchProjects:output_type -> herald.projects.v1.SearchProjectsResponse
+	25, // 34: herald.projects.v1.Projects.SearchProjectChanges:output_type -> herald.v1.SearchChangesResponse
+	27, // [27:35] is the sub-list for method output_type
+	19, // [19:27] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_herald_projects_v1_projects_proto_init() }
@@ -496,24 +1339,19 @@ func file_herald_projects_v1_projects_proto_init() {
 	if File_herald_projects_v1_projects_proto != nil {
 		return
 	}
-	file_herald_projects_v1_application_proto_init()
-	file_herald_projects_v1_grant_proto_init()
-	file_herald_projects_v1_project_proto_init()
-	file_herald_projects_v1_resolve_proto_init()
-	file_herald_projects_v1_role_proto_init()
-	file_herald_projects_v1_user_grant_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_projects_proto_rawDesc), len(file_herald_projects_v1_projects_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   3,
+			NumEnums:      2,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_herald_projects_v1_projects_proto_goTypes,
 		DependencyIndexes: file_herald_projects_v1_projects_proto_depIdxs,
+		EnumInfos:         file_herald_projects_v1_projects_proto_enumTypes,
 		MessageInfos:      file_herald_projects_v1_projects_proto_msgTypes,
 	}.Build()
 	File_herald_projects_v1_projects_proto = out.File

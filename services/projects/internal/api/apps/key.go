@@ -1,4 +1,4 @@
-package api
+package apps
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -19,21 +20,21 @@ import (
 
 // AddAppKey adds a key with which an application authenticates. An application may have keys before
 // its configuration uses them.
-func (a Projects) AddAppKey(
+func (s Server) AddAppKey(
 	ctx context.Context, r *projectsv1.AddAppKeyRequest,
 ) (*projectsv1.AddAppKeyResponse, error) {
-	expiry, err := secret.Expiry(r.ExpirationDate, a.Store.Now())
+	expiry, err := secret.Expiry(r.ExpirationDate, s.Store.Now())
 	if err != nil {
 		return nil, err
 	}
 	k := domain.AppKey{
-		ID: id.New(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: orgID(ctx), ExpiresAt: expiry,
+		ID: id.New(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), ExpiresAt: expiry,
 	}
-	pair, err := a.keyPair(ctx, k, r.PublicKey)
+	pair, err := s.keyPair(ctx, k, r.PublicKey)
 	if err != nil {
 		return nil, err
 	}
-	record, err := a.Store.AddAppKey(ctx, k, pair.Public, &projectsv1.ApplicationKeyAdded{ProjectId: k.ProjectID,
+	record, err := s.Store.AddAppKey(ctx, k, pair.Public, &projectsv1.ApplicationKeyAdded{ProjectId: k.ProjectID,
 		KeyId: k.ID})
 	if err != nil {
 		return nil, err
@@ -47,15 +48,15 @@ func (a Projects) AddAppKey(
 
 // keyPair returns the caller's public key. If the request has none, it makes a pair for an existing
 // application.
-func (a Projects) keyPair(ctx context.Context, k domain.AppKey, publicKey []byte) (secret.Pair, error) {
+func (s Server) keyPair(ctx context.Context, k domain.AppKey, publicKey []byte) (secret.Pair, error) {
 	if len(publicKey) > 0 {
 		public, err := secret.ParsePublicKey(publicKey)
 		return secret.Pair{Public: public}, err
 	}
-	if _, err := a.Store.Application(ctx, k.OrgID, k.ProjectID, k.ApplicationID); err != nil {
+	if _, err := s.Store.Application(ctx, k.OrgID, k.ProjectID, k.ApplicationID); err != nil {
 		return secret.Pair{}, err
 	}
-	return a.Pairs.Make(ctx)
+	return s.Pairs.Make(ctx)
 }
 
 // keyFile returns the file from which an application reads its key.
@@ -76,10 +77,10 @@ func keyFile(k domain.AppKey, private secret.Text) ([]byte, error) {
 
 // GetAppKey returns the description of an application's key. Expired keys exist until they are
 // removed.
-func (a Projects) GetAppKey(
+func (s Server) GetAppKey(
 	ctx context.Context, r *projectsv1.GetAppKeyRequest,
 ) (*projectsv1.GetAppKeyResponse, error) {
-	k, err := a.Store.AppKey(ctx, orgID(ctx), r.ProjectId, r.AppId, r.KeyId)
+	k, err := s.Store.AppKey(ctx, base.OrgID(ctx), r.ProjectId, r.AppId, r.KeyId)
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +88,17 @@ func (a Projects) GetAppKey(
 }
 
 // SearchAppKeys lists an application's keys.
-func (a Projects) SearchAppKeys(
+func (s Server) SearchAppKeys(
 	ctx context.Context, r *projectsv1.SearchAppKeysRequest,
 ) (*projectsv1.SearchAppKeysResponse, error) {
-	p, err := search.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, s.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.Store.Application(ctx, orgID(ctx), r.ProjectId, r.AppId); err != nil {
+	if _, err := s.Store.Application(ctx, base.OrgID(ctx), r.ProjectId, r.AppId); err != nil {
 		return nil, err
 	}
-	list, err := a.Store.SearchAppKeys(ctx, orgID(ctx), r.ProjectId, r.AppId, p)
+	list, err := s.Store.SearchAppKeys(ctx, base.OrgID(ctx), r.ProjectId, r.AppId, p)
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +106,10 @@ func (a Projects) SearchAppKeys(
 }
 
 // RemoveAppKey ends an application's key.
-func (a Projects) RemoveAppKey(
+func (s Server) RemoveAppKey(
 	ctx context.Context, r *projectsv1.RemoveAppKeyRequest,
 ) (*projectsv1.RemoveAppKeyResponse, error) {
-	k, err := a.Store.RemoveAppKey(ctx, orgID(ctx), r.ProjectId, r.AppId, r.KeyId,
+	k, err := s.Store.RemoveAppKey(ctx, base.OrgID(ctx), r.ProjectId, r.AppId, r.KeyId,
 		&projectsv1.ApplicationKeyRemoved{ProjectId: r.ProjectId, KeyId: r.KeyId})
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package api
+package apps
 
 import (
 	"reflect"
@@ -26,7 +26,7 @@ func TestMessagesHaveTheFieldsOfTheConfiguration(t *testing.T) {
 		for name, value := range new(domain.OIDCConfig).Fields() {
 			f := fields.ByJSONName(name)
 			if f == nil || f.IsList() != (value.Kind() == reflect.Slice) {
-				t.Errorf("%T lacks %s of domain.OIDCConfig: write it into application.proto", m, name)
+				t.Errorf("%T lacks %s of domain.OIDCConfig: write it into app_config.proto", m, name)
 				continue
 			}
 			common++

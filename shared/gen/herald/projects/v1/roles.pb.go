@@ -2,12 +2,13 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: herald/projects/v1/role.proto
+// source: herald/projects/v1/roles.proto
 
 package projectsv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	v1 "herald/shared/gen/herald/v1"
@@ -36,7 +37,7 @@ type ProjectRole struct {
 
 func (x *ProjectRole) Reset() {
 	*x = ProjectRole{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48,7 +49,7 @@ func (x *ProjectRole) String() string {
 func (*ProjectRole) ProtoMessage() {}
 
 func (x *ProjectRole) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -61,7 +62,7 @@ func (x *ProjectRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProjectRole.ProtoReflect.Descriptor instead.
 func (*ProjectRole) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{0}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *ProjectRole) GetKey() string {
@@ -105,7 +106,7 @@ type AddProjectRoleRequest struct {
 
 func (x *AddProjectRoleRequest) Reset() {
 	*x = AddProjectRoleRequest{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[1]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -117,7 +118,7 @@ func (x *AddProjectRoleRequest) String() string {
 func (*AddProjectRoleRequest) ProtoMessage() {}
 
 func (x *AddProjectRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[1]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -130,7 +131,7 @@ func (x *AddProjectRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddProjectRoleRequest.ProtoReflect.Descriptor instead.
 func (*AddProjectRoleRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{1}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *AddProjectRoleRequest) GetProjectId() string {
@@ -171,7 +172,7 @@ type AddProjectRolesRequest struct {
 
 func (x *AddProjectRolesRequest) Reset() {
 	*x = AddProjectRolesRequest{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -183,7 +184,7 @@ func (x *AddProjectRolesRequest) String() string {
 func (*AddProjectRolesRequest) ProtoMessage() {}
 
 func (x *AddProjectRolesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -196,7 +197,7 @@ func (x *AddProjectRolesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddProjectRolesRequest.ProtoReflect.Descriptor instead.
 func (*AddProjectRolesRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{2}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AddProjectRolesRequest) GetProjectId() string {
@@ -224,7 +225,7 @@ type NewProjectRole struct {
 
 func (x *NewProjectRole) Reset() {
 	*x = NewProjectRole{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -236,7 +237,7 @@ func (x *NewProjectRole) String() string {
 func (*NewProjectRole) ProtoMessage() {}
 
 func (x *NewProjectRole) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -249,7 +250,7 @@ func (x *NewProjectRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewProjectRole.ProtoReflect.Descriptor instead.
 func (*NewProjectRole) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{3}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NewProjectRole) GetKey() string {
@@ -285,7 +286,7 @@ type UpdateProjectRoleRequest struct {
 
 func (x *UpdateProjectRoleRequest) Reset() {
 	*x = UpdateProjectRoleRequest{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[4]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -297,7 +298,7 @@ func (x *UpdateProjectRoleRequest) String() string {
 func (*UpdateProjectRoleRequest) ProtoMessage() {}
 
 func (x *UpdateProjectRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[4]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -310,7 +311,7 @@ func (x *UpdateProjectRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProjectRoleRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProjectRoleRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{4}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *UpdateProjectRoleRequest) GetProjectId() string {
@@ -351,7 +352,7 @@ type RemoveProjectRoleRequest struct {
 
 func (x *RemoveProjectRoleRequest) Reset() {
 	*x = RemoveProjectRoleRequest{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[5]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -363,7 +364,7 @@ func (x *RemoveProjectRoleRequest) String() string {
 func (*RemoveProjectRoleRequest) ProtoMessage() {}
 
 func (x *RemoveProjectRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[5]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -376,7 +377,7 @@ func (x *RemoveProjectRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveProjectRoleRequest.ProtoReflect.Descriptor instead.
 func (*RemoveProjectRoleRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{5}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RemoveProjectRoleRequest) GetProjectId() string {
@@ -402,7 +403,7 @@ type ProjectRoleResponse struct {
 
 func (x *ProjectRoleResponse) Reset() {
 	*x = ProjectRoleResponse{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[6]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +415,7 @@ func (x *ProjectRoleResponse) String() string {
 func (*ProjectRoleResponse) ProtoMessage() {}
 
 func (x *ProjectRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[6]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +428,7 @@ func (x *ProjectRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProjectRoleResponse.ProtoReflect.Descriptor instead.
 func (*ProjectRoleResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{6}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ProjectRoleResponse) GetDetails() *v1.ObjectDetails {
@@ -448,7 +449,7 @@ type SearchProjectRolesRequest struct {
 
 func (x *SearchProjectRolesRequest) Reset() {
 	*x = SearchProjectRolesRequest{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[7]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -460,7 +461,7 @@ func (x *SearchProjectRolesRequest) String() string {
 func (*SearchProjectRolesRequest) ProtoMessage() {}
 
 func (x *SearchProjectRolesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[7]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -473,7 +474,7 @@ func (x *SearchProjectRolesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchProjectRolesRequest.ProtoReflect.Descriptor instead.
 func (*SearchProjectRolesRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{7}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SearchProjectRolesRequest) GetProjectId() string {
@@ -508,7 +509,7 @@ type ProjectRoleFilter struct {
 
 func (x *ProjectRoleFilter) Reset() {
 	*x = ProjectRoleFilter{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[8]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +521,7 @@ func (x *ProjectRoleFilter) String() string {
 func (*ProjectRoleFilter) ProtoMessage() {}
 
 func (x *ProjectRoleFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[8]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +534,7 @@ func (x *ProjectRoleFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProjectRoleFilter.ProtoReflect.Descriptor instead.
 func (*ProjectRoleFilter) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{8}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ProjectRoleFilter) GetKeyQuery() *ProjectRoleKeyQuery {
@@ -560,7 +561,7 @@ type ProjectRoleKeyQuery struct {
 
 func (x *ProjectRoleKeyQuery) Reset() {
 	*x = ProjectRoleKeyQuery{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[9]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -572,7 +573,7 @@ func (x *ProjectRoleKeyQuery) String() string {
 func (*ProjectRoleKeyQuery) ProtoMessage() {}
 
 func (x *ProjectRoleKeyQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[9]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -585,7 +586,7 @@ func (x *ProjectRoleKeyQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProjectRoleKeyQuery.ProtoReflect.Descriptor instead.
 func (*ProjectRoleKeyQuery) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{9}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ProjectRoleKeyQuery) GetKey() string {
@@ -612,7 +613,7 @@ type ProjectRoleDisplayNameQuery struct {
 
 func (x *ProjectRoleDisplayNameQuery) Reset() {
 	*x = ProjectRoleDisplayNameQuery{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[10]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +625,7 @@ func (x *ProjectRoleDisplayNameQuery) String() string {
 func (*ProjectRoleDisplayNameQuery) ProtoMessage() {}
 
 func (x *ProjectRoleDisplayNameQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[10]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +638,7 @@ func (x *ProjectRoleDisplayNameQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProjectRoleDisplayNameQuery.ProtoReflect.Descriptor instead.
 func (*ProjectRoleDisplayNameQuery) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{10}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ProjectRoleDisplayNameQuery) GetDisplayName() string {
@@ -664,7 +665,7 @@ type SearchProjectRolesResponse struct {
 
 func (x *SearchProjectRolesResponse) Reset() {
 	*x = SearchProjectRolesResponse{}
-	mi := &file_herald_projects_v1_role_proto_msgTypes[11]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -676,7 +677,7 @@ func (x *SearchProjectRolesResponse) String() string {
 func (*SearchProjectRolesResponse) ProtoMessage() {}
 
 func (x *SearchProjectRolesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_role_proto_msgTypes[11]
+	mi := &file_herald_projects_v1_roles_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -689,7 +690,7 @@ func (x *SearchProjectRolesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchProjectRolesResponse.ProtoReflect.Descriptor instead.
 func (*SearchProjectRolesResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_role_proto_rawDescGZIP(), []int{11}
+	return file_herald_projects_v1_roles_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SearchProjectRolesResponse) GetDetails() *v1.ListDetails {
@@ -706,11 +707,11 @@ func (x *SearchProjectRolesResponse) GetResult() []*ProjectRole {
 	return nil
 }
 
-var File_herald_projects_v1_role_proto protoreflect.FileDescriptor
+var File_herald_projects_v1_roles_proto protoreflect.FileDescriptor
 
-const file_herald_projects_v1_role_proto_rawDesc = "" +
+const file_herald_projects_v1_roles_proto_rawDesc = "" +
 	"\n" +
-	"\x1dherald/projects/v1/role.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x8c\x01\n" +
+	"\x1eherald/projects/v1/roles.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x8c\x01\n" +
 	"\vProjectRole\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12!\n" +
@@ -758,22 +759,38 @@ const file_herald_projects_v1_role_proto_rawDesc = "" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x87\x01\n" +
 	"\x1aSearchProjectRolesResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x127\n" +
-	"\x06result\x18\x02 \x03(\v2\x1f.herald.projects.v1.ProjectRoleR\x06resultB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\x06result\x18\x02 \x03(\v2\x1f.herald.projects.v1.ProjectRoleR\x06result2\x88\b\n" +
+	"\x05Roles\x12\xbf\x01\n" +
+	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"Y\x8a\x82) \n" +
+	"\x12project.role.write\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\xc7\x01\n" +
+	"\x0fAddProjectRoles\x12*.herald.projects.v1.AddProjectRolesRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
+	"\x12project.role.write\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xcb\x01\n" +
+	"\x11UpdateProjectRole\x12,.herald.projects.v1.UpdateProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
+	"\x12project.role.write\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xc9\x01\n" +
+	"\x11RemoveProjectRole\x12,.herald.projects.v1.RemoveProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"]\x8a\x82)!\n" +
+	"\x13project.role.delete\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x022*0/management/v1/projects/{project_id}/roles/{key}\x12\xd8\x01\n" +
+	"\x12SearchProjectRoles\x12-.herald.projects.v1.SearchProjectRolesRequest\x1a..herald.projects.v1.SearchProjectRolesResponse\"c\x8a\x82)\x1f\n" +
+	"\x11project.role.read\x12\n" +
+	"project_id\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/projects/{project_id}/roles/_search\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
-	file_herald_projects_v1_role_proto_rawDescOnce sync.Once
-	file_herald_projects_v1_role_proto_rawDescData []byte
+	file_herald_projects_v1_roles_proto_rawDescOnce sync.Once
+	file_herald_projects_v1_roles_proto_rawDescData []byte
 )
 
-func file_herald_projects_v1_role_proto_rawDescGZIP() []byte {
-	file_herald_projects_v1_role_proto_rawDescOnce.Do(func() {
-		file_herald_projects_v1_role_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_herald_projects_v1_role_proto_rawDesc), len(file_herald_projects_v1_role_proto_rawDesc)))
+func file_herald_projects_v1_roles_proto_rawDescGZIP() []byte {
+	file_herald_projects_v1_roles_proto_rawDescOnce.Do(func() {
+		file_herald_projects_v1_roles_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_herald_projects_v1_roles_proto_rawDesc), len(file_herald_projects_v1_roles_proto_rawDesc)))
 	})
-	return file_herald_projects_v1_role_proto_rawDescData
+	return file_herald_projects_v1_roles_proto_rawDescData
 }
 
-var file_herald_projects_v1_role_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
-var file_herald_projects_v1_role_proto_goTypes = []any{
+var file_herald_projects_v1_roles_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_herald_projects_v1_roles_proto_goTypes = []any{
 	(*ProjectRole)(nil),                 // 0: herald.projects.v1.ProjectRole
 	(*AddProjectRoleRequest)(nil),       // 1: herald.projects.v1.AddProjectRoleRequest
 	(*AddProjectRolesRequest)(nil),      // 2: herald.projects.v1.AddProjectRolesRequest
@@ -791,7 +808,7 @@ var file_herald_projects_v1_role_proto_goTypes = []any{
 	(v1.TextQueryMethod)(0),             // 14: herald.v1.TextQueryMethod
 	(*v1.ListDetails)(nil),              // 15: herald.v1.ListDetails
 }
-var file_herald_projects_v1_role_proto_depIdxs = []int32{
+var file_herald_projects_v1_roles_proto_depIdxs = []int32{
 	12, // 0: herald.projects.v1.ProjectRole.details:type_name -> herald.v1.ObjectDetails
 	3,  // 1: herald.projects.v1.AddProjectRolesRequest.roles:type_name -> herald.projects.v1.NewProjectRole
 	12, // 2: herald.projects.v1.ProjectRoleResponse.details:type_name -> herald.v1.ObjectDetails
@@ -803,33 +820,43 @@ var file_herald_projects_v1_role_proto_depIdxs = []int32{
 	14, // 8: herald.projects.v1.ProjectRoleDisplayNameQuery.method:type_name -> herald.v1.TextQueryMethod
 	15, // 9: herald.projects.v1.SearchProjectRolesResponse.details:type_name -> herald.v1.ListDetails
 	0,  // 10: herald.projects.v1.SearchProjectRolesResponse.result:type_name -> herald.projects.v1.ProjectRole
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
+	1,  // 11: herald.projects.v1.Roles.AddProjectRole:input_type -> herald.projects.v1.AddProjectRoleRequest
+	2,  // 12: herald.projects.v1.Roles.AddProjectRoles:input_type -> herald.projects.v1.AddProjectRolesRequest
+	4,  // 13: herald.projects.v1.Roles.UpdateProjectRole:input_type -> herald.projects.v1.UpdateProjectRoleRequest
+	5,  // 14: herald.projects.v1.Roles.RemoveProjectRole:input_type -> herald.projects.v1.RemoveProjectRoleRequest
+	7,  // 15: herald.projects.v1.Roles.SearchProjectRoles:input_type -> herald.projects.v1.SearchProjectRolesRequest
+	6,  // 16: herald.projects.v1.Roles.AddProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	6,  // 17: herald.projects.v1.Roles.AddProjectRoles:output_type -> herald.projects.v1.ProjectRoleResponse
+	6,  // 18: herald.projects.v1.Roles.UpdateProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	6,  // 19: herald.projects.v1.Roles.RemoveProjectRole:output_type -> herald.projects.v1.ProjectRoleResponse
+	11, // 20: herald.projects.v1.Roles.SearchProjectRoles:output_type -> herald.projects.v1.SearchProjectRolesResponse
+	16, // [16:21] is the sub-list for method output_type
+	11, // [11:16] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
 }
 
-func init() { file_herald_projects_v1_role_proto_init() }
-func file_herald_projects_v1_role_proto_init() {
-	if File_herald_projects_v1_role_proto != nil {
+func init() { file_herald_projects_v1_roles_proto_init() }
+func file_herald_projects_v1_roles_proto_init() {
+	if File_herald_projects_v1_roles_proto != nil {
 		return
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_role_proto_rawDesc), len(file_herald_projects_v1_role_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_roles_proto_rawDesc), len(file_herald_projects_v1_roles_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   12,
 			NumExtensions: 0,
-			NumServices:   0,
+			NumServices:   1,
 		},
-		GoTypes:           file_herald_projects_v1_role_proto_goTypes,
-		DependencyIndexes: file_herald_projects_v1_role_proto_depIdxs,
-		MessageInfos:      file_herald_projects_v1_role_proto_msgTypes,
+		GoTypes:           file_herald_projects_v1_roles_proto_goTypes,
+		DependencyIndexes: file_herald_projects_v1_roles_proto_depIdxs,
+		MessageInfos:      file_herald_projects_v1_roles_proto_msgTypes,
 	}.Build()
-	File_herald_projects_v1_role_proto = out.File
-	file_herald_projects_v1_role_proto_goTypes = nil
-	file_herald_projects_v1_role_proto_depIdxs = nil
+	File_herald_projects_v1_roles_proto = out.File
+	file_herald_projects_v1_roles_proto_goTypes = nil
+	file_herald_projects_v1_roles_proto_depIdxs = nil
 }

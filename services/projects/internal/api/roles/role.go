@@ -1,4 +1,5 @@
-package api
+// Package roles answers the requests of the service Roles.
+package roles
 
 import (
 	"context"
@@ -6,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
@@ -13,24 +15,27 @@ import (
 	"herald/shared/search"
 )
 
+// Server implements the service.
+type Server struct{ base.Base }
+
 // AddProjectRole adds a role to a project.
-func (a Projects) AddProjectRole(
+func (s Server) AddProjectRole(
 	ctx context.Context, r *projectsv1.AddProjectRoleRequest,
 ) (*projectsv1.ProjectRoleResponse, error) {
 	role := &projectsv1.NewProjectRole{Key: r.Key, DisplayName: r.DisplayName, Group: r.Group}
-	return a.addRoles(ctx, r.ProjectId, []*projectsv1.NewProjectRole{role})
+	return s.addRoles(ctx, r.ProjectId, []*projectsv1.NewProjectRole{role})
 }
 
 // AddProjectRoles adds several roles, all or none.
-func (a Projects) AddProjectRoles(
+func (s Server) AddProjectRoles(
 	ctx context.Context, r *projectsv1.AddProjectRolesRequest,
 ) (*projectsv1.ProjectRoleResponse, error) {
-	added, err := a.addRoles(ctx, r.ProjectId, r.Roles)
+	added, err := s.addRoles(ctx, r.ProjectId, r.Roles)
 	if !errors.Is(err, domain.ErrRoleExists) {
 		return added, err
 	}
 	all := newRoles(r.Roles)
-	taken, failed := a.Store.RoleKeys(ctx, orgID(ctx), r.ProjectId,
+	taken, failed := s.Store.RoleKeys(ctx, base.OrgID(ctx), r.ProjectId,
 		search.Each(all, func(role domain.Role) string { return role.Key }))
 	if failed != nil {
 		return nil, failed
@@ -49,25 +54,25 @@ func newRoles(roles []*projectsv1.NewProjectRole) []domain.Role {
 	})
 }
 
-func (a Projects) addRoles(
+func (s Server) addRoles(
 	ctx context.Context, projectID string, roles []*projectsv1.NewProjectRole,
 ) (*projectsv1.ProjectRoleResponse, error) {
 	all := newRoles(roles)
 	if err := domain.CheckDistinct(all); err != nil {
 		return nil, err
 	}
-	record, err := a.Store.CreateRoles(ctx, orgID(ctx), projectID, all, &projectsv1.RoleAdded{Key: all[0].Key})
+	record, err := s.Store.CreateRoles(ctx, base.OrgID(ctx), projectID, all, &projectsv1.RoleAdded{Key: all[0].Key})
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.ProjectRoleResponse{Details: resource.Details(record, orgID(ctx))}, nil
+	return &projectsv1.ProjectRoleResponse{Details: resource.Details(record, base.OrgID(ctx))}, nil
 }
 
 // UpdateProjectRole replaces a role's display name and group.
-func (a Projects) UpdateProjectRole(
+func (s Server) UpdateProjectRole(
 	ctx context.Context, r *projectsv1.UpdateProjectRoleRequest,
 ) (*projectsv1.ProjectRoleResponse, error) {
-	role, err := a.Store.ChangeRole(ctx, orgID(ctx), r.ProjectId, r.Key,
+	role, err := s.Store.ChangeRole(ctx, base.OrgID(ctx), r.ProjectId, r.Key,
 		func(role *domain.Role) (proto.Message, error) {
 			changed := role.Change(r.DisplayName, r.Group)
 			if changed == nil {
@@ -82,10 +87,10 @@ func (a Projects) UpdateProjectRole(
 }
 
 // RemoveProjectRole removes a role, also from everybody who has it.
-func (a Projects) RemoveProjectRole(
+func (s Server) RemoveProjectRole(
 	ctx context.Context, r *projectsv1.RemoveProjectRoleRequest,
 ) (*projectsv1.ProjectRoleResponse, error) {
-	role, err := a.Store.RemoveRole(ctx, orgID(ctx), r.ProjectId, r.Key, &projectsv1.RoleRemoved{Key: r.Key})
+	role, err := s.Store.RemoveRole(ctx, base.OrgID(ctx), r.ProjectId, r.Key, &projectsv1.RoleRemoved{Key: r.Key})
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +98,14 @@ func (a Projects) RemoveProjectRole(
 }
 
 // SearchProjectRoles lists a project's roles.
-func (a Projects) SearchProjectRoles(
+func (s Server) SearchProjectRoles(
 	ctx context.Context, r *projectsv1.SearchProjectRolesRequest,
 ) (*projectsv1.SearchProjectRolesResponse, error) {
-	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
+	p, err := s.PageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
 	}
-	query := a.Store.Roles(orgID(ctx), r.ProjectId)
+	query := s.Store.Roles(base.OrgID(ctx), r.ProjectId)
 	for _, q := range r.Queries {
 		if f := q.KeyQuery; f != nil {
 			query.Text(store.RoleKey, f.Method, f.Key)
@@ -109,14 +114,14 @@ func (a Projects) SearchProjectRoles(
 			query.Text(store.RoleDisplayName, f.Method, f.DisplayName)
 		}
 	}
-	list, err := a.Store.SearchRoles(ctx, query, p)
+	list, err := s.Store.SearchRoles(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectRolesResponse{Details: list.Details(), Result: search.Each(list.Rows, role)}, nil
+	return &projectsv1.SearchProjectRolesResponse{Details: list.Details(), Result: search.Each(list.Rows, message)}, nil
 }
 
-func role(r domain.Role) *projectsv1.ProjectRole {
+func message(r domain.Role) *projectsv1.ProjectRole {
 	return &projectsv1.ProjectRole{Key: r.Key, Details: resource.Details(r.Record, r.OrgID),
 		DisplayName: r.DisplayName, Group: r.Group}
 }

@@ -2,13 +2,14 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: herald/projects/v1/resolve.proto
+// source: herald/projects/v1/internal.proto
 
 package projectsv1
 
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	_ "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -20,6 +21,95 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+type ResolveProjectRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The organization that must own the project.
+	OrgId         string `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolveProjectRequest) Reset() {
+	*x = ResolveProjectRequest{}
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolveProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolveProjectRequest) ProtoMessage() {}
+
+func (x *ResolveProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolveProjectRequest.ProtoReflect.Descriptor instead.
+func (*ResolveProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ResolveProjectRequest) GetOrgId() string {
+	if x != nil {
+		return x.OrgId
+	}
+	return ""
+}
+
+func (x *ResolveProjectRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+type ResolveProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolveProjectResponse) Reset() {
+	*x = ResolveProjectResponse{}
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolveProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolveProjectResponse) ProtoMessage() {}
+
+func (x *ResolveProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolveProjectResponse.ProtoReflect.Descriptor instead.
+func (*ResolveProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{1}
+}
 
 type ResolveClientRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -36,7 +126,7 @@ type ResolveClientRequest struct {
 
 func (x *ResolveClientRequest) Reset() {
 	*x = ResolveClientRequest{}
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48,7 +138,7 @@ func (x *ResolveClientRequest) String() string {
 func (*ResolveClientRequest) ProtoMessage() {}
 
 func (x *ResolveClientRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -61,7 +151,7 @@ func (x *ResolveClientRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveClientRequest.ProtoReflect.Descriptor instead.
 func (*ResolveClientRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_resolve_proto_rawDescGZIP(), []int{0}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ResolveClientRequest) GetClientId() string {
@@ -115,7 +205,7 @@ type ResolveClientResponse struct {
 
 func (x *ResolveClientResponse) Reset() {
 	*x = ResolveClientResponse{}
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[1]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -127,7 +217,7 @@ func (x *ResolveClientResponse) String() string {
 func (*ResolveClientResponse) ProtoMessage() {}
 
 func (x *ResolveClientResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[1]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -140,7 +230,7 @@ func (x *ResolveClientResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveClientResponse.ProtoReflect.Descriptor instead.
 func (*ResolveClientResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_resolve_proto_rawDescGZIP(), []int{1}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ResolveClientResponse) GetOrgId() string {
@@ -211,7 +301,7 @@ type ResolveAccessRequest struct {
 
 func (x *ResolveAccessRequest) Reset() {
 	*x = ResolveAccessRequest{}
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -223,7 +313,7 @@ func (x *ResolveAccessRequest) String() string {
 func (*ResolveAccessRequest) ProtoMessage() {}
 
 func (x *ResolveAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -236,7 +326,7 @@ func (x *ResolveAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAccessRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAccessRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_resolve_proto_rawDescGZIP(), []int{2}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ResolveAccessRequest) GetProjectId() string {
@@ -272,7 +362,7 @@ type ResolveAccessResponse struct {
 
 func (x *ResolveAccessResponse) Reset() {
 	*x = ResolveAccessResponse{}
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -284,7 +374,7 @@ func (x *ResolveAccessResponse) String() string {
 func (*ResolveAccessResponse) ProtoMessage() {}
 
 func (x *ResolveAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -297,7 +387,7 @@ func (x *ResolveAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAccessResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAccessResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_resolve_proto_rawDescGZIP(), []int{3}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ResolveAccessResponse) GetOrgHasProject() bool {
@@ -325,7 +415,7 @@ type GrantedRole struct {
 
 func (x *GrantedRole) Reset() {
 	*x = GrantedRole{}
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[4]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +427,7 @@ func (x *GrantedRole) String() string {
 func (*GrantedRole) ProtoMessage() {}
 
 func (x *GrantedRole) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_resolve_proto_msgTypes[4]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +440,7 @@ func (x *GrantedRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantedRole.ProtoReflect.Descriptor instead.
 func (*GrantedRole) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_resolve_proto_rawDescGZIP(), []int{4}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GrantedRole) GetKey() string {
@@ -367,11 +457,16 @@ func (x *GrantedRole) GetOrgId() string {
 	return ""
 }
 
-var File_herald_projects_v1_resolve_proto protoreflect.FileDescriptor
+var File_herald_projects_v1_internal_proto protoreflect.FileDescriptor
 
-const file_herald_projects_v1_resolve_proto_rawDesc = "" +
+const file_herald_projects_v1_internal_proto_rawDesc = "" +
 	"\n" +
-	" herald/projects/v1/resolve.proto\x12\x12herald.projects.v1\x1a$herald/projects/v1/application.proto\x1a herald/projects/v1/project.proto\"\x8b\x01\n" +
+	"!herald/projects/v1/internal.proto\x12\x12herald.projects.v1\x1a\x1dherald/projects/v1/apps.proto\x1a!herald/projects/v1/projects.proto\x1a\x17herald/v1/options.proto\"M\n" +
+	"\x15ResolveProjectRequest\x12\x15\n" +
+	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\x18\n" +
+	"\x16ResolveProjectResponse\"\x8b\x01\n" +
 	"\x14ResolveClientRequest\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12\x1f\n" +
 	"\vsecret_hash\x18\x02 \x01(\fR\n" +
@@ -404,63 +499,75 @@ const file_herald_projects_v1_resolve_proto_rawDesc = "" +
 	"\x05roles\x18\x02 \x03(\v2\x1f.herald.projects.v1.GrantedRoleR\x05roles\"6\n" +
 	"\vGrantedRole\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x15\n" +
-	"\x06org_id\x18\x02 \x01(\tR\x05orgIdB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\x06org_id\x18\x02 \x01(\tR\x05orgId2\xed\x02\n" +
+	"\bInternal\x12w\n" +
+	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01\x12s\n" +
+	"\rResolveClient\x12(.herald.projects.v1.ResolveClientRequest\x1a).herald.projects.v1.ResolveClientResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12s\n" +
+	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
-	file_herald_projects_v1_resolve_proto_rawDescOnce sync.Once
-	file_herald_projects_v1_resolve_proto_rawDescData []byte
+	file_herald_projects_v1_internal_proto_rawDescOnce sync.Once
+	file_herald_projects_v1_internal_proto_rawDescData []byte
 )
 
-func file_herald_projects_v1_resolve_proto_rawDescGZIP() []byte {
-	file_herald_projects_v1_resolve_proto_rawDescOnce.Do(func() {
-		file_herald_projects_v1_resolve_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_herald_projects_v1_resolve_proto_rawDesc), len(file_herald_projects_v1_resolve_proto_rawDesc)))
+func file_herald_projects_v1_internal_proto_rawDescGZIP() []byte {
+	file_herald_projects_v1_internal_proto_rawDescOnce.Do(func() {
+		file_herald_projects_v1_internal_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_herald_projects_v1_internal_proto_rawDesc), len(file_herald_projects_v1_internal_proto_rawDesc)))
 	})
-	return file_herald_projects_v1_resolve_proto_rawDescData
+	return file_herald_projects_v1_internal_proto_rawDescData
 }
 
-var file_herald_projects_v1_resolve_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
-var file_herald_projects_v1_resolve_proto_goTypes = []any{
-	(*ResolveClientRequest)(nil),  // 0: herald.projects.v1.ResolveClientRequest
-	(*ResolveClientResponse)(nil), // 1: herald.projects.v1.ResolveClientResponse
-	(*ResolveAccessRequest)(nil),  // 2: herald.projects.v1.ResolveAccessRequest
-	(*ResolveAccessResponse)(nil), // 3: herald.projects.v1.ResolveAccessResponse
-	(*GrantedRole)(nil),           // 4: herald.projects.v1.GrantedRole
-	(*App)(nil),                   // 5: herald.projects.v1.App
-	(*Project)(nil),               // 6: herald.projects.v1.Project
+var file_herald_projects_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_herald_projects_v1_internal_proto_goTypes = []any{
+	(*ResolveProjectRequest)(nil),  // 0: herald.projects.v1.ResolveProjectRequest
+	(*ResolveProjectResponse)(nil), // 1: herald.projects.v1.ResolveProjectResponse
+	(*ResolveClientRequest)(nil),   // 2: herald.projects.v1.ResolveClientRequest
+	(*ResolveClientResponse)(nil),  // 3: herald.projects.v1.ResolveClientResponse
+	(*ResolveAccessRequest)(nil),   // 4: herald.projects.v1.ResolveAccessRequest
+	(*ResolveAccessResponse)(nil),  // 5: herald.projects.v1.ResolveAccessResponse
+	(*GrantedRole)(nil),            // 6: herald.projects.v1.GrantedRole
+	(*App)(nil),                    // 7: herald.projects.v1.App
+	(*Project)(nil),                // 8: herald.projects.v1.Project
 }
-var file_herald_projects_v1_resolve_proto_depIdxs = []int32{
-	5, // 0: herald.projects.v1.ResolveClientResponse.app:type_name -> herald.projects.v1.App
-	6, // 1: herald.projects.v1.ResolveClientResponse.project:type_name -> herald.projects.v1.Project
-	4, // 2: herald.projects.v1.ResolveAccessResponse.roles:type_name -> herald.projects.v1.GrantedRole
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
+var file_herald_projects_v1_internal_proto_depIdxs = []int32{
+	7, // 0: herald.projects.v1.ResolveClientResponse.app:type_name -> herald.projects.v1.App
+	8, // 1: herald.projects.v1.ResolveClientResponse.project:type_name -> herald.projects.v1.Project
+	6, // 2: herald.projects.v1.ResolveAccessResponse.roles:type_name -> herald.projects.v1.GrantedRole
+	0, // 3: herald.projects.v1.Internal.ResolveProject:input_type -> herald.projects.v1.ResolveProjectRequest
+	2, // 4: herald.projects.v1.Internal.ResolveClient:input_type -> herald.projects.v1.ResolveClientRequest
+	4, // 5: herald.projects.v1.Internal.ResolveAccess:input_type -> herald.projects.v1.ResolveAccessRequest
+	1, // 6: herald.projects.v1.Internal.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
+	3, // 7: herald.projects.v1.Internal.ResolveClient:output_type -> herald.projects.v1.ResolveClientResponse
+	5, // 8: herald.projects.v1.Internal.ResolveAccess:output_type -> herald.projects.v1.ResolveAccessResponse
+	6, // [6:9] is the sub-list for method output_type
+	3, // [3:6] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
 	3, // [3:3] is the sub-list for extension extendee
 	0, // [0:3] is the sub-list for field type_name
 }
 
-func init() { file_herald_projects_v1_resolve_proto_init() }
-func file_herald_projects_v1_resolve_proto_init() {
-	if File_herald_projects_v1_resolve_proto != nil {
+func init() { file_herald_projects_v1_internal_proto_init() }
+func file_herald_projects_v1_internal_proto_init() {
+	if File_herald_projects_v1_internal_proto != nil {
 		return
 	}
-	file_herald_projects_v1_application_proto_init()
-	file_herald_projects_v1_project_proto_init()
+	file_herald_projects_v1_apps_proto_init()
+	file_herald_projects_v1_projects_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_resolve_proto_rawDesc), len(file_herald_projects_v1_resolve_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_internal_proto_rawDesc), len(file_herald_projects_v1_internal_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
-			NumServices:   0,
+			NumServices:   1,
 		},
-		GoTypes:           file_herald_projects_v1_resolve_proto_goTypes,
-		DependencyIndexes: file_herald_projects_v1_resolve_proto_depIdxs,
-		MessageInfos:      file_herald_projects_v1_resolve_proto_msgTypes,
+		GoTypes:           file_herald_projects_v1_internal_proto_goTypes,
+		DependencyIndexes: file_herald_projects_v1_internal_proto_depIdxs,
+		MessageInfos:      file_herald_projects_v1_internal_proto_msgTypes,
 	}.Build()
-	File_herald_projects_v1_resolve_proto = out.File
-	file_herald_projects_v1_resolve_proto_goTypes = nil
-	file_herald_projects_v1_resolve_proto_depIdxs = nil
+	File_herald_projects_v1_internal_proto = out.File
+	file_herald_projects_v1_internal_proto_goTypes = nil
+	file_herald_projects_v1_internal_proto_depIdxs = nil
 }

@@ -1,16 +1,20 @@
-package api
+// Package projects answers the requests of the service Projects.
+package projects
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
 	"herald/shared/permission"
 	"herald/shared/resource"
@@ -18,58 +22,67 @@ import (
 	"herald/shared/search"
 )
 
+// Server implements the service.
+type Server struct {
+	base.Base
+
+	// Users makes the creator of a project its owner.
+	Users usersv1.UsersClient
+	Log   *slog.Logger
+}
+
 // ownerLimit is how long the answer to a creation waits for the owner's role.
 const ownerLimit = 2 * time.Second
 
 // CreateProject creates a project. The caller becomes its owner, unless a wider role has the same
 // permissions. Otherwise owners of organizations would collect a role for each project.
-func (a Projects) CreateProject(
+func (s Server) CreateProject(
 	ctx context.Context, r *projectsv1.CreateProjectRequest,
 ) (*projectsv1.CreateProjectResponse, error) {
-	p := domain.Project{ID: id.New(), OrgID: orgID(ctx), State: domain.ProjectActive, Settings: settings(r)}
+	p := domain.Project{ID: id.New(), OrgID: base.OrgID(ctx), State: domain.ProjectActive, Settings: settings(r)}
 	created := &projectsv1.ProjectCreated{}
 	if c := caller.From(ctx); !permission.CoversProjects(c.Memberships, p.OrgID) {
 		created.OwnerId = c.UserID
 	}
-	record, err := a.Store.CreateProject(ctx, p, created)
+	record, err := s.Store.CreateProject(ctx, p, created)
 	if err != nil {
 		return nil, err
 	}
 	if created.OwnerId != "" {
-		a.makeOwner(ctx, p, created.OwnerId)
+		s.makeOwner(ctx, p, created.OwnerId)
 	}
 	return &projectsv1.CreateProjectResponse{Id: p.ID, Details: resource.Details(record, p.OrgID)}, nil
 }
 
 // makeOwner grants the owner's role before the answer, so that the next request may use it. If it fails,
 // for instance because users is away, users does the same when it gets the event.
-func (a Projects) makeOwner(ctx context.Context, p domain.Project, userID string) {
+func (s Server) makeOwner(ctx context.Context, p domain.Project, userID string) {
 	ctx, cancel := context.WithTimeout(rpc.OnOwnBehalf(context.WithoutCancel(ctx)), ownerLimit)
 	defer cancel()
-	_, err := a.Users.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
+	_, err := s.Users.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
 		OrgId: p.OrgID, ProjectId: p.ID, UserId: userID,
 	})
 	if err != nil {
-		a.Log.WarnContext(ctx, "a project's owner comes with its event", "project", p.ID, "err", err)
+		s.Log.WarnContext(ctx, "a project's owner comes with its event", "project", p.ID, "err", err)
 	}
 }
 
 // GetProject reads a project.
-func (a Projects) GetProject(
+func (s Server) GetProject(
 	ctx context.Context, r *projectsv1.GetProjectRequest,
 ) (*projectsv1.GetProjectResponse, error) {
-	p, err := a.Store.Project(ctx, orgID(ctx), r.ProjectId)
+	p, err := s.Store.Project(ctx, base.OrgID(ctx), r.ProjectId)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.GetProjectResponse{Project: project(p)}, nil
+	return &projectsv1.GetProjectResponse{Project: Message(p)}, nil
 }
 
 // UpdateProject replaces a project's name and settings.
-func (a Projects) UpdateProject(
+func (s Server) UpdateProject(
 	ctx context.Context, r *projectsv1.UpdateProjectRequest,
 ) (*projectsv1.UpdateProjectResponse, error) {
-	p, err := a.Store.ChangeProject(ctx, orgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
+	p, err := s.Store.ChangeProject(ctx, base.OrgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		changed := p.Change(settings(r))
 		if changed == nil {
 			return nil, nil
@@ -83,10 +96,10 @@ func (a Projects) UpdateProject(
 }
 
 // DeactivateProject ends the tokens of a project's applications.
-func (a Projects) DeactivateProject(
+func (s Server) DeactivateProject(
 	ctx context.Context, r *projectsv1.DeactivateProjectRequest,
 ) (*projectsv1.DeactivateProjectResponse, error) {
-	p, err := a.Store.ChangeProject(ctx, orgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
+	p, err := s.Store.ChangeProject(ctx, base.OrgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		err := p.Deactivate()
 		return &projectsv1.ProjectDeactivated{Generation: uint64(p.Generation)}, err
 	})
@@ -97,10 +110,10 @@ func (a Projects) DeactivateProject(
 }
 
 // ReactivateProject lets a project's applications get tokens again.
-func (a Projects) ReactivateProject(
+func (s Server) ReactivateProject(
 	ctx context.Context, r *projectsv1.ReactivateProjectRequest,
 ) (*projectsv1.ReactivateProjectResponse, error) {
-	p, err := a.Store.ChangeProject(ctx, orgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
+	p, err := s.Store.ChangeProject(ctx, base.OrgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		return &projectsv1.ProjectReactivated{}, p.Reactivate()
 	})
 	if err != nil {
@@ -110,10 +123,10 @@ func (a Projects) ReactivateProject(
 }
 
 // RemoveProject removes a project with everything in it.
-func (a Projects) RemoveProject(
+func (s Server) RemoveProject(
 	ctx context.Context, r *projectsv1.RemoveProjectRequest,
 ) (*projectsv1.RemoveProjectResponse, error) {
-	p, err := a.Store.RemoveProject(ctx, orgID(ctx), r.ProjectId, &projectsv1.ProjectRemoved{})
+	p, err := s.Store.RemoveProject(ctx, base.OrgID(ctx), r.ProjectId, &projectsv1.ProjectRemoved{})
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +134,15 @@ func (a Projects) RemoveProject(
 }
 
 // SearchProjects lists the projects of the organization acted on that the caller may read.
-func (a Projects) SearchProjects(
+func (s Server) SearchProjects(
 	ctx context.Context, r *projectsv1.SearchProjectsRequest,
 ) (*projectsv1.SearchProjectsResponse, error) {
-	p, err := search.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, s.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
 	c := caller.From(ctx)
-	query := a.Store.Projects(c.OrganizationID)
+	query := s.Store.Projects(c.OrganizationID)
 	if !c.Can("project.read", "") {
 		query.Where("id = any (?)", readable(c))
 	}
@@ -141,11 +154,11 @@ func (a Projects) SearchProjects(
 			query.Where("org_id = ?", f.ResourceOwner)
 		}
 	}
-	list, err := a.Store.SearchProjects(ctx, query, p)
+	list, err := s.Store.SearchProjects(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchProjectsResponse{Details: list.Details(), Result: search.Each(list.Rows, project)}, nil
+	return &projectsv1.SearchProjectsResponse{Details: list.Details(), Result: search.Each(list.Rows, Message)}, nil
 }
 
 // readable returns the ids of the projects that a caller may read by roles on these projects.
@@ -160,12 +173,17 @@ func readable(c caller.Caller) []string {
 	return ids
 }
 
-// ResolveProject returns a fault if the organization has no such project.
-func (a Projects) ResolveProject(
-	ctx context.Context, r *projectsv1.ResolveProjectRequest,
-) (*projectsv1.ResolveProjectResponse, error) {
-	_, err := a.Store.Project(ctx, r.OrgId, r.ProjectId)
-	return &projectsv1.ResolveProjectResponse{}, err
+// SearchProjectChanges lists the events of a project and of the objects in it. Events of roles that
+// another organization grants its users by a project grant belong to that organization and are not
+// listed.
+func (s Server) SearchProjectChanges(
+	ctx context.Context, r *projectsv1.SearchProjectChangesRequest,
+) (*heraldv1.SearchChangesResponse, error) {
+	p, err := s.PageOf(ctx, r.ProjectId, r.Query)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Changes(ctx, "project", base.OrgID(ctx), r.ProjectId, p)
 }
 
 // settings returns the settings of a creation or a change.
@@ -182,7 +200,8 @@ func settings(r interface {
 	}
 }
 
-func project(p domain.Project) *projectsv1.Project {
+// Message returns the message of a project.
+func Message(p domain.Project) *projectsv1.Project {
 	return &projectsv1.Project{
 		Id: p.ID, Details: resource.Details(p.Record, p.OrgID), Name: p.Name, State: projectsv1.ProjectState(p.State),
 		ProjectRoleAssertion: p.ProjectRoleAssertion, ProjectRoleCheck: p.ProjectRoleCheck,

@@ -1,10 +1,12 @@
-package api
+// Package grants answers the requests of the service Grants.
+package grants
 
 import (
 	"context"
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	"herald/shared/fault"
@@ -16,29 +18,37 @@ import (
 	"herald/shared/search"
 )
 
+// Server implements the service.
+type Server struct {
+	base.Base
+
+	// Users knows organizations and people.
+	Users usersv1.UsersClient
+}
+
 // AddProjectGrant grants a project to another organization.
-func (a Projects) AddProjectGrant(
+func (s Server) AddProjectGrant(
 	ctx context.Context, r *projectsv1.AddProjectGrantRequest,
 ) (*projectsv1.AddProjectGrantResponse, error) {
-	g := domain.ProjectGrant{ID: id.New(), OrgID: orgID(ctx), ProjectID: r.ProjectId, GrantedOrgID: r.GrantedOrgId,
+	g := domain.ProjectGrant{ID: id.New(), OrgID: base.OrgID(ctx), ProjectID: r.ProjectId, GrantedOrgID: r.GrantedOrgId,
 		State: domain.GrantActive}
 	g.Assign(r.RoleKeys)
-	if _, err := a.Store.Project(ctx, g.OrgID, g.ProjectID); err != nil {
+	if _, err := s.Store.Project(ctx, g.OrgID, g.ProjectID); err != nil {
 		return nil, err
 	}
 	if g.GrantedOrgID == g.OrgID {
 		return nil, domain.ErrGrantToOwner
 	}
-	if _, err := a.Users.ResolveOrg(rpc.OnOwnBehalf(ctx),
+	if _, err := s.Users.ResolveOrg(rpc.OnOwnBehalf(ctx),
 		&usersv1.ResolveOrgRequest{OrgId: g.GrantedOrgID}); missing(err) {
 		return nil, domain.ErrGrantedOrg
 	} else if err != nil {
 		return nil, err
 	}
-	if err := a.checkRoles(ctx, g.ProjectID, r.RoleKeys); err != nil {
+	if err := s.checkRoles(ctx, g.ProjectID, r.RoleKeys); err != nil {
 		return nil, err
 	}
-	record, err := a.Store.CreateProjectGrant(ctx, g, &projectsv1.ProjectGrantAdded{ProjectId: g.ProjectID,
+	record, err := s.Store.CreateProjectGrant(ctx, g, &projectsv1.ProjectGrantAdded{ProjectId: g.ProjectID,
 		GrantedOrgId: g.GrantedOrgID})
 	if err != nil {
 		return nil, err
@@ -50,8 +60,8 @@ func (a Projects) AddProjectGrant(
 func missing(err error) bool { return err != nil && fault.From(err).Code == fault.NotFound }
 
 // checkRoles returns a fault for keys that are no roles of a project of the organization acted on.
-func (a Projects) checkRoles(ctx context.Context, projectID string, keys []string) error {
-	found, err := a.Store.RoleKeys(ctx, orgID(ctx), projectID, keys)
+func (s Server) checkRoles(ctx context.Context, projectID string, keys []string) error {
+	found, err := s.Store.RoleKeys(ctx, base.OrgID(ctx), projectID, keys)
 	if err != nil {
 		return err
 	}
@@ -59,10 +69,10 @@ func (a Projects) checkRoles(ctx context.Context, projectID string, keys []strin
 }
 
 // GetProjectGrant reads a grant of a project.
-func (a Projects) GetProjectGrant(
+func (s Server) GetProjectGrant(
 	ctx context.Context, r *projectsv1.GetProjectGrantRequest,
 ) (*projectsv1.GetProjectGrantResponse, error) {
-	g, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId)
+	g, err := s.Store.ProjectGrant(ctx, base.OrgID(ctx), r.ProjectId, r.GrantId)
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +80,16 @@ func (a Projects) GetProjectGrant(
 }
 
 // UpdateProjectGrant replaces the roles of a grant.
-func (a Projects) UpdateProjectGrant(
+func (s Server) UpdateProjectGrant(
 	ctx context.Context, r *projectsv1.UpdateProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
-	if _, err := a.Store.ProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId); err != nil {
+	if _, err := s.Store.ProjectGrant(ctx, base.OrgID(ctx), r.ProjectId, r.GrantId); err != nil {
 		return nil, err
 	}
-	if err := a.checkRoles(ctx, r.ProjectId, r.RoleKeys); err != nil {
+	if err := s.checkRoles(ctx, r.ProjectId, r.RoleKeys); err != nil {
 		return nil, err
 	}
-	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
+	return s.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
 		if !g.Assign(r.RoleKeys) {
 			return nil, nil
 		}
@@ -89,19 +99,19 @@ func (a Projects) UpdateProjectGrant(
 }
 
 // DeactivateProjectGrant makes a grant, and users' roles by it, ineffective.
-func (a Projects) DeactivateProjectGrant(
+func (s Server) DeactivateProjectGrant(
 	ctx context.Context, r *projectsv1.ProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
-	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
+	return s.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
 		return &projectsv1.ProjectGrantDeactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Deactivate()
 	})
 }
 
 // ReactivateProjectGrant makes a grant effective again.
-func (a Projects) ReactivateProjectGrant(
+func (s Server) ReactivateProjectGrant(
 	ctx context.Context, r *projectsv1.ProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
-	return a.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
+	return s.changeGrant(ctx, r, func(g *domain.ProjectGrant) (proto.Message, error) {
 		return &projectsv1.ProjectGrantReactivated{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, g.Reactivate()
 	})
 }
@@ -112,10 +122,10 @@ type grantOf interface {
 	GetGrantId() string
 }
 
-func (a Projects) changeGrant(
+func (s Server) changeGrant(
 	ctx context.Context, r grantOf, change func(*domain.ProjectGrant) (proto.Message, error),
 ) (*projectsv1.ProjectGrantResponse, error) {
-	g, err := a.Store.ChangeProjectGrant(ctx, orgID(ctx), r.GetProjectId(), r.GetGrantId(), change)
+	g, err := s.Store.ChangeProjectGrant(ctx, base.OrgID(ctx), r.GetProjectId(), r.GetGrantId(), change)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +133,10 @@ func (a Projects) changeGrant(
 }
 
 // RemoveProjectGrant removes a grant and the users' roles by it.
-func (a Projects) RemoveProjectGrant(
+func (s Server) RemoveProjectGrant(
 	ctx context.Context, r *projectsv1.ProjectGrantRequest,
 ) (*projectsv1.ProjectGrantResponse, error) {
-	g, err := a.Store.RemoveProjectGrant(ctx, orgID(ctx), r.ProjectId, r.GrantId,
+	g, err := s.Store.RemoveProjectGrant(ctx, base.OrgID(ctx), r.ProjectId, r.GrantId,
 		func(g *domain.ProjectGrant) (proto.Message, error) {
 			return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID}, nil
 		})
@@ -137,14 +147,14 @@ func (a Projects) RemoveProjectGrant(
 }
 
 // SearchProjectGrants lists a project's grants.
-func (a Projects) SearchProjectGrants(
+func (s Server) SearchProjectGrants(
 	ctx context.Context, r *projectsv1.SearchProjectGrantsRequest,
 ) (*projectsv1.SearchProjectGrantsResponse, error) {
-	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
+	p, err := s.PageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
 	}
-	query := a.Store.ProjectGrants(orgID(ctx), r.ProjectId)
+	query := s.Store.ProjectGrants(base.OrgID(ctx), r.ProjectId)
 	for _, q := range r.Queries {
 		if f := q.RoleKeyQuery; f != nil {
 			query.Where("? = any (g.role_keys)", f.RoleKey)
@@ -153,7 +163,7 @@ func (a Projects) SearchProjectGrants(
 			query.Where("g.granted_org_id = ?", f.GrantedOrgId)
 		}
 	}
-	list, err := a.Store.SearchProjectGrants(ctx, query, p)
+	list, err := s.Store.SearchProjectGrants(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
@@ -163,14 +173,14 @@ func (a Projects) SearchProjectGrants(
 
 // SearchGrantedProjects lists the projects of other organizations that are granted to the one acted
 // on.
-func (a Projects) SearchGrantedProjects(
+func (s Server) SearchGrantedProjects(
 	ctx context.Context, r *projectsv1.SearchGrantedProjectsRequest,
 ) (*projectsv1.SearchGrantedProjectsResponse, error) {
-	p, err := search.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, s.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	query := a.Store.GrantedProjects(orgID(ctx))
+	query := s.Store.GrantedProjects(base.OrgID(ctx))
 	for _, q := range r.Queries {
 		if f := q.ProjectNameQuery; f != nil {
 			query.Text(store.GrantedProjectName, f.Method, f.ProjectName)
@@ -179,7 +189,7 @@ func (a Projects) SearchGrantedProjects(
 			query.Where("p.org_id = ?", f.ResourceOwner)
 		}
 	}
-	list, err := a.Store.SearchProjectGrants(ctx, query, p)
+	list, err := s.Store.SearchProjectGrants(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package api
+package grants
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -18,13 +19,13 @@ import (
 // AddUserGrant gives a user roles on a project of the organization, or on one granted
 // to it. On its own projects the organization gives them to anybody, on granted ones to its own users: others
 // are not found.
-func (a Projects) AddUserGrant(
+func (s Server) AddUserGrant(
 	ctx context.Context, r *projectsv1.AddUserGrantRequest,
 ) (*projectsv1.AddUserGrantResponse, error) {
-	g := domain.UserGrant{ID: id.New(), OrgID: orgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
+	g := domain.UserGrant{ID: id.New(), OrgID: base.OrgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
 		ProjectGrantID: r.ProjectGrantId}
 	g.Assign(r.RoleKeys)
-	if err := a.mayGive(ctx, g, r.RoleKeys); err != nil {
+	if err := s.mayGive(ctx, g, r.RoleKeys); err != nil {
 		return nil, err
 	}
 	// The user comes last: a request that is refused for anything else does not tell whether the user exists.
@@ -32,10 +33,10 @@ func (a Projects) AddUserGrant(
 	if g.ProjectGrantID != "" {
 		who.OrgId = g.OrgID
 	}
-	if _, err := a.Users.ResolveUser(rpc.OnOwnBehalf(ctx), who); err != nil {
+	if _, err := s.Users.ResolveUser(rpc.OnOwnBehalf(ctx), who); err != nil {
 		return nil, err
 	}
-	record, err := a.Store.CreateUserGrant(ctx, g, &projectsv1.UserGrantAdded{UserId: g.UserID, ProjectId: g.ProjectID})
+	record, err := s.Store.CreateUserGrant(ctx, g, &projectsv1.UserGrantAdded{UserId: g.UserID, ProjectId: g.ProjectID})
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +44,18 @@ func (a Projects) AddUserGrant(
 }
 
 // mayGive refuses what cannot be given, and says why; the store decides.
-func (a Projects) mayGive(ctx context.Context, g domain.UserGrant, keys []string) error {
+func (s Server) mayGive(ctx context.Context, g domain.UserGrant, keys []string) error {
 	if g.ProjectGrantID == "" {
-		_, err := a.Store.Project(ctx, g.OrgID, g.ProjectID)
+		_, err := s.Store.Project(ctx, g.OrgID, g.ProjectID)
 		if errors.Is(err, domain.ErrProjectNotFound) {
 			return domain.ErrUserGrantProject
 		}
 		if err != nil {
 			return err
 		}
-		return a.checkRoles(ctx, g.ProjectID, keys)
+		return s.checkRoles(ctx, g.ProjectID, keys)
 	}
-	granted, err := a.Store.GrantTo(ctx, g.OrgID, g.ProjectID, g.ProjectGrantID)
+	granted, err := s.Store.GrantTo(ctx, g.OrgID, g.ProjectID, g.ProjectGrantID)
 	switch {
 	case errors.Is(err, domain.ErrGrantNotFound):
 		return domain.ErrUserGrantByGrant
@@ -67,10 +68,10 @@ func (a Projects) mayGive(ctx context.Context, g domain.UserGrant, keys []string
 }
 
 // GetUserGrant reads the roles that a user has on a project.
-func (a Projects) GetUserGrant(
+func (s Server) GetUserGrant(
 	ctx context.Context, r *projectsv1.GetUserGrantRequest,
 ) (*projectsv1.GetUserGrantResponse, error) {
-	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
+	g, err := s.Store.UserGrant(ctx, base.OrgID(ctx), r.UserId, r.GrantId)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +79,17 @@ func (a Projects) GetUserGrant(
 }
 
 // UpdateUserGrant replaces the roles that a user has on a project.
-func (a Projects) UpdateUserGrant(
+func (s Server) UpdateUserGrant(
 	ctx context.Context, r *projectsv1.UpdateUserGrantRequest,
 ) (*projectsv1.UserGrantResponse, error) {
-	g, err := a.Store.UserGrant(ctx, orgID(ctx), r.UserId, r.GrantId)
+	g, err := s.Store.UserGrant(ctx, base.OrgID(ctx), r.UserId, r.GrantId)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mayGive(ctx, g, r.RoleKeys); err != nil {
+	if err := s.mayGive(ctx, g, r.RoleKeys); err != nil {
 		return nil, err
 	}
-	g, err = a.Store.ChangeUserGrant(ctx, g.OrgID, g.UserID, g.ID, func(g *domain.UserGrant) (proto.Message, error) {
+	g, err = s.Store.ChangeUserGrant(ctx, g.OrgID, g.UserID, g.ID, func(g *domain.UserGrant) (proto.Message, error) {
 		if !g.Assign(r.RoleKeys) {
 			return nil, nil
 		}
@@ -102,10 +103,10 @@ func (a Projects) UpdateUserGrant(
 }
 
 // RemoveUserGrant takes a user's roles on a project.
-func (a Projects) RemoveUserGrant(
+func (s Server) RemoveUserGrant(
 	ctx context.Context, r *projectsv1.RemoveUserGrantRequest,
 ) (*projectsv1.UserGrantResponse, error) {
-	g, err := a.Store.RemoveUserGrant(ctx, orgID(ctx), r.UserId, r.GrantId,
+	g, err := s.Store.RemoveUserGrant(ctx, base.OrgID(ctx), r.UserId, r.GrantId,
 		func(g *domain.UserGrant) (proto.Message, error) {
 			return &projectsv1.UserGrantRemoved{UserId: g.UserID, ProjectId: g.ProjectID}, nil
 		})
@@ -116,14 +117,14 @@ func (a Projects) RemoveUserGrant(
 }
 
 // SearchUserGrants lists who has which roles on which project.
-func (a Projects) SearchUserGrants(
+func (s Server) SearchUserGrants(
 	ctx context.Context, r *projectsv1.SearchUserGrantsRequest,
 ) (*projectsv1.SearchUserGrantsResponse, error) {
-	p, err := search.Bounds(r.Query, a.MaxLimit)
+	p, err := search.Bounds(r.Query, s.MaxLimit)
 	if err != nil {
 		return nil, err
 	}
-	query := a.Store.UserGrants(orgID(ctx))
+	query := s.Store.UserGrants(base.OrgID(ctx))
 	for _, q := range r.Queries {
 		if f := q.UserIdQuery; f != nil {
 			query.Where("u.user_id = ?", f.UserId)
@@ -138,7 +139,7 @@ func (a Projects) SearchUserGrants(
 			query.Where("? = any (u.role_keys)", f.RoleKey)
 		}
 	}
-	list, err := a.Store.SearchUserGrants(ctx, query, p)
+	list, err := s.Store.SearchUserGrants(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}

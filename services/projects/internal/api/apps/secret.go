@@ -1,4 +1,4 @@
-package api
+package apps
 
 import (
 	"context"
@@ -12,37 +12,37 @@ import (
 )
 
 // createApp writes an application and returns its client secret; empty for one that uses none.
-func (a Projects) createApp(ctx context.Context, app *domain.Application) (clientSecret secret.Text, err error) {
+func (s Server) createApp(ctx context.Context, app *domain.Application) (clientSecret secret.Text, err error) {
 	if app.UsesSecret() {
 		clientSecret = secret.NewClientSecret()
 		app.SecretHash = secret.Hash(clientSecret.Reveal())
 	}
-	app.Record, err = a.Store.CreateApplication(ctx, *app, &projectsv1.ApplicationCreated{ProjectId: app.ProjectID})
+	app.Record, err = s.Store.CreateApplication(ctx, *app, &projectsv1.ApplicationCreated{ProjectId: app.ProjectID})
 	return clientSecret, err
 }
 
 // GenerateOidcClientSecret makes a new client secret for an OpenID Connect application,
 // whatever its state.
-func (a Projects) GenerateOidcClientSecret(
+func (s Server) GenerateOidcClientSecret(
 	ctx context.Context, r *projectsv1.GenerateClientSecretRequest,
 ) (*projectsv1.GenerateClientSecretResponse, error) {
-	return a.generateSecret(ctx, r, (*domain.Application).RenewOIDCSecret)
+	return s.generateSecret(ctx, r, (*domain.Application).RenewOIDCSecret)
 }
 
 // GenerateApiClientSecret makes a new client secret for an API application.
-func (a Projects) GenerateApiClientSecret(
+func (s Server) GenerateApiClientSecret(
 	ctx context.Context, r *projectsv1.GenerateClientSecretRequest,
 ) (*projectsv1.GenerateClientSecretResponse, error) {
-	return a.generateSecret(ctx, r, (*domain.Application).RenewAPISecret)
+	return s.generateSecret(ctx, r, (*domain.Application).RenewAPISecret)
 }
 
-func (a Projects) generateSecret(
+func (s Server) generateSecret(
 	ctx context.Context, r *projectsv1.GenerateClientSecretRequest,
 	renew func(*domain.Application, []byte, time.Duration, time.Time) error,
 ) (*projectsv1.GenerateClientSecretResponse, error) {
 	clientSecret := secret.NewClientSecret()
-	done, err := a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
-		err := renew(app, secret.Hash(clientSecret.Reveal()), r.Overlap.AsDuration(), a.Store.Now())
+	done, err := s.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+		err := renew(app, secret.Hash(clientSecret.Reveal()), r.Overlap.AsDuration(), s.Store.Now())
 		return &projectsv1.ApplicationSecretGenerated{ProjectId: app.ProjectID}, err
 	})
 	if err != nil {

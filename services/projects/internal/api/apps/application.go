@@ -1,21 +1,32 @@
-package api
+// Package apps answers the requests of the service Apps.
+package apps
 
 import (
 	"context"
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/search"
+	"herald/shared/secret"
 )
+
+// Server implements the service.
+type Server struct {
+	base.Base
+
+	// Pairs makes the keys of applications.
+	Pairs *secret.Pairs
+}
 
 // CreateOidcApp adds an application that logs users in. It may be added to an inactive project, whose
 // applications get no tokens.
-func (a Projects) CreateOidcApp(
+func (s Server) CreateOidcApp(
 	ctx context.Context, r *projectsv1.CreateOidcAppRequest,
 ) (*projectsv1.CreateOidcAppResponse, error) {
 	config := oidcConfig(r)
@@ -23,54 +34,54 @@ func (a Projects) CreateOidcApp(
 		return nil, err
 	}
 	app := domain.Application{
-		ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, OIDC: &config,
+		ID: id.New(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive, OIDC: &config,
 	}
-	secret, err := a.createApp(ctx, &app)
+	clientSecret, err := s.createApp(ctx, &app)
 	if err != nil {
 		return nil, err
 	}
 	return &projectsv1.CreateOidcAppResponse{
 		AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID,
-		ClientSecret: secret.Reveal(),
+		ClientSecret: clientSecret.Reveal(),
 	}, nil
 }
 
 // CreateApiApp adds an application that only checks tokens.
-func (a Projects) CreateApiApp(
+func (s Server) CreateApiApp(
 	ctx context.Context, r *projectsv1.CreateApiAppRequest,
 ) (*projectsv1.CreateApiAppResponse, error) {
 	config := apiConfig(r)
 	app := domain.Application{
-		ID: id.New(), ProjectID: r.ProjectId, OrgID: orgID(ctx), Name: r.Name, State: domain.AppActive, API: &config,
+		ID: id.New(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive, API: &config,
 	}
-	secret, err := a.createApp(ctx, &app)
+	clientSecret, err := s.createApp(ctx, &app)
 	if err != nil {
 		return nil, err
 	}
 	return &projectsv1.CreateApiAppResponse{
 		AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID,
-		ClientSecret: secret.Reveal(),
+		ClientSecret: clientSecret.Reveal(),
 	}, nil
 }
 
 // GetApp reads an application.
-func (a Projects) GetApp(ctx context.Context, r *projectsv1.GetAppRequest) (*projectsv1.GetAppResponse, error) {
-	app, err := a.Store.Application(ctx, orgID(ctx), r.ProjectId, r.AppId)
+func (s Server) GetApp(ctx context.Context, r *projectsv1.GetAppRequest) (*projectsv1.GetAppResponse, error) {
+	app, err := s.Store.Application(ctx, base.OrgID(ctx), r.ProjectId, r.AppId)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.GetAppResponse{App: application(app)}, nil
+	return &projectsv1.GetAppResponse{App: Message(app)}, nil
 }
 
 // SearchApps lists a project's applications.
-func (a Projects) SearchApps(
+func (s Server) SearchApps(
 	ctx context.Context, r *projectsv1.SearchAppsRequest,
 ) (*projectsv1.SearchAppsResponse, error) {
-	p, err := a.pageOf(ctx, r.ProjectId, r.Query)
+	p, err := s.PageOf(ctx, r.ProjectId, r.Query)
 	if err != nil {
 		return nil, err
 	}
-	query := a.Store.Applications(orgID(ctx), r.ProjectId)
+	query := s.Store.Applications(base.OrgID(ctx), r.ProjectId)
 	for _, q := range r.Queries {
 		if f := q.NameQuery; f != nil {
 			query.Text(store.ApplicationName, f.Method, f.Name)
@@ -79,16 +90,16 @@ func (a Projects) SearchApps(
 			query.Where("state = ?", domain.AppState(f.State))
 		}
 	}
-	list, err := a.Store.SearchApplications(ctx, query, p)
+	list, err := s.Store.SearchApplications(ctx, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return &projectsv1.SearchAppsResponse{Details: list.Details(), Result: search.Each(list.Rows, application)}, nil
+	return &projectsv1.SearchAppsResponse{Details: list.Details(), Result: search.Each(list.Rows, Message)}, nil
 }
 
 // UpdateApp renames an application.
-func (a Projects) UpdateApp(ctx context.Context, r *projectsv1.UpdateAppRequest) (*projectsv1.AppResponse, error) {
-	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+func (s Server) UpdateApp(ctx context.Context, r *projectsv1.UpdateAppRequest) (*projectsv1.AppResponse, error) {
+	return s.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		if !app.Rename(r.Name) {
 			return nil, nil
 		}
@@ -97,28 +108,28 @@ func (a Projects) UpdateApp(ctx context.Context, r *projectsv1.UpdateAppRequest)
 }
 
 // UpdateOidcConfig replaces the configuration of an OpenID Connect application.
-func (a Projects) UpdateOidcConfig(
+func (s Server) UpdateOidcConfig(
 	ctx context.Context, r *projectsv1.UpdateOidcConfigRequest,
 ) (*projectsv1.AppResponse, error) {
 	config := oidcConfig(r)
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	return a.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureOIDC(config) })
+	return s.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureOIDC(config) })
 }
 
 // UpdateApiConfig replaces the configuration of an API application.
-func (a Projects) UpdateApiConfig(
+func (s Server) UpdateApiConfig(
 	ctx context.Context, r *projectsv1.UpdateApiConfigRequest,
 ) (*projectsv1.AppResponse, error) {
 	config := apiConfig(r)
-	return a.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureAPI(config) })
+	return s.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureAPI(config) })
 }
 
-func (a Projects) configureApp(
+func (s Server) configureApp(
 	ctx context.Context, r appOf, configure func(*domain.Application) ([]string, error),
 ) (*projectsv1.AppResponse, error) {
-	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+	return s.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		changed, err := configure(app)
 		if err != nil || changed == nil {
 			return nil, err
@@ -128,16 +139,16 @@ func (a Projects) configureApp(
 }
 
 // DeactivateApp ends an application's tokens, also in an inactive project.
-func (a Projects) DeactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
-	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+func (s Server) DeactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
+	return s.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		err := app.Deactivate()
 		return &projectsv1.ApplicationDeactivated{ProjectId: app.ProjectID, Generation: uint64(app.Generation)}, err
 	})
 }
 
 // ReactivateApp lets an application get tokens again.
-func (a Projects) ReactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
-	return a.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
+func (s Server) ReactivateApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
+	return s.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
 		return &projectsv1.ApplicationReactivated{ProjectId: app.ProjectID}, app.Reactivate()
 	})
 }
@@ -148,10 +159,10 @@ type appOf interface {
 	GetAppId() string
 }
 
-func (a Projects) changeApp(
+func (s Server) changeApp(
 	ctx context.Context, r appOf, change func(*domain.Application) (proto.Message, error),
 ) (*projectsv1.AppResponse, error) {
-	app, err := a.Store.ChangeApplication(ctx, orgID(ctx), r.GetProjectId(), r.GetAppId(), change)
+	app, err := s.Store.ChangeApplication(ctx, base.OrgID(ctx), r.GetProjectId(), r.GetAppId(), change)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +170,8 @@ func (a Projects) changeApp(
 }
 
 // RemoveApp removes an application.
-func (a Projects) RemoveApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
-	app, err := a.Store.RemoveApplication(ctx, orgID(ctx), r.ProjectId, r.AppId,
+func (s Server) RemoveApp(ctx context.Context, r *projectsv1.AppRequest) (*projectsv1.AppResponse, error) {
+	app, err := s.Store.RemoveApplication(ctx, base.OrgID(ctx), r.ProjectId, r.AppId,
 		&projectsv1.ApplicationRemoved{ProjectId: r.ProjectId})
 	if err != nil {
 		return nil, err
@@ -174,7 +185,8 @@ func apiConfig(r interface {
 	return domain.APIConfig{AuthMethod: domain.APIAuthMethod(r.GetAuthMethodType())}.WithDefaults()
 }
 
-func application(app domain.Application) *projectsv1.App {
+// Message returns the message of an application.
+func Message(app domain.Application) *projectsv1.App {
 	m := &projectsv1.App{Id: app.ID, Details: resource.Details(app.Record, app.OrgID),
 		State: projectsv1.AppState(app.State), Name: app.Name}
 	if app.API != nil {
