@@ -3,7 +3,7 @@
 // the API. It reads the contracts when it starts; only the bulk import of users has code of its own.
 // It finds the caller and decodes the request; the service that owns the data checks both.
 //
-// Its floors are: edge; below it rest, connect, forward and upload, one for each kind of request; below
+// Its floors are: edge and routes; below them rest, connect, forward and upload, one for each kind of request; below
 // these dispatch and exchange; below these authn, transcode and documents. A floor imports only lower ones.
 package gateway
 
@@ -20,6 +20,7 @@ import (
 	"herald/gateway/internal/authn"
 	"herald/gateway/internal/dispatch"
 	"herald/gateway/internal/edge"
+	"herald/gateway/internal/routes"
 	"herald/gateway/internal/writebudget"
 	"herald/shared/boot"
 	"herald/shared/bus"
@@ -77,7 +78,11 @@ func (g *Gateway) open(ground boot.Ground, c Config) error {
 	if err != nil {
 		return err
 	}
-	e, err := edge.New(g.stopping, ground, dispatch.New(services, callers), c.Proxies)
+	table, err := routes.New(g.stopping, ground, dispatch.New(services, callers))
+	if err != nil {
+		return err
+	}
+	e, err := edge.New(ground, table.Find, c.Proxies)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 )
 
+const lowerFloors = "a floor of the gateway imports only lower ones"
+
 // layers lists refused imports by the folders in which they are refused.
 var layers = []struct {
 	in, refused *regexp.Regexp
@@ -12,12 +14,11 @@ var layers = []struct {
 	{rx(`^shared`), rx(`^herald/(services|gateway|deploy)`), "shared imports no service"},
 	{rx(`^gateway`), rx(`^herald/(services|deploy)`), "the gateway knows no service"},
 	{rx(`^gateway/internal/(rest|connect|forward|upload)$`),
-		rx(`^herald/gateway/internal/(edge|rest|connect|forward|upload)$`), "a floor of the gateway imports lower ones only"},
-	{rx(`^gateway/internal/(dispatch|exchange)$`), rx(`^herald/gateway/internal/(edge|rest|connect|forward|upload)$`),
-		"a floor of the gateway imports lower ones only"},
-	{rx(`^gateway/(transcode|imports|internal/(authn|documents|httpcache))$`),
-		rx(`^herald/gateway/internal/(edge|rest|connect|forward|upload|dispatch|exchange)$`),
-		"a floor of the gateway imports lower ones only"},
+		rx(`^herald/gateway/internal/(edge|routes|rest|connect|forward|upload)$`), lowerFloors},
+	{rx(`^gateway/internal/(dispatch|exchange)$`),
+		rx(`^herald/gateway/internal/(edge|routes|rest|connect|forward|upload)$`), lowerFloors},
+	{rx(`^gateway/(transcode|imports|internal/(authn|documents|httpcache|writebudget))$`),
+		rx(`^herald/gateway/internal/(edge|routes|rest|connect|forward|upload|dispatch|exchange)$`), lowerFloors},
 	{rx(`^(docs|examples)`), rx(`^herald/`), "documents and examples stand alone"},
 	{rx(`^services`), rx(`^herald/(gateway|deploy)`), "services stand below the gateway"},
 	{rx(`/internal/domain$`), rx(`^(herald/shared/(gen|event|rpc|bus|postgres|search|boot)|` +

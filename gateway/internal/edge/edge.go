@@ -1,16 +1,14 @@
 // Package edge takes a request from the port to the method that answers it. It gives each request an id, a trace
-// and limits, finds its route by the path, and writes one line of log about it.
+// and limits, and writes one line of log about it.
 package edge
 
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -18,12 +16,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"herald/gateway/internal/dispatch"
-	"herald/gateway/internal/documents"
 	"herald/gateway/internal/exchange"
-	"herald/gateway/internal/forward"
-	"herald/gateway/internal/rest"
-	"herald/gateway/internal/upload"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/contract"
@@ -36,42 +29,19 @@ type Edge struct {
 	tracer  trace.Tracer
 	seconds *prometheus.HistogramVec
 	proxies proxies
-
-	exact   map[string]*exchange.Route // by path: /herald.users.v1.Users/GetUser, /livez
-	forward *forward.Forwarder
-	rest    *rest.Paths
-	// library serves the reference. grpcREST and plainREST serve REST; they differ in the form of faults,
-	// so that a gRPC client gets "not found" as gRPC.
-	library, grpcREST, plainREST *exchange.Route
+	// find returns the route of a request, by path and media type alone.
+	find func(*http.Request) *exchange.Route
 }
 
-// New returns an Edge with the routes of all methods whose contracts are linked into the program. Trusted proxies are
-// addresses and ranges with commas between them. Imports end early when stopping ends.
-func New(stopping context.Context, ground boot.Ground, d *dispatch.Dispatcher, trusted string) (*Edge, error) {
-	e := &Edge{
-		log: ground.Log, tracer: ground.Traces.Tracer(bus.Gateway),
-		exact: map[string]*exchange.Route{}, rest: rest.NewPaths(), forward: forward.New(d, ground.Now),
+// New returns an Edge whose requests are answered by the routes that find returns. Trusted proxies are addresses and
+// ranges with commas between them.
+func New(ground boot.Ground, find func(*http.Request) *exchange.Route, trusted string) (*Edge, error) {
+	p, err := parseProxies(trusted)
+	return &Edge{
+		log: ground.Log, tracer: ground.Traces.Tracer(bus.Gateway), find: find, proxies: p,
 		seconds: rpc.Seconds(ground.Metrics, "herald_http_seconds",
 			"Time from taking a request to the end of its answer, by route and HTTP status.", "route", "status"),
-	}
-	var err error
-	if e.proxies, err = parseProxies(trusted); err != nil {
-		return nil, err
-	}
-	methods, err := contract.AllMethods()
-	if err != nil {
-		return nil, err
-	}
-	uploads := upload.New(stopping, d, ground.Log)
-	for _, m := range methods {
-		if err := e.mountMethod(m, d, uploads); err != nil {
-			return nil, fmt.Errorf("contract of %s: %w", m.FullName(), err)
-		}
-	}
-	if err := e.mountTools(methods, ground.Health); err != nil {
-		return nil, err
-	}
-	return e, e.mountREST(ground.PublicURL)
+	}, err
 }
 
 var traces = propagation.TraceContext{}
@@ -111,27 +81,6 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		found.Serve(x, r)
 	}
 }
-
-// find returns the route of a request, by path and media type alone.
-func (e *Edge) find(r *http.Request) *exchange.Route {
-	if !encodedSlash.MatchString(r.URL.RawPath) { // %2F is part of a name and separates nothing
-		if route := e.exact[r.URL.Path]; route != nil {
-			return route
-		}
-		if documents.Owns(r.URL.Path) {
-			return e.library
-		}
-		if route := e.forward.Find(r); route != nil {
-			return route
-		}
-	}
-	if exchange.IsGRPC(r) {
-		return e.grpcREST
-	}
-	return e.plainREST
-}
-
-var encodedSlash = regexp.MustCompile("(?i)%2f")
 
 // size returns how many bytes the head of a request takes.
 func size(r *http.Request) int {

@@ -45,7 +45,7 @@ type conn struct {
 	limit time.Time
 }
 
-// Read implements net.Conn. The first line has a time limit of its own, because a client of another protocol often sends
+// Read implements net.Conn. The first line has a time limit of its own: a client of another protocol often sends
 // no line at all.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)

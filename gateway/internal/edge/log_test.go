@@ -24,12 +24,12 @@ func TestPanicIsAnErrorBodyOrEndsTheConnection(t *testing.T) {
 		var log bytes.Buffer
 		e := &Edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
 			seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
-		e.exact = map[string]*exchange.Route{"/x": {Form: connect.WriteFault, Serve: func(x *exchange.Exchange, _ *http.Request) {
+		e.find = to(exchange.Route{Form: connect.WriteFault, Serve: func(x *exchange.Exchange, _ *http.Request) {
 			if begun {
 				x.WriteHeader(http.StatusOK)
 			}
 			panic("canary")
-		}}}
+		}})
 		w := httptest.NewRecorder()
 		broken := func() (broken bool) {
 			defer func() { broken = recover() == http.ErrAbortHandler }()
@@ -46,15 +46,20 @@ func TestPanicIsAnErrorBodyOrEndsTheConnection(t *testing.T) {
 	}
 }
 
+// to returns a function that finds the same route for all requests.
+func to(route exchange.Route) func(*http.Request) *exchange.Route {
+	return func(*http.Request) *exchange.Route { return &route }
+}
+
 // The handler has logged why it breaks its answer off, so the line is no error.
 func TestAnswerThatAHandlerBreaksOffIsNoError(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	e := &Edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
 		seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
-	e.exact = map[string]*exchange.Route{"/x": {Form: connect.WriteFault, Serve: func(*exchange.Exchange, *http.Request) {
+	e.find = to(exchange.Route{Form: connect.WriteFault, Serve: func(*exchange.Exchange, *http.Request) {
 		panic(http.ErrAbortHandler)
-	}}}
+	}})
 	func() {
 		defer func() {
 			if p := recover(); p != http.ErrAbortHandler {

@@ -49,9 +49,10 @@ func (f *Forwarder) Mount(d contract.Method, m *dispatch.Method) error {
 	for _, prefix := range d.Pages {
 		t := &route{Method: m, prefix: prefix, headers: copyPageHeaders,
 			request: fieldOf(m.In, &heraldv1.HttpRequest{}), response: fieldOf(m.Out, &heraldv1.HttpResponse{})}
-		t.Route = exchange.Route{Form: WritePage, Serve: func(x *exchange.Exchange, r *http.Request) { f.serve(x, r, t) }}
+		serve := func(x *exchange.Exchange, r *http.Request) { f.serve(x, r, t) }
+		t.Route = exchange.Route{Form: WritePage, Serve: serve}
 		if d.Programs {
-			serve := func(x *exchange.Exchange, r *http.Request) { f.serveShared(x, r, t) }
+			serve = func(x *exchange.Exchange, r *http.Request) { f.serveShared(x, r, t) }
 			t.headers, t.Route = copyProgramHeaders, exchange.Route{Form: writeOAuth, Serve: serve, Open: true}
 		}
 		if t.request == nil || t.response == nil || !strings.HasPrefix(prefix, "/") {

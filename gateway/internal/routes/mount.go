@@ -1,4 +1,4 @@
-package edge
+package routes
 
 import (
 	"net/http"
@@ -18,12 +18,12 @@ import (
 
 // mountMethod adds the routes and pages of a method. A method without a REST path is not
 // served on any protocol; one with pages gets HTTP requests as they are.
-func (e *Edge) mountMethod(c contract.Method, d *dispatch.Dispatcher, uploads *upload.Uploads) error {
+func (t *Table) mountMethod(c contract.Method, d *dispatch.Dispatcher, uploads *upload.Uploads) error {
 	m, err := dispatch.NewMethod(c)
 	if err != nil {
 		return err
 	}
-	if err := e.forward.Mount(c, m); err != nil {
+	if err := t.forward.Mount(c, m); err != nil {
 		return err
 	}
 	for _, rule := range c.Rules {
@@ -34,19 +34,19 @@ func (e *Edge) mountMethod(c contract.Method, d *dispatch.Dispatcher, uploads *u
 		if err != nil {
 			return err
 		}
-		if err := e.rest.Handle(rule, serve); err != nil {
+		if err := t.rest.Handle(rule, serve); err != nil {
 			return err
 		}
 	}
 	if !c.Internal() {
-		e.mountProcedure(m.Procedure, connect.Handler(d, m))
+		t.mountProcedure(m.Procedure, connect.Handler(d, m))
 	}
 	return nil
 }
 
 // mountProcedure answers gRPC, gRPC-Web and Connect at a path of its own.
-func (e *Edge) mountProcedure(path string, serve exchange.Handler) {
-	e.exact[path] = &exchange.Route{
+func (t *Table) mountProcedure(path string, serve exchange.Handler) {
+	t.exact[path] = &exchange.Route{
 		Form: connect.WriteFault, Open: true, Serve: func(x *exchange.Exchange, r *http.Request) {
 			if r.Method != http.MethodPost {
 				x.WrongVerb(r, http.MethodPost)
@@ -59,9 +59,9 @@ func (e *Edge) mountProcedure(path string, serve exchange.Handler) {
 }
 
 // mountTools adds what tools ask servers for without a token: probes, health and reflection.
-func (e *Edge) mountTools(methods []contract.Method, health *boot.Health) error {
-	e.exact["/livez"] = &exchange.Route{Serve: probe(health.Live), Form: exchange.AsJSON}
-	e.exact["/readyz"] = &exchange.Route{Serve: probe(health.Ready), Form: exchange.AsJSON}
+func (t *Table) mountTools(methods []contract.Method, health *boot.Health) error {
+	t.exact["/livez"] = &exchange.Route{Serve: probe(health.Live), Form: exchange.AsJSON}
+	t.exact["/readyz"] = &exchange.Route{Serve: probe(health.Ready), Form: exchange.AsJSON}
 	var services []string
 	for _, m := range methods {
 		if !m.Internal() {
@@ -70,10 +70,10 @@ func (e *Edge) mountTools(methods []contract.Method, health *boot.Health) error 
 	}
 	slices.Sort(services)
 	services = slices.Compact(services)
-	e.mountProcedure(connect.HealthProcedure, connect.Health(services, health))
+	t.mountProcedure(connect.HealthProcedure, connect.Health(services, health))
 	reflection, err := connect.Reflection(services)
 	for path, serve := range reflection {
-		e.mountProcedure(path, serve)
+		t.mountProcedure(path, serve)
 	}
 	return err
 }
@@ -91,11 +91,11 @@ func probe(h http.HandlerFunc) exchange.Handler {
 }
 
 // mountREST adds the reference and the REST paths.
-func (e *Edge) mountREST(public *url.URL) error {
+func (t *Table) mountREST(public *url.URL) error {
 	library, err := documents.New(public)
-	e.library = &exchange.Route{Serve: serveDocuments(library), Form: forward.WritePage, Open: true}
-	e.plainREST = &exchange.Route{Serve: e.rest.Serve, Form: exchange.AsJSON, Open: true}
-	e.grpcREST = &exchange.Route{Serve: e.rest.Serve, Form: connect.WriteFault, Open: true}
+	t.library = &exchange.Route{Serve: serveDocuments(library), Form: forward.WritePage, Open: true}
+	t.plainREST = &exchange.Route{Serve: t.rest.Serve, Form: exchange.AsJSON, Open: true}
+	t.grpcREST = &exchange.Route{Serve: t.rest.Serve, Form: connect.WriteFault, Open: true}
 	return err
 }
 
