@@ -69,8 +69,8 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		Issuer: s.PublicURL.String(), Now: s.Now,
 	}
 	notifier := backchannel.Start(s, backchannel.Config{
-		Store: db, Upstream: issued.Upstream, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate, Now: s.Now,
-		Log: s.Log, Metrics: s.Metrics,
+		Store: db, Upstream: issued.Upstream, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate,
+		Now: s.Now, Log: s.Log, Metrics: s.Metrics,
 	})
 	consumer.Start(s, consumer.Config{Store: db, Upstream: issued.Upstream, Ended: notifier.Wake})
 	changes, err := eventcache.Listen(s.Conn, s.Now)

@@ -4,7 +4,10 @@ import (
 	"regexp"
 )
 
-const lowerFloors = "a floor of the gateway imports only lower ones"
+const (
+	lowerFloors = "a floor of the gateway imports only lower ones"
+	authFloors  = `^herald/services/auth/internal/`
+)
 
 // layers lists refused imports by the folders in which they are refused.
 var layers = []struct {
@@ -27,6 +30,16 @@ var layers = []struct {
 		`shared/(gen/herald/[a-z]+/v\d+|rpc|boot)$)`),
 		"a store is below the api and knows no message of a contract"},
 	{rx(`/internal/domain$`), rx(`^herald/services/\w+/internal/(store|api)`), "a domain is below its store and api"},
+	{rx(`^services/auth/internal/(domain|store|limit)$`),
+		rx(authFloors + `(upstream|authorizedapps|api|consumer|oauth|web)`),
+		"domain and store are the lowest floors of auth"},
+	{rx(`^services/auth/internal/(upstream|authorizedapps|api|consumer|httpbridge)$`), rx(authFloors + `(oauth|web|routes)`),
+		"what is below the endpoints of auth knows none of them"},
+	{rx(`^services/auth/internal/web/`), rx(authFloors + `(oauth|api|consumer|httpbridge|routes)`),
+		"pages know no endpoint of OAuth: arrows between the wings go from oauth to web"},
+	{rx(`^services/auth/internal/oauth/`),
+		rx(authFloors + `(web/(account|login|maillink|onbehalf)|api|consumer|httpbridge|routes)`),
+		"of the pages, endpoints of OAuth know only frame and session"},
 }
 
 // reserved lists packages that only one package may import.

@@ -101,7 +101,7 @@ func (a Asked) Request(c Client, now time.Time) (AuthRequest, error) {
 	return r, err
 }
 
-// known are the parameters that have a meaning here. All others are ignored (RFC 6749 section 3.1).
+// knownParameters returns the parameters that the endpoint uses. It ignores all others (RFC 6749 section 3.1).
 func knownParameters() []string {
 	return []string{
 		"response_type", "response_mode", "state", "nonce", "scope", "prompt", "max_age", "login_hint", "ui_locales",
@@ -109,17 +109,10 @@ func knownParameters() []string {
 	}
 }
 
-// check refuses what cannot be right whatever the person does.
+// check refuses a request that no login of the person can make valid.
 func (a Asked) check(c Client) error {
-	for _, values := range a {
-		if len(values) > 1 {
-			return ErrInvalidRequest.Say("a parameter is there more than once")
-		}
-	}
-	for _, name := range knownParameters() {
-		if !Plain(a.get(name)) {
-			return ErrInvalidRequest.Say(name + " must be text in UTF-8 without control characters")
-		}
+	if err := a.checkText(); err != nil {
+		return err
 	}
 	mode := ResponseMode(a.get("response_mode"))
 	switch {
@@ -141,6 +134,21 @@ func (a Asked) check(c Client) error {
 		return ErrInvalidRequest.Say("at most 4096 bytes of state, 1024 of nonce and 254 of login_hint")
 	}
 	return a.checkPKCE(c)
+}
+
+// checkText refuses parameters that are there more than once, and known ones that are no plain text.
+func (a Asked) checkText() error {
+	for _, values := range a {
+		if len(values) > 1 {
+			return ErrInvalidRequest.Say("a parameter is there more than once")
+		}
+	}
+	for _, name := range knownParameters() {
+		if !Plain(a.get(name)) {
+			return ErrInvalidRequest.Say(name + " must be text in UTF-8 without control characters")
+		}
+	}
+	return nil
 }
 
 // checkPKCE refuses all but S256 (RFC 7636 section 4.4.1), which a public client must use (RFC 9700 section 2.1.1).

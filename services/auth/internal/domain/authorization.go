@@ -139,7 +139,8 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 var ErrAppNotAuthorized = fault.New(fault.NotFound, "AUTHORIZED_APP_NOT_FOUND",
 	"The application has no access to your account")
 
-// AuthorizedApp is that a person gave an application something: when they last logged in to it or agreed to what it asks for.
+// AuthorizedApp is an application to which a person gave access. GivenAt is when they last logged in to it, or agreed to
+// what it asks for.
 type AuthorizedApp struct {
 	ClientID string
 	GivenAt  time.Time

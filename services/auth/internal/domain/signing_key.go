@@ -1,4 +1,3 @@
-// Package domain holds the rules of signing keys. It uses no database and no messages.
 package domain
 
 import (

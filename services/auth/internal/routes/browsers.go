@@ -12,48 +12,56 @@ import (
 	"herald/services/auth/internal/web/account"
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login"
+	"herald/services/auth/internal/web/login/federated"
 	"herald/services/auth/internal/web/maillink"
+	"herald/services/auth/internal/web/onbehalf"
+	"herald/services/auth/internal/web/session"
 	"herald/shared/boot"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Browsers returns what answers people, and what clients find by discovery of where they send people. Its pages show what
-// the owners of shown say.
+// Browsers returns what answers browsers, and which of its paths clients find by discovery. What only shows something
+// asks the owners of cached, whose answers may be up to 2 s old.
 func Browsers(
-	s *boot.Service, l *frame.Frame, users usersv1.UsersClient, issued, shown accesstoken.Tokens,
+	s *boot.Service, l *frame.Frame, users usersv1.UsersClient, issued, cached accesstoken.Tokens,
 ) (http.Handler, []discovery.Part, error) {
-	people := http.NewServeMux()
-	people.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		l.Notice(w, r, http.StatusNotFound, "unknown", "")
-	})
-	l.Mount(people)
 	later, posts := maillink.NewLater(users, s.Now, s.Log), frame.NewPosts(l, s.Now)
 	s.Background(later.Run)
-	maillink.Pages{Users: users, Later: later, Posts: posts, Frame: l}.Mount(people)
-	pages := login.New(login.Config{
-		Idps: idpv1.NewIdpsClient(s.Calls), Log: s.Log, Metrics: s.Metrics,
-		Users: users, Issued: issued, Cached: shown, Mails: later, Posts: posts, Frame: l,
-		Now: s.Now,
+	sessions := session.Sessions{
+		Store: issued.Store, Upstream: issued.Upstream, Cached: cached.Upstream, Now: s.Now,
+	}
+	accounts := federated.New(federated.Config{
+		Store: issued.Store, Idps: idpv1.NewIdpsClient(s.Calls), Users: users, Now: s.Now, Log: s.Log,
+		Metrics: s.Metrics,
 	})
+	signer := onbehalf.New(users, s.Keys, s.Now)
 	requests := authorize.New(authorize.Config{
-		Store: issued.Store, Upstream: issued.Upstream, Cached: shown.Upstream, Keys: issued.Keys, Sessions: pages.Sessions,
+		Store: issued.Store, Upstream: issued.Upstream, Cached: cached.Upstream, Keys: issued.Keys, Sessions: sessions,
 		Frame: l, Issuer: issued.Issuer, Now: s.Now, Log: s.Log, Metrics: s.Metrics,
 	})
-	requests.Mount(people)
 	devices := device.Pages{
-		Store: issued.Store, Upstream: issued.Upstream, Sessions: pages.Sessions, Grants: requests, Posts: posts, Frame: l,
+		Store: issued.Store, Upstream: issued.Upstream, Sessions: sessions, Grants: requests, Posts: posts, Frame: l,
 	}
-	devices.Mount(people)
 	own := account.New(account.Config{
-		Users: users, Sessions: pages.Sessions, External: pages.Federated(), Keys: s.Keys, Frame: l, Now: s.Now,
+		Users: users, Sessions: sessions, Federated: accounts, OnBehalf: signer, Frame: l, Now: s.Now,
 	})
-	own.Mount(people)
-	pages.Mount(people, account.Logins{Others: device.Logins{Clients: requests, Pages: devices}, Pages: own},
-		own.Acting())
-	over := endsession.Endpoint{Sessions: pages.Sessions, Upstream: issued.Upstream, Keys: issued.Keys, Frame: l,
-		Issuer: issued.Issuer, Log: s.Log}
-	over.Mount(people)
-	guarded, err := l.Guard(people, s.PublicURL, authorize.Path, endsession.Path)
-	return guarded, []discovery.Part{requests.Part(), over.Part()}, err
+	logins := login.Pages{
+		Users: users, Sessions: sessions, Federated: accounts, OnBehalf: signer, Cached: cached.Upstream,
+		Destinations: login.Destinations{"": requests, device.Destination: devices, account.Destination: own},
+		Mails:        later, Posts: posts, Frame: l, Now: s.Now, Log: s.Log,
+	}
+	logout := endsession.Endpoint{
+		Sessions: sessions, Upstream: issued.Upstream, Keys: issued.Keys, Frame: l, Issuer: issued.Issuer, Log: s.Log,
+	}
+	mails := maillink.Pages{Users: users, Later: later, Posts: posts, Frame: l}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		l.Notice(w, r, http.StatusNotFound, "unknown", "")
+	})
+	for _, pages := range []interface{ Mount(*http.ServeMux) }{l, mails, requests, devices, own, logins, logout} {
+		pages.Mount(mux)
+	}
+	guarded, err := l.Guard(mux, s.PublicURL, authorize.Path, endsession.Path)
+	return guarded, []discovery.Part{requests.Part(), logout.Part()}, err
 }

@@ -22,13 +22,13 @@ type endpoint interface {
 	Part() discovery.Part
 }
 
-// Programs returns what answers programs. The documents that clients find have the given parts too. What only checks tokens
-// finds them by checked, which uses answers again for a moment; what issues them asks each time.
-func Programs(s *boot.Service, issued, checked accesstoken.Tokens, parts ...discovery.Part) (http.Handler, error) {
+// Programs returns what answers programs. The discovery documents have the parts too. Endpoints that only check tokens
+// use cached, whose answers may be up to 2 s old. Endpoints that issue tokens ask each time.
+func Programs(s *boot.Service, issued, cached accesstoken.Tokens, parts ...discovery.Part) (http.Handler, error) {
 	clients := protocol.Clients{Upstream: issued.Upstream, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
 	asking := clients
-	asking.Upstream = checked.Upstream
-	told := claims.Claims{Upstream: checked.Upstream}
+	asking.Upstream = cached.Upstream
+	told := claims.Claims{Upstream: cached.Upstream}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", unknown)
 	parts = append(parts, discovery.Keys(signing.IDToken().Algorithm()))
@@ -38,10 +38,10 @@ func Programs(s *boot.Service, issued, checked accesstoken.Tokens, parts ...disc
 			Metrics: s.Metrics,
 		}),
 		introspect.New(introspect.Config{
-			Clients: asking, Tokens: checked, Claims: told, Log: s.Log, Metrics: s.Metrics,
+			Clients: asking, Tokens: cached, Claims: told, Log: s.Log, Metrics: s.Metrics,
 		}),
 		device.Endpoint{Clients: clients, Asks: device.NewAsks(s.Now), Log: s.Log},
-		userinfo.Endpoint{Tokens: checked, Claims: told, Log: s.Log},
+		userinfo.Endpoint{Tokens: cached, Claims: told, Log: s.Log},
 	} {
 		e.Mount(mux)
 		parts = append(parts, e.Part())

@@ -16,7 +16,9 @@ const givenBatch = 100
 
 // AuthorizedApps lists the applications to which a user gave something that is still worth something, or of which it is
 // remembered that the user agreed.
-func (s Store) AuthorizedApps(ctx context.Context, u domain.Subject, p search.Page) (search.List[domain.AuthorizedApp], error) {
+func (s Store) AuthorizedApps(
+	ctx context.Context, u domain.Subject, p search.Page,
+) (search.List[domain.AuthorizedApp], error) {
 	return search.Read[domain.AuthorizedApp](ctx, s.journal.DB, search.Select("client_id, given_at", "given",
 		"given_at, client_id").Of(`select client_id, max(at) as given_at
 		from (

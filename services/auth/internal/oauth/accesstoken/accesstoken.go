@@ -1,5 +1,5 @@
-// Package accesstoken makes access tokens and finds out for what one was issued. An opaque token is stored as its hash. A
-// JSON Web Token (RFC 9068) of a machine is not stored: it carries the generations of all on which it depends.
+// Package accesstoken makes and checks access tokens. Of an opaque token only the hash is stored. A JSON Web Token
+// (RFC 9068) of a machine is not stored: it has the generations of its client, project, user and organizations.
 package accesstoken
 
 import (
@@ -152,7 +152,9 @@ func about(a domain.Authorization) []eventcache.Subject {
 	if !a.OfApplication() {
 		return []eventcache.Subject{eventcache.User(a.UserID)}
 	}
-	return []eventcache.Subject{eventcache.User(a.UserID), eventcache.Application(a.ClientID), eventcache.Project(a.ProjectID)}
+	return []eventcache.Subject{
+		eventcache.User(a.UserID), eventcache.Application(a.ClientID), eventcache.Project(a.ProjectID),
+	}
 }
 
 func (t Tokens) findJWT(ctx context.Context, text string) (domain.Token, error) {

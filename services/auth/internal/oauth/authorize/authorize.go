@@ -67,8 +67,11 @@ const waitingAMinute = 300
 
 // New returns the endpoint.
 func New(c Config) *Endpoint {
-	return &Endpoint{Config: c, waiting: limit.New(waitingAMinute, time.Minute, c.Now), count: protocol.Counter(c.Metrics,
-		"herald_authorizations_total", "Answered requests of applications to log somebody in, by result.", "result")}
+	return &Endpoint{
+		Config: c, waiting: limit.New(waitingAMinute, time.Minute, c.Now),
+		count: protocol.Counter(c.Metrics, "herald_authorizations_total",
+			"Answered requests of applications to log somebody in, by result.", "result"),
+	}
 }
 
 // Mount answers the endpoint's path.
@@ -163,19 +166,10 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	if err != nil {
 		return err
 	}
-	agree, refused := false, e.fits(request, session, there)
-	if refused == nil {
-		agree, refused = e.mustAgree(r.Context(), c, request, session)
-	}
-	if refused == nil && request.Silent() && agree {
-		refused = domain.ErrConsentRequired.Say("the person has to agree")
-	}
-	if refused == nil && !request.Asks() && !agree {
-		var code secret.Text
-		if code, refused = e.issue(r.Context(), c, request, session); refused == nil {
-			e.let(w, r, answerTo(request), code)
-			return nil
-		}
+	code, ask, refused := e.atOnce(r.Context(), c, request, session, there)
+	if refused == nil && !ask {
+		e.let(w, r, answerTo(request), code)
+		return nil
 	}
 	if request.Silent() || refused != nil && !askable(refused) {
 		return refused
@@ -196,12 +190,33 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	return nil
 }
 
+// atOnce returns a code if the login of the browser is enough and the person need not be asked anything. It reports
+// whether the person must be asked.
+func (e *Endpoint) atOnce(
+	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session, there bool,
+) (code secret.Text, ask bool, err error) {
+	if err := e.fits(request, s, there); err != nil {
+		return code, false, err
+	}
+	agree, err := e.mustAgree(ctx, c, request, s)
+	switch {
+	case err != nil:
+		return code, false, err
+	case agree && request.Silent():
+		return code, false, domain.ErrConsentRequired.Say("the person has to agree")
+	case agree || request.Asks():
+		return code, true, nil
+	}
+	code, err = e.issue(ctx, c, request, s)
+	return code, false, err
+}
+
 // requestID is how many characters the id of a request has: at least 128 random bits.
 const requestID = 22
 
 // login sends the person to the login pages.
 func login(w http.ResponseWriter, r *http.Request, id string) {
-	http.Redirect(w, r, domain.LoginPath+"?request="+url.QueryEscape(id), http.StatusSeeOther)
+	http.Redirect(w, r, frame.Address(domain.LoginPath, "request", id), http.StatusSeeOther)
 }
 
 // askable reports whether the login pages can help: the person logs in, or chooses another account.

@@ -3,7 +3,6 @@ package authorize
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
@@ -33,7 +32,7 @@ func (e *Endpoint) mustAgree(
 
 // consent sends a person who has logged in to the question.
 func consent(w http.ResponseWriter, r *http.Request, id string) {
-	http.Redirect(w, r, consentPath+"?request="+url.QueryEscape(id), http.StatusSeeOther)
+	http.Redirect(w, r, frame.Address(consentPath, "request", id), http.StatusSeeOther)
 }
 
 // asker is what the question names: the application with the organization that offers it, and the keys of the texts
@@ -65,7 +64,7 @@ func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 	page := frame.Page{Status: http.StatusOK, Name: "consent", Body: consentBody,
 		Language: e.Frame.Picked(r, request.UILocales),
 		InLanguage: func(tag string) string {
-			return consentPath + "?" + url.Values{"request": {request.ID}, "lang": {tag}}.Encode()
+			return frame.Address(consentPath, "request", request.ID, "lang", tag)
 		}}
 	asks := asker{ID: request.ID, Application: client.Name, Organization: orgs[client.OrgID].Name}
 	if !request.ActsAsUser() { // then it gets more than that

@@ -233,8 +233,8 @@ func (w *world) mount() {
 	own := upstream.New(projectsv1.NewInternalClient(s.Calls), usersv1.NewUsersClient(s.Calls))
 	issued := accesstoken.Tokens{Store: w.db, Keys: w.keys, Upstream: own, Issuer: issuer, Now: w.clock}
 	w.Endpoint = authorize.New(authorize.Config{
-		Store: w.db, Upstream: own, Cached: own, Keys: w.keys, Sessions: w.sessions, Frame: l, Issuer: issuer, Now: w.clock,
-		Log: s.Log, Metrics: s.Metrics,
+		Store: w.db, Upstream: own, Cached: own, Keys: w.keys, Sessions: w.sessions, Frame: l, Issuer: issuer,
+		Now: w.clock, Log: s.Log, Metrics: s.Metrics,
 	})
 	people, programs := http.NewServeMux(), http.NewServeMux()
 	w.Endpoint.Mount(people)

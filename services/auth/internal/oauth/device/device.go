@@ -21,7 +21,7 @@ const (
 	// Path is where the endpoint is.
 	Path = "/oauth/v2/device_authorization"
 	// Page is where a person enters the code.
-	Page = "/ui/login/device"
+	Page = domain.LoginPath + "device"
 )
 
 // Endpoint is the device authorization endpoint.

@@ -5,8 +5,6 @@ import (
 	"embed"
 	"errors"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth/protocol"
@@ -18,8 +16,8 @@ import (
 
 const (
 	askPath = Page + "/confirm"
-	// request begins the ids of logins for a device: those of clients have no dot.
-	request = "device."
+	// Destination is the key of these pages in login.Destinations.
+	Destination = "device"
 	// maxTyped is how many bytes somebody may type for a user code.
 	maxTyped = 64
 )
@@ -72,7 +70,7 @@ func (p Pages) begin(w http.ResponseWriter, r *http.Request) {
 
 func (p Pages) form(w http.ResponseWriter, r *http.Request, status int, t typed) {
 	p.Frame.Write(w, r, frame.Page{Status: status, Name: "device", Body: codeBody, Data: t, Faulty: t.Wrong,
-		InLanguage: func(tag string) string { return Page + "?" + url.Values{"lang": {tag}}.Encode() },
+		InLanguage: func(tag string) string { return frame.Address(Page, "lang", tag) },
 		Language:   limited(r.URL.Query().Get("lang"))})
 }
 
@@ -110,11 +108,11 @@ func (p Pages) goOn(w http.ResponseWriter, r *http.Request, name string) {
 	case there:
 		http.Redirect(w, r, askAddress(name), http.StatusSeeOther)
 	default:
-		http.Redirect(w, r, domain.LoginPath+"?"+url.Values{"request": {request + name}}.Encode(), http.StatusSeeOther)
+		http.Redirect(w, r, frame.Address(domain.LoginPath, "request", Destination+"."+name), http.StatusSeeOther)
 	}
 }
 
-func askAddress(name string) string { return askPath + "?" + url.Values{"device": {name}}.Encode() }
+func askAddress(name string) string { return frame.Address(askPath, "device", name) }
 
 // device returns the waiting device with a user code, or with a name, and its client. It returns domain.ErrUnknown if
 // there is none, or its client may log nobody in any more.
@@ -155,7 +153,7 @@ func (p Pages) ask(w http.ResponseWriter, r *http.Request) {
 	p.Frame.Write(w, r, frame.Page{Status: http.StatusOK, Name: "deviceask", Body: askBody,
 		Data: question{client.Name, orgs[client.OrgID].Name, domain.ShownUserCode(d.UserCode), d.Name(),
 			domain.AuthRequest{Scopes: d.Scopes}.ActsAsUser()},
-		InLanguage: func(tag string) string { return askAddress(d.Name()) + "&lang=" + tag }})
+		InLanguage: func(tag string) string { return frame.Address(askPath, "device", d.Name(), "lang", tag) }})
 }
 
 // waiting returns a device, its client and the person's login. If one of them is missing it answers, and reports false.
@@ -222,36 +220,18 @@ func (p Pages) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p.Frame.Failed(w, r, err, frame.Retry{Address: Page})
 }
 
-// Logins is the logins of clients and those of devices, for the login pages.
-type Logins struct {
-	Clients interface {
-		Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error)
-		Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session)
-	}
-	Pages Pages
-}
-
-// Request returns the request of a client, or of a device with its client. It returns domain.ErrRequestGone if there is
-// none.
-func (l Logins) Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error) {
-	name, ok := strings.CutPrefix(id, request)
-	if !ok {
-		return l.Clients.Request(ctx, id)
-	}
-	d, c, err := l.Pages.device(ctx, "", name)
+// Request returns what a login for a device is for, with the client of the device. The id is the device's name. It
+// returns domain.ErrRequestGone if no such device waits.
+func (p Pages) Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error) {
+	d, c, err := p.device(ctx, "", id)
 	if errors.Is(err, domain.ErrUnknown) {
 		err = domain.ErrRequestGone
 	}
-	return domain.AuthRequest{ID: id, ClientID: c.ID, Scopes: d.Scopes, MaxAge: -1, CreatedAt: d.CreatedAt,
+	return domain.AuthRequest{ClientID: c.ID, Scopes: d.Scopes, MaxAge: -1, CreatedAt: d.CreatedAt,
 		ExpiresAt: d.DeviceExpiresAt}, c, err
 }
 
-// Finish goes on after a login: to the client, or to the question about the device.
-func (l Logins) Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session) {
-	name, ok := strings.CutPrefix(id, request)
-	if !ok {
-		l.Clients.Finish(ctx, w, r, id, s)
-		return
-	}
-	http.Redirect(w, r, askAddress(name), http.StatusSeeOther)
+// Finish goes on to the question about the device.
+func (p Pages) Finish(_ context.Context, w http.ResponseWriter, r *http.Request, id string, _ domain.Session) {
+	http.Redirect(w, r, askAddress(id), http.StatusSeeOther)
 }

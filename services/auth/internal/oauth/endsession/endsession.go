@@ -27,9 +27,7 @@ const (
 	// Path is where the endpoint is.
 	Path = "/oidc/v1/end_session"
 	// agreedPath gets the form of a person who agrees.
-	agreedPath = "/ui/login/endsession"
-	// endedPath tells a person that the session is over.
-	endedPath = "/ui/login/signedout"
+	agreedPath = domain.LoginPath + "endsession"
 	// maxQuery is how many bytes the parameters of a POST may have in the query of a GET.
 	maxQuery = 12 << 10
 )
@@ -121,7 +119,7 @@ func (e Endpoint) end(w http.ResponseWriter, r *http.Request, asked logout) {
 		e.refuse(w, r, err)
 		return
 	}
-	to := endedPath
+	to := domain.SignedOutPath
 	if asked.uri != "" {
 		to = asked.uri
 	}
@@ -219,11 +217,11 @@ func (e Endpoint) ask(w http.ResponseWriter, r *http.Request, asked logout) {
 		Status: http.StatusOK, Name: "endsession", Body: askBody, Language: e.Frame.Picked(r, asked.languages),
 		Data: map[string]any{"Application": asked.client.Name, "Fields": fields},
 		InLanguage: func(tag string) string {
-			query := url.Values{"lang": {tag}}
+			parameters := []string{"lang", tag}
 			for _, f := range fields {
-				query.Set(f.Name, f.Value)
+				parameters = append(parameters, f.Name, f.Value)
 			}
-			return Path + "?" + query.Encode()
+			return frame.Address(Path, parameters...)
 		},
 	})
 }

@@ -1,4 +1,5 @@
-// Package protocol is what the endpoints of OAuth 2.0 share: strict parameters, the authentication of clients, and errors.
+// Package protocol has what the endpoints of OAuth 2.0 share: strict parameters, the authentication of clients, and
+// errors.
 package protocol
 
 import (

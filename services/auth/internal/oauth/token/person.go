@@ -91,7 +91,8 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []string) (granted, error) {
 	client, user, err := e.Tokens.Check(ctx, a)
 	if errors.Is(err, fault.ErrUnauthenticated) {
-		return granted{}, domain.ErrInvalidGrant.Say("the user, the client or an organization is not active, or changed")
+		return granted{}, domain.ErrInvalidGrant.Say(
+			"the user, the client or an organization is not active, or changed")
 	}
 	if err != nil {
 		return granted{}, err

@@ -8,7 +8,6 @@ import (
 	"context"
 	"embed"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -18,17 +17,16 @@ import (
 	"herald/services/auth/internal/web/onbehalf"
 	"herald/services/auth/internal/web/session"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/secret"
 )
 
 const (
 	// Path is the first page of an account.
-	Path = "/ui/account"
+	Path = domain.AccountPath
 
-	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
-	patience = 10 * time.Second
-	// Limits in bytes of what a browser sends. Longer values do not exist.
-	maxID, maxTag = 800, 35
+	// timeout bounds the answer of a page: a call of users may wait until a password is hashed.
+	timeout = 10 * time.Second
+	// maxID is the most bytes of an id.
+	maxID = 800
 )
 
 var (
@@ -46,19 +44,17 @@ var (
 
 // Config is what the pages need.
 type Config struct {
-	Users    usersv1.UsersClient
-	Sessions session.Sessions
-	External *federated.Logins
-	// Keys are those that all services share.
-	Keys  secret.Keys
-	Frame *frame.Frame
-	Now   func() time.Time
+	Users     usersv1.UsersClient
+	Sessions  session.Sessions
+	Federated *federated.Logins
+	OnBehalf  onbehalf.Signer
+	Frame     *frame.Frame
+	Now       func() time.Time
 }
 
 // Pages serves the pages below Path.
 type Pages struct {
 	Config
-	acting onbehalf.Signer
 	// places are the pages that can be opened, by their names.
 	places map[string]page
 }
@@ -75,15 +71,12 @@ type page struct {
 
 // New returns the pages.
 func New(c Config) *Pages {
-	p := &Pages{Config: c, acting: onbehalf.New(c.Users, c.Keys, c.Now), places: map[string]page{}}
+	p := &Pages{Config: c, places: map[string]page{}}
 	for _, one := range p.all() {
 		p.places[one.name] = one
 	}
 	return p
 }
-
-// Acting returns what lets a page call methods as the person who has logged in.
-func (p *Pages) Acting() onbehalf.Signer { return p.acting }
 
 func (p *Pages) all() []page {
 	return []page{
@@ -132,43 +125,21 @@ func path(name string) string {
 
 // visit is a request of a person for a page.
 type visit struct {
-	*http.Request
+	frame.Visit
 	page    page
-	values  url.Values
 	session domain.Session
 	person  onbehalf.Person
-	// Language is what the reader has picked; empty for the browser's.
-	Language string
 }
 
 // as returns the context of calls that the person makes.
 func (v visit) as() context.Context { return v.person.In(v.Context()) }
 
 // id returns the id of the object that the page is about; empty if there is none.
-func (v visit) id() string { return v.text("id", maxID) }
-
-// text returns a value, empty if it is longer than any can be or no text.
-func (v visit) text(name string, most int) string {
-	value := v.values.Get(name)
-	if len(value) > most || !domain.Plain(value) {
-		return ""
-	}
-	return value
-}
+func (v visit) id() string { return v.Text("id", maxID) }
 
 // address returns the address of a page, in the same language.
 func (v visit) address(name string, more ...string) string {
-	query := url.Values{}
-	if v.Language != "" {
-		query.Set("lang", v.Language)
-	}
-	for i := 0; i < len(more); i += 2 {
-		query.Set(more[i], more[i+1])
-	}
-	if len(query) == 0 {
-		return path(name)
-	}
-	return path(name) + "?" + query.Encode()
+	return frame.Address(path(name), append([]string{"lang", v.Picked}, more...)...)
 }
 
 // in returns the address of the page in another language.
@@ -179,7 +150,7 @@ func (v visit) in(tag string) string {
 // named returns the values that name what the page is about.
 func (v visit) named() (values []string) {
 	for _, name := range []string{"id", "idp"} {
-		if value := v.text(name, maxID); value != "" {
+		if value := v.Text(name, maxID); value != "" {
 			values = append(values, name, value)
 		}
 	}
@@ -188,22 +159,10 @@ func (v visit) named() (values []string) {
 
 // visited finds the person of a request, and sends whoever has no login, or one that is too old, to the login.
 func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
-		defer cancel()
-		v := visit{Request: r.WithContext(ctx), page: to}
-		err := v.ParseForm()
-		if v.values = v.Form; r.Method == http.MethodPost {
-			v.values = v.PostForm // a password must not be in an address
-		}
-		if err != nil {
-			p.Frame.Notice(w, r, http.StatusBadRequest, "malformed", "")
-			return
-		}
-		if tag := v.text("lang", maxTag); tag != "" {
-			v.Language = p.Frame.Wanted(ctx, []string{tag})
-		}
+	return p.Frame.Visited(timeout, func(w http.ResponseWriter, r frame.Visit) {
+		v := visit{Visit: r, page: to}
 		var there bool
+		var err error
 		if v.session, there, err = p.Sessions.Session(v.Request); err != nil {
 			p.failed(w, v, err)
 			return
@@ -213,12 +172,12 @@ func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.Han
 			p.logIn(w, v)
 			return
 		}
-		if v.person, err = p.acting.As(ctx, v.session); err != nil {
+		if v.person, err = p.OnBehalf.As(v.Context(), v.session); err != nil {
 			p.failed(w, v, err)
 			return
 		}
 		next(w, v)
-	}
+	})
 }
 
 // logIn sends a browser to the login, from which it comes back to the page.
@@ -227,15 +186,13 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 	if v.idp() != "" { // the login keeps one id
 		name, id = parent(name), ""
 	}
-	query := url.Values{"request": {requestOf(name, id)}}
+	other := ""
 	if v.page.own && v.session.ID != "" && !v.session.Own() {
 		// However fresh a login with an account at an identity provider is, the person needs the password.
-		query.Set("other", "true")
+		other = "true"
 	}
-	if v.Language != "" {
-		query.Set("lang", v.Language)
-	}
-	http.Redirect(w, v.Request, domain.LoginPath+"?"+query.Encode(), http.StatusSeeOther)
+	to := frame.Address(domain.LoginPath, "request", requestOf(name, id), "other", other, "lang", v.Picked)
+	http.Redirect(w, v.Request, to, http.StatusSeeOther)
 }
 
 // done goes on after a change. What it returns to is a page of the list, and says that the change was made.
@@ -248,7 +205,7 @@ func (p *Pages) write(w http.ResponseWriter, v visit, shown frame.Page) {
 	if shown.Status == 0 {
 		shown.Status = http.StatusOK
 	}
-	shown.Language, shown.InLanguage = v.Language, v.in
+	shown.Language, shown.InLanguage = v.Picked, v.in
 	p.Frame.Write(w, v.Request, shown)
 }
 

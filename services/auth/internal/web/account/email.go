@@ -42,7 +42,7 @@ func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) {
 	}
 	has := me.User.GetHuman().GetEmail()
 	e := email{base: v.base(), Address: has.GetEmail(), Verified: has.GetIsEmailVerified(), Wrong: wrong,
-		Change: v.address("email/change"), Resent: v.values.Get("resent") != ""}
+		Change: v.address("email/change"), Resent: v.Values.Get("resent") != ""}
 	shown := frame.Page{Name: "email", Body: emailBody, Data: e, Faulty: wrong != ""}
 	if shown.Faulty {
 		shown.Status = http.StatusBadRequest
@@ -52,11 +52,11 @@ func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) {
 
 // verifyEmail takes the code of the mail, or asks for a new mail.
 func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
-	if v.values.Get("again") != "" {
+	if v.Values.Get("again") != "" {
 		p.resend(w, v)
 		return
 	}
-	code := v.text("code", maxCode)
+	code := v.Text("code", maxCode)
 	if code == "" {
 		p.emailForm(w, v, "CODE_REQUIRED")
 		return
@@ -99,7 +99,7 @@ func (p *Pages) changeForm(w http.ResponseWriter, v visit, typed, wrong string) 
 
 // changeEmail changes the address. Users asks for a code of a mail to the new one and writes to the old one.
 func (p *Pages) changeEmail(w http.ResponseWriter, v visit) {
-	typed := v.text("email", maxAddress)
+	typed := v.Text("email", maxAddress)
 	_, err := p.Users.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{Email: typed})
 	switch f := fault.From(err); {
 	case err == nil:

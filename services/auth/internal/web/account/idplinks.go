@@ -26,7 +26,7 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) {
 	}
 	linkable, err := p.linkable(v)
 	if err != nil { // people see their other links also while nobody knows the providers
-		p.External.Log.WarnContext(v.Context(), "an account's page offers no identity providers", "err", err)
+		p.Federated.Log.WarnContext(v.Context(), "an account's page offers no identity providers", "err", err)
 	}
 	for _, o := range linkable {
 		shown.Rows = append(shown.Rows, row{
@@ -38,7 +38,7 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) {
 
 // linkable returns the identity providers whose accounts the person may link.
 func (p *Pages) linkable(v visit) (may []federated.Offer, err error) {
-	offers, err := p.External.Offered(v.Context(), v.session.OrgID)
+	offers, err := p.Federated.Offered(v.Context(), v.session.OrgID)
 	for _, o := range offers {
 		if o.Linking {
 			may = append(may, o)
@@ -80,8 +80,8 @@ func (p *Pages) link(w http.ResponseWriter, v visit) {
 		p.gone(w, v)
 		return
 	}
-	err = p.External.Begin(w, v.Request, domain.ExternalLogin{
-		OrgID: v.session.OrgID, IdpID: v.id(), Language: v.Language, Again: true, SessionID: v.session.ID,
+	err = p.Federated.Begin(w, v.Request, domain.ExternalLogin{
+		OrgID: v.session.OrgID, IdpID: v.id(), Language: v.Picked, Again: true, SessionID: v.session.ID,
 	})
 	if err != nil {
 		p.failed(w, v, err)
@@ -140,4 +140,4 @@ func (p *Pages) unlink(w http.ResponseWriter, v visit) {
 }
 
 // idp returns the id of the identity provider of the account that the page is about.
-func (v visit) idp() string { return v.text("idp", maxID) }
+func (v visit) idp() string { return v.Text("idp", maxID) }

@@ -35,10 +35,10 @@ func (p *Pages) otp(w http.ResponseWriter, v visit) {
 
 // enrolment returns the pages that set an app up, and where they are.
 func (p *Pages) enrolment(v visit) (totp.Pages, *http.Request, totp.Place) {
-	place := totp.Place{Path: path("otp/add"), Next: path("otp"), Method: "get", Language: v.Language,
+	place := totp.Place{Path: path("otp/add"), Next: path("otp"), Method: "get", Language: v.Picked,
 		InLanguage: v.in}
-	if v.Language != "" {
-		place.Fields = []totp.Field{{Name: "lang", Value: v.Language}}
+	if v.Picked != "" {
+		place.Fields = []totp.Field{{Name: "lang", Value: v.Picked}}
 	}
 	return totp.Pages{Users: p.Users, Frame: p.Frame}, v.WithContext(v.as()), place
 }

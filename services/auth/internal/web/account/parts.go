@@ -21,7 +21,7 @@ type base struct {
 }
 
 func (v visit) base() base {
-	return base{Back: v.address(parent(v.page.name)), Done: v.values.Get("done") != "", Language: v.Language}
+	return base{Back: v.address(parent(v.page.name)), Done: v.Values.Get("done") != "", Language: v.Picked}
 }
 
 // form is a form with its fields.
@@ -121,9 +121,9 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	case f.Code == fault.NotFound:
 		p.gone(w, v)
 	case f.ID == domain.PasswordLocked, f.ID == domain.FactorLocked:
-		p.Frame.Locked(w, v.Request, f.RetryAfter, v.Language)
+		p.Frame.Locked(w, v.Request, f.RetryAfter, v.Picked)
 	default:
-		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(v.page.name), Language: v.Language})
+		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(v.page.name), Language: v.Picked})
 	}
 }
 

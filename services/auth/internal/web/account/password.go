@@ -46,7 +46,7 @@ func (p *Pages) noPassword(w http.ResponseWriter, v visit) {
 
 // changePassword ends all logins of the person. This browser stays logged in.
 func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
-	old, chosen := v.values.Get("current"), v.values.Get("password")
+	old, chosen := v.Values.Get("current"), v.Values.Get("password")
 	switch {
 	case old == "", !utf8.ValidString(old):
 		p.passwordForm(w, v, "current", passwordWrong, "")
@@ -57,7 +57,7 @@ func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
 	case !utf8.ValidString(chosen):
 		p.passwordForm(w, v, "password", "PASSWORD_NOT_TEXT", "")
 		return
-	case chosen != v.values.Get("confirmation"):
+	case chosen != v.Values.Get("confirmation"):
 		p.passwordForm(w, v, "confirmation", "PASSWORD_MISMATCH", "")
 		return
 	}

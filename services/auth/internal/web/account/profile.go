@@ -77,7 +77,7 @@ func (p *Pages) saveProfile(w http.ResponseWriter, v visit) {
 	typed := &usersv1.Profile{
 		FirstName: v.name("firstName"), LastName: v.name("lastName"), NickName: v.name("nickName"),
 		DisplayName: v.name("displayName"), PreferredLanguage: v.name("preferredLanguage"),
-		Gender: usersv1.Gender(usersv1.Gender_value[v.values.Get("gender")]),
+		Gender: usersv1.Gender(usersv1.Gender_value[v.Values.Get("gender")]),
 	}
 	_, err := p.Users.UpdateMyProfile(v.as(), &usersv1.UpdateMyProfileRequest{
 		FirstName: typed.FirstName, LastName: typed.LastName, NickName: typed.NickName, DisplayName: typed.DisplayName,
@@ -100,6 +100,6 @@ func (p *Pages) saveProfile(w http.ResponseWriter, v visit) {
 // name returns what somebody has typed for a name. Users refuses what is too long, which a page shows again up to
 // maxName bytes.
 func (v visit) name(field string) string {
-	typed := v.values.Get(field)
+	typed := v.Values.Get(field)
 	return strings.ToValidUTF8(typed[:min(len(typed), maxName)], "\uFFFD")
 }

@@ -54,9 +54,9 @@ func (p *Pages) tokenForm(w http.ResponseWriter, v visit, until, wrong string) {
 
 // makeToken makes a token that is valid until the end of a day, in UTC. The token is in the answer and nowhere else.
 func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
-	typed := v.text("until", maxTag)
+	typed := v.Text("until", len(day))
 	ask := &usersv1.AddMyPersonalAccessTokenRequest{}
-	if v.values.Get("until") != "" {
+	if v.Values.Get("until") != "" {
 		last, err := time.Parse(day, typed)
 		if err != nil {
 			p.tokenForm(w, v, "", "newtoken.wrong")

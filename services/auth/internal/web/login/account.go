@@ -19,8 +19,8 @@ type account struct {
 
 type field struct{ Name, Value string }
 
-func (p *Pages) account(v visit, s domain.Session) (account, error) {
-	u, err := p.Cached.Upstream.Profile(v.Context(), s.UserID, s.Credential)
+func (p Pages) account(v visit, s domain.Session) (account, error) {
+	u, err := p.Cached.Profile(v.Context(), s.UserID, s.Credential)
 	if err != nil {
 		return account{}, err
 	}
@@ -29,7 +29,7 @@ func (p *Pages) account(v visit, s domain.Session) (account, error) {
 }
 
 // choose asks whether to go on with the account of the browser.
-func (p *Pages) choose(w http.ResponseWriter, v visit, s domain.Session) {
+func (p Pages) choose(w http.ResponseWriter, v visit, s domain.Session) {
 	v = v.branded(s.OrgID)
 	a, err := p.account(v, s)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *Pages) choose(w http.ResponseWriter, v visit, s domain.Session) {
 }
 
 // goOn goes on with the account of the browser, if its login is recent enough.
-func (p *Pages) goOn(w http.ResponseWriter, v visit) {
+func (p Pages) goOn(w http.ResponseWriter, v visit) {
 	s, there, err := p.Sessions.Session(v.Request)
 	switch {
 	case err != nil:
@@ -56,7 +56,7 @@ func (p *Pages) goOn(w http.ResponseWriter, v visit) {
 }
 
 // session shows with which account the browser has logged in.
-func (p *Pages) session(w http.ResponseWriter, v visit, s domain.Session, back ...field) {
+func (p Pages) session(w http.ResponseWriter, v visit, s domain.Session, back ...field) {
 	a, err := p.account(v, s)
 	if err != nil {
 		p.failed(w, v, err)
@@ -70,15 +70,15 @@ func (p *Pages) session(w http.ResponseWriter, v visit, s domain.Session, back .
 }
 
 // logout ends the session of the browser.
-func (p *Pages) logout(w http.ResponseWriter, v visit) {
+func (p Pages) logout(w http.ResponseWriter, v visit) {
 	if err := p.Sessions.End(w, v.Request); err != nil {
 		p.failed(w, v, err)
 		return
 	}
-	redirect(w, v, v.address(endedPath))
+	redirect(w, v, v.address(domain.SignedOutPath))
 }
 
-func (p *Pages) ended(w http.ResponseWriter, v visit) {
+func (p Pages) ended(w http.ResponseWriter, v visit) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "signedout", Body: sentBody,
-		Data: v.address(Path), Language: v.Language, InLanguage: v.in(endedPath)})
+		Data: v.address(Path), Language: v.Language, InLanguage: v.in(domain.SignedOutPath)})
 }

@@ -16,7 +16,7 @@ import (
 const maxCode = 64
 
 // withLogin passes the login that the browser has begun, and sends a browser that has none to the beginning.
-func (p *Pages) withLogin(next func(http.ResponseWriter, visit, domain.Login)) func(http.ResponseWriter, visit) {
+func (p Pages) withLogin(next func(http.ResponseWriter, visit, domain.Login)) func(http.ResponseWriter, visit) {
 	return func(w http.ResponseWriter, v visit) {
 		l, err := p.Sessions.Login(v.Request)
 		switch {
@@ -32,18 +32,18 @@ func (p *Pages) withLogin(next func(http.ResponseWriter, visit, domain.Login)) f
 	}
 }
 
-func (p *Pages) askFactor(w http.ResponseWriter, v visit, _ domain.Login) {
+func (p Pages) askFactor(w http.ResponseWriter, v visit, _ domain.Login) {
 	p.factorForm(w, v, http.StatusOK, v.kept())
 }
 
-func (p *Pages) factorForm(w http.ResponseWriter, v visit, status int, k kept) {
+func (p Pages) factorForm(w http.ResponseWriter, v visit, status int, k kept) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "factor", Body: factorBody, Data: k,
 		Faulty: k.Wrong != "", Language: v.Language, InLanguage: v.in(factorPath)})
 }
 
 // factor takes a code of an authenticator app or a recovery code.
-func (p *Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
-	code := v.values.Get("code")
+func (p Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
+	code := v.Values.Get("code")
 	again := func() {
 		k := v.kept()
 		k.Wrong = factorWrong
@@ -68,18 +68,18 @@ func (p *Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
 	}
 }
 
-func (p *Pages) askNext(w http.ResponseWriter, v visit, _ domain.Login) {
+func (p Pages) askNext(w http.ResponseWriter, v visit, _ domain.Login) {
 	p.nextForm(w, v, http.StatusOK, v.kept())
 }
 
-func (p *Pages) nextForm(w http.ResponseWriter, v visit, status int, k kept) {
+func (p Pages) nextForm(w http.ResponseWriter, v visit, status int, k kept) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "newpassword", Body: nextBody, Data: k,
 		Faulty: k.Wrong != "", Language: v.Language, InLanguage: v.in(nextPath)})
 }
 
 // next takes the password that replaces one that must be changed.
-func (p *Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
-	typed := v.values.Get("password")
+func (p Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
+	typed := v.Values.Get("password")
 	again := func(wrong, otherwise string) {
 		k := v.kept()
 		k.Wrong, k.Otherwise = wrong, otherwise
@@ -92,7 +92,7 @@ func (p *Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
 	case !utf8.ValidString(typed):
 		again("PASSWORD_NOT_TEXT", "")
 		return
-	case typed != v.values.Get("confirmation"):
+	case typed != v.Values.Get("confirmation"):
 		again("PASSWORD_MISMATCH", "")
 		return
 	}
@@ -112,7 +112,7 @@ func (p *Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
 }
 
 // proceed goes on with a login of which less is missing now.
-func (p *Pages) proceed(w http.ResponseWriter, v visit, l domain.Login) {
+func (p Pages) proceed(w http.ResponseWriter, v visit, l domain.Login) {
 	p.Posts.Return(v.RemoteAddr)
 	s, opened, err := p.Sessions.Proceed(w, v.Request, l)
 	switch {

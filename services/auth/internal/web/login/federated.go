@@ -16,7 +16,7 @@ import (
 // org returns the organization whose identity providers a page offers: the one for whose users the client asks, or else
 // the client's own. Without a client, as for the pages of the own account, it is that of the session of the browser, if
 // it has one.
-func (p *Pages) org(v visit) (string, error) {
+func (p Pages) org(v visit) (string, error) {
 	if v.ID != "" {
 		asked, err := domain.AskedOrg(v.asked.Scopes)
 		if err != nil || asked != "" {
@@ -31,16 +31,16 @@ func (p *Pages) org(v visit) (string, error) {
 }
 
 // offers returns the identity providers that a page offers, and the organization whose they are.
-func (p *Pages) offers(v visit) (offers []federated.Offer, orgID string, err error) {
+func (p Pages) offers(v visit) (offers []federated.Offer, orgID string, err error) {
 	if orgID, err = p.org(v); err == nil {
-		offers, err = p.external.Offered(v.Context(), orgID)
+		offers, err = p.Federated.Offered(v.Context(), orgID)
 	}
 	return offers, orgID, err
 }
 
 // begin begins a login at an identity provider that the page offers.
-func (p *Pages) begin(w http.ResponseWriter, v visit) {
-	id := v.values.Get("idp")
+func (p Pages) begin(w http.ResponseWriter, v visit) {
+	id := v.Values.Get("idp")
 	offers, orgID, err := p.offers(v)
 	if err != nil {
 		p.failed(w, v, err)
@@ -50,13 +50,13 @@ func (p *Pages) begin(w http.ResponseWriter, v visit) {
 		p.externalNotice(w, v, http.StatusBadRequest, "externaloff", v.address(Path))
 		return
 	}
-	confirmed := v.values.Get("confirmed")
+	confirmed := v.Values.Get("confirmed")
 	if len(confirmed) > maxName || !domain.Plain(confirmed) {
 		confirmed = ""
 	}
 	s, there, err := p.Sessions.Session(v.Request)
 	if err == nil {
-		err = p.external.Begin(w, v.Request, domain.ExternalLogin{
+		err = p.Federated.Begin(w, v.Request, domain.ExternalLogin{
 			OrgID: orgID, IdpID: id, RequestID: v.ID, Language: v.Picked,
 			// Somebody who is logged in here is asked once more because the login is too old, or is to be another.
 			Again: confirmed == "" && (there && s.OrgID == orgID ||
@@ -73,8 +73,8 @@ func (p *Pages) begin(w http.ResponseWriter, v visit) {
 
 // forward sends the browser to the identity provider. It is a page and no redirect: browsers check the redirects after
 // a form, and nobody knows to which addresses a provider sends them.
-func (p *Pages) forward(w http.ResponseWriter, v visit) {
-	to, err := p.external.Forward(v.Request)
+func (p Pages) forward(w http.ResponseWriter, v visit) {
+	to, err := p.Federated.Forward(v.Request)
 	if err != nil {
 		p.refusal(w, v, err, v.address(Path))
 		return
@@ -85,12 +85,12 @@ func (p *Pages) forward(w http.ResponseWriter, v visit) {
 }
 
 // arrive takes a browser that comes back from an identity provider.
-func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), longPatience)
+func (p Pages) arrive(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), arriveTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
-	a, err := p.external.Arrive(w, r)
-	v := visit{Request: r, ID: a.RequestID, Language: a.Language, Picked: a.Language}
+	a, err := p.Federated.Arrive(w, r)
+	v := visit{Visit: frame.Visit{Request: r, Picked: a.Language}, ID: a.RequestID, Language: a.Language}
 	if !p.asked(w, &v) {
 		return
 	}
@@ -102,7 +102,7 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 		p.link(w, v, a)
 		return
 	}
-	found, err := p.external.User(ctx, a)
+	found, err := p.Federated.User(ctx, a)
 	ask, asks := errors.AsType[federated.ErrAsk](err)
 	switch {
 	case asks:
@@ -112,7 +112,7 @@ func (p *Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
 		p.refuse(w, v, a, domain.ErrExternalUserInactive)
 	default:
-		p.enter(w, v, p.external.Login(a, found))
+		p.enter(w, v, p.Federated.Login(a, found))
 	}
 }
 
@@ -124,7 +124,7 @@ type newForm struct {
 	Link string
 }
 
-func (p *Pages) askNew(w http.ResponseWriter, v visit, a federated.Arrived, shown federated.Account) {
+func (p Pages) askNew(w http.ResponseWriter, v visit, a federated.Arrived, shown federated.Account) {
 	f := newForm{kept: v.kept(), Account: shown}
 	if a.ProviderOptions.GetIsLinkingAllowed() {
 		f.Link = p.toLink(w, v, a)
@@ -134,18 +134,18 @@ func (p *Pages) askNew(w http.ResponseWriter, v visit, a federated.Arrived, show
 }
 
 // enter goes on with somebody whose account is linked to a user.
-func (p *Pages) enter(w http.ResponseWriter, v visit, l domain.Login) {
-	p.external.Succeeded()
+func (p Pages) enter(w http.ResponseWriter, v visit, l domain.Login) {
+	p.Federated.Succeeded()
 	p.entered(w, v, l)
 }
 
 // stillOn ends a session whose identity provider was deactivated while it was made, says so and returns false.
-func (p *Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
+func (p Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
 	id := s.Provider()
 	if id == "" {
 		return true
 	}
-	err := p.external.StillOn(v.Context(), s.OrgID, id)
+	err := p.Federated.StillOn(v.Context(), s.OrgID, id)
 	if err == nil {
 		return true
 	}
@@ -157,8 +157,8 @@ func (p *Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
 }
 
 // refuse says why somebody cannot log in with an account, and notes it for the administrators.
-func (p *Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why error) {
-	p.external.Refused(v.Context(), a, why)
+func (p Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why error) {
+	p.Federated.Refused(v.Context(), a, why)
 	if a.SessionID != "" {
 		p.refuseLink(w, v, why)
 		return
@@ -172,7 +172,7 @@ func (p *Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why 
 }
 
 // refusal writes the page for a login that was refused, with a way back.
-func (p *Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
+func (p Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
 	notice := func(status int, name string) { p.externalNotice(w, v, status, name, back) }
 	switch f := fault.From(why); f.ID {
 	case domain.ErrExternalLoginGone.ID:
@@ -201,7 +201,7 @@ func (p *Pages) refusal(w http.ResponseWriter, v visit, why error, back string) 
 }
 
 // externalNotice says what the matter is, with a way back.
-func (p *Pages) externalNotice(w http.ResponseWriter, v visit, status int, name, back string) {
+func (p Pages) externalNotice(w http.ResponseWriter, v visit, status int, name, back string) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: name, Body: frame.NoticeBody, Data: back,
 		Language: v.Language, InLanguage: v.in(Path)})
 }

@@ -13,8 +13,6 @@ import (
 const (
 	forgotPath = Path + "forgot"
 	sentPath   = Path + "forgot/sent"
-	// backPath is where the pages of mails lead when they are done.
-	backPath = Path + "back"
 )
 
 var (
@@ -23,7 +21,7 @@ var (
 )
 
 // askForgot asks who has forgotten the password.
-func (p *Pages) askForgot(w http.ResponseWriter, v visit) {
+func (p Pages) askForgot(w http.ResponseWriter, v visit) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "forgot", Body: forgotBody,
 		Data:     nameForm{kept: v.kept(), LoginName: v.asked.LoginHint},
 		Language: v.Language, InLanguage: v.in(forgotPath)})
@@ -31,8 +29,8 @@ func (p *Pages) askForgot(w http.ResponseWriter, v visit) {
 
 // forgot requests a mail for whoever has the name. The answer is the same, after the same time, whether there is
 // anybody: the mail is requested after it.
-func (p *Pages) forgot(w http.ResponseWriter, v visit) {
-	name := strings.TrimSpace(v.values.Get("name"))
+func (p Pages) forgot(w http.ResponseWriter, v visit) {
+	name := strings.TrimSpace(v.Values.Get("name"))
 	if name != "" && len(name) <= maxName && domain.Plain(name) && !p.Mails.AskReset(name, v.RemoteAddr) {
 		p.failed(w, v, fault.ErrOverloaded.After(time.Second))
 		return
@@ -43,16 +41,16 @@ func (p *Pages) forgot(w http.ResponseWriter, v visit) {
 	redirect(w, v, v.address(sentPath))
 }
 
-func (p *Pages) sent(w http.ResponseWriter, v visit) {
+func (p Pages) sent(w http.ResponseWriter, v visit) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "passwordreset.resent", Body: sentBody,
 		Data: v.address(Path), Language: v.Language, InLanguage: v.in(sentPath)})
 }
 
 // back leads somebody who comes from a mail to the login, for the request for which the browser began it if that still
 // waits. It remembers who has just activated the account.
-func (p *Pages) back(w http.ResponseWriter, v visit) {
+func (p Pages) back(w http.ResponseWriter, v visit) {
 	var other []string
-	if v.values.Get("new") != "" { // somebody else may have logged in at this browser before
+	if v.Values.Get("new") != "" { // somebody else may have logged in at this browser before
 		p.Sessions.MarkNew(w)
 		other = []string{"other", "true"}
 	}
@@ -63,12 +61,12 @@ func (p *Pages) back(w http.ResponseWriter, v visit) {
 }
 
 // waiting returns the id of the client's request that the browser keeps, if it still waits for a login; else "".
-func (p *Pages) waiting(v visit) string {
+func (p Pages) waiting(v visit) string {
 	kept := p.Sessions.KeptRequest(v.Request)
 	if kept == "" {
 		return ""
 	}
-	if _, _, err := p.requests.Request(v.Context(), kept); err != nil {
+	if _, _, err := p.Destinations.Request(v.Context(), kept); err != nil {
 		return ""
 	}
 	return kept

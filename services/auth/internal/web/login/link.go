@@ -9,12 +9,6 @@ import (
 	"herald/shared/fault"
 )
 
-const (
-	// linksPath shows people the accounts that they have linked. At addLinkPath they link another one.
-	linksPath   = "/ui/account/idplinks"
-	addLinkPath = linksPath + "/add"
-)
-
 var unlinkedBody = frame.Body(files, "unlinked.html")
 
 // unlinked is the page for an account that nobody is linked to, with two ways on.
@@ -22,7 +16,7 @@ type unlinked struct{ Link, Back string }
 
 // askUnlinked tells somebody whose account is not linked how to link it. They have to log in with their password: an
 // account alone says nothing about who somebody is here, and neither does its e-mail address.
-func (p *Pages) askUnlinked(w http.ResponseWriter, v visit, a federated.Arrived) {
+func (p Pages) askUnlinked(w http.ResponseWriter, v visit, a federated.Arrived) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusForbidden, Name: "externalunlinked", Body: unlinkedBody,
 		Data: unlinked{Link: p.toLink(w, v, a), Back: v.address(Path)}, Language: v.Language,
 		InLanguage: v.in(Path)})
@@ -30,19 +24,19 @@ func (p *Pages) askUnlinked(w http.ResponseWriter, v visit, a federated.Arrived)
 
 // toLink returns the address of the page on which somebody links an account of the provider, and makes the browser
 // keep the client's request, to which link leads back.
-func (p *Pages) toLink(w http.ResponseWriter, v visit, a federated.Arrived) string {
+func (p Pages) toLink(w http.ResponseWriter, v visit, a federated.Arrived) string {
 	if v.ID != "" {
 		p.Sessions.KeepRequest(w, v.ID)
 	}
 	v.ID = ""
-	return v.address(addLinkPath, "id", a.IdpID)
+	return v.address(domain.LinkPath, "id", a.IdpID)
 }
 
 // link links the account with which a browser came back to its person, and leads on to the client that waits for them.
-func (p *Pages) link(w http.ResponseWriter, v visit, a federated.Arrived) {
+func (p Pages) link(w http.ResponseWriter, v visit, a federated.Arrived) {
 	s, _, err := p.Sessions.Session(v.Request)
 	if err == nil {
-		err = p.external.Link(v.Context(), a, s)
+		err = p.Federated.Link(v.Context(), a, s)
 	}
 	if err != nil {
 		p.refuse(w, v, a, err)
@@ -52,12 +46,12 @@ func (p *Pages) link(w http.ResponseWriter, v visit, a federated.Arrived) {
 		redirect(w, v, v.address(Path))
 		return
 	}
-	redirect(w, v, v.address(linksPath, "done", "true"))
+	redirect(w, v, v.address(domain.LinksPath, "done", "true"))
 }
 
 // refuseLink says why an account is not linked.
-func (p *Pages) refuseLink(w http.ResponseWriter, v visit, why error) {
-	back := v.address(linksPath)
+func (p Pages) refuseLink(w http.ResponseWriter, v visit, why error) {
+	back := v.address(domain.LinksPath)
 	switch fault.From(why).ID {
 	case domain.LinkTaken:
 		p.externalNotice(w, v, http.StatusForbidden, "externallinked", back)

@@ -4,24 +4,19 @@
 package login
 
 import (
-	"context"
 	"embed"
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/oauth/accesstoken"
+	"herald/services/auth/internal/upstream"
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
 	"herald/services/auth/internal/web/maillink"
 	"herald/services/auth/internal/web/onbehalf"
 	"herald/services/auth/internal/web/session"
-	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -34,17 +29,16 @@ const (
 	nextPath     = Path + "next"
 	continuePath = Path + "continue"
 	logoutPath   = Path + "logout"
-	endedPath    = Path + "signedout"
 	externalPath = Path + "externalidp"
 	forwardPath  = domain.ForwardPath
 	arrivePath   = externalPath + "/callback"
 
-	// patience bounds the answer of a page. Users may wait in the queue for hashing passwords.
-	patience = 10 * time.Second
-	// longPatience bounds it where an identity provider is asked first, which takes 22 seconds at most.
-	longPatience = 27 * time.Second
-	// Limits in bytes of what a form sends. Longer values do not exist.
-	maxName, maxTag = 400, 35
+	// timeout bounds the answer of a page: a call of users may wait until a password is hashed.
+	timeout = 10 * time.Second
+	// arriveTimeout bounds it where an identity provider is asked first, which takes 22 s at most.
+	arriveTimeout = 27 * time.Second
+	// maxName is the most bytes of a login name.
+	maxName = 400
 )
 
 var (
@@ -61,58 +55,27 @@ var (
 	newBody     = frame.Body(files, "new.html", "kept.html")
 )
 
-// Requests are those of clients, which wait for a person.
-type Requests interface {
-	// Request returns a request with its client. It returns domain.ErrRequestGone if there is none.
-	Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error)
-	// Finish answers the client after a person has logged in.
-	Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session)
-}
-
-// Config is what the pages need.
-type Config struct {
-	Users usersv1.UsersClient
-	Idps  idpv1.IdpsClient
-	// Issued has the store and the owners of what people give clients. The owners of Shown may say what they said
-	// lately.
-	Issued, Cached accesstoken.Tokens
+// Pages serves the pages below Path.
+type Pages struct {
+	Users     usersv1.UsersClient
+	Sessions  session.Sessions
+	Federated *federated.Logins
+	OnBehalf  onbehalf.Signer
+	// Destinations are where the logins lead.
+	Destinations Destinations
+	// Cached are the owners of users and clients. Their answers may be up to 2 s old: they are only shown.
+	Cached *upstream.Services
 	// Mails requests the mails that people ask for.
 	Mails *maillink.Later
 	// Posts counts the posts of a client that fail or ask for a mail.
-	Posts   frame.Posts
-	Frame   *frame.Frame
-	Now     func() time.Time
-	Log     *slog.Logger
-	Metrics prometheus.Registerer
+	Posts frame.Posts
+	Frame *frame.Frame
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
-// Pages serves the pages below Path.
-type Pages struct {
-	Config
-	Sessions session.Sessions
-	requests Requests
-	acting   onbehalf.Signer
-	external *federated.Logins
-}
-
-// New returns the pages with their sessions.
-func New(c Config) *Pages {
-	return &Pages{
-		Config: c, Sessions: session.Sessions{
-			Store: c.Issued.Store, Upstream: c.Issued.Upstream, Cached: c.Cached.Upstream, Now: c.Now,
-		},
-		external: federated.New(federated.Config{
-			Store: c.Issued.Store, Idps: c.Idps, Users: c.Users, Now: c.Now, Log: c.Log, Metrics: c.Metrics,
-		}),
-	}
-}
-
-// Federated returns the logins with accounts at identity providers.
-func (p *Pages) Federated() *federated.Logins { return p.external }
-
-// Mount adds the pages' paths. People log in there for requests, and call methods by acting.
-func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a onbehalf.Signer) {
-	p.requests, p.acting = requests, a
+// Mount adds the pages' paths.
+func (p Pages) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+Path+"{$}", p.visited(p.start))
 	mux.HandleFunc("POST "+passwordPath, p.Posts.Limited(p.visited(p.password)))
 	mux.HandleFunc("GET "+factorPath, p.visited(p.withLogin(p.askFactor)))
@@ -121,7 +84,7 @@ func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a onbehalf.Signer) 
 	mux.HandleFunc("POST "+nextPath, p.Posts.Limited(p.visited(p.withLogin(p.next))))
 	mux.HandleFunc("POST "+continuePath, p.visited(p.goOn))
 	mux.HandleFunc("POST "+logoutPath, p.visited(p.logout))
-	mux.HandleFunc("GET "+endedPath, p.visited(p.ended))
+	mux.HandleFunc("GET "+domain.SignedOutPath, p.visited(p.ended))
 	mux.HandleFunc("GET "+verifyPath, p.visited(p.withUnverified(p.askVerify)))
 	mux.HandleFunc("POST "+verifyPath, p.Posts.Limited(p.visited(p.withUnverified(p.verify))))
 	mux.HandleFunc("POST "+mailPath, p.Posts.Limited(p.visited(p.withUnverified(p.mail))))
@@ -130,7 +93,7 @@ func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a onbehalf.Signer) 
 	mux.HandleFunc("GET "+forgotPath, p.visited(p.askForgot))
 	mux.HandleFunc("POST "+forgotPath, p.Posts.Limited(p.visited(p.forgot)))
 	mux.HandleFunc("GET "+sentPath, p.visited(p.sent))
-	mux.HandleFunc("GET "+backPath, p.visited(p.back))
+	mux.HandleFunc("GET "+domain.BackPath, p.visited(p.back))
 	mux.HandleFunc("POST "+externalPath, p.Posts.Limited(p.visited(p.begin)))
 	mux.HandleFunc("GET "+forwardPath, p.visited(p.forward))
 	mux.HandleFunc("GET "+arrivePath, p.arrive)
@@ -138,15 +101,13 @@ func (p *Pages) Mount(mux *http.ServeMux, requests Requests, a onbehalf.Signer) 
 
 // visit is a request of a browser for a page.
 type visit struct {
-	*http.Request
-	values url.Values
+	frame.Visit
 	// ID is that of the client's request; empty for a person who logs in for no application.
 	ID string
-	// Language is what the reader or the client has picked; empty for the browser's. Picked is what the address or the
-	// form names, and goes along with both.
-	Language, Picked string
-	asked            domain.AuthRequest
-	client           domain.Client
+	// Language is the one that the reader or the client has picked; empty for the browser's.
+	Language string
+	asked    domain.AuthRequest
+	client   domain.Client
 }
 
 // kept is what every form keeps.
@@ -166,20 +127,7 @@ func (v visit) kept() kept {
 
 // address returns the address of one of the pages, for the same request and language.
 func (v visit) address(path string, more ...string) string {
-	query := url.Values{}
-	if v.ID != "" {
-		query.Set("request", v.ID)
-	}
-	if v.Picked != "" {
-		query.Set("lang", v.Picked)
-	}
-	for i := 0; i < len(more); i += 2 {
-		query.Set(more[i], more[i+1])
-	}
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
+	return frame.Address(path, append([]string{"request", v.ID, "lang", v.Picked}, more...)...)
 }
 
 // in returns a function for the address of a page in another language.
@@ -187,38 +135,27 @@ func (v visit) in(path string) func(tag string) string {
 	return func(tag string) string { return v.address(path, "lang", tag) }
 }
 
-// visited reads what a browser sends, and the client's request.
-func (p *Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
-		defer cancel()
-		r = r.WithContext(ctx)
-		v := visit{Request: r}
-		err := r.ParseForm()
-		if v.values = r.Form; r.Method == http.MethodPost {
-			v.values = r.PostForm // a password must not be in an address
-		}
-		if v.ID = v.values.Get("request"); err != nil || len(v.ID) > domain.MaxRequest || !domain.Plain(v.ID) {
-			p.Frame.Notice(w, r, http.StatusBadRequest, "malformed", "")
+// visited reads what a browser sends, and what the login is for.
+func (p Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc {
+	return p.Frame.Visited(timeout, func(w http.ResponseWriter, r frame.Visit) {
+		v := visit{Visit: r, ID: r.Values.Get("request"), Language: r.Picked}
+		if len(v.ID) > domain.MaxRequest || !domain.Plain(v.ID) {
+			p.Frame.Malformed(w, r.Request)
 			return
-		}
-		if tag := v.values.Get("lang"); len(tag) <= maxTag {
-			v.Picked = p.Frame.Wanted(ctx, []string{tag})
-			v.Language = v.Picked
 		}
 		if p.asked(w, &v) {
 			next(w, v)
 		}
-	}
+	})
 }
 
 // asked reads the client's request, if there is one. If it is gone, it says so and returns false.
-func (p *Pages) asked(w http.ResponseWriter, v *visit) bool {
+func (p Pages) asked(w http.ResponseWriter, v *visit) bool {
 	if v.ID == "" {
 		return true
 	}
 	var err error
-	if v.asked, v.client, err = p.requests.Request(v.Context(), v.ID); err != nil {
+	if v.asked, v.client, err = p.Destinations.Request(v.Context(), v.ID); err != nil {
 		p.noRequest(w, *v, err)
 		return false
 	}
@@ -231,13 +168,13 @@ func (p *Pages) asked(w http.ResponseWriter, v *visit) bool {
 }
 
 // noRequest says that the client of a request, or the request, is not there any more.
-func (p *Pages) noRequest(w http.ResponseWriter, v visit, err error) {
+func (p Pages) noRequest(w http.ResponseWriter, v visit, err error) {
 	if errors.Is(err, domain.ErrRequestGone) {
 		p.notice(w, v, http.StatusBadRequest, "requestgone")
 		return
 	}
 	if refusal, ok := errors.AsType[*domain.Refusal](err); ok && refusal.Status() < http.StatusInternalServerError {
-		p.requests.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // says what the matter is
+		p.Destinations.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // says what the matter is
 		return
 	}
 	p.failed(w, v, err)
@@ -249,7 +186,7 @@ func redirect(w http.ResponseWriter, v visit, address string) {
 }
 
 // finish ends a login that is done. At the first login after the activation the person can protect the account.
-func (p *Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
+func (p Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
 	if !p.stillOn(w, v, s) {
 		return
 	}
@@ -261,5 +198,5 @@ func (p *Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
 		redirect(w, v, v.address(Path))
 		return
 	}
-	p.requests.Finish(v.Context(), w, v.Request, v.ID, s)
+	p.Destinations.Finish(v.Context(), w, v.Request, v.ID, s)
 }

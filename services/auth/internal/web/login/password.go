@@ -23,14 +23,14 @@ type nameForm struct {
 }
 
 // start shows what a browser has to do for a request: nothing if its login is enough.
-func (p *Pages) start(w http.ResponseWriter, v visit) {
+func (p Pages) start(w http.ResponseWriter, v visit) {
 	s, there, err := p.Sessions.Session(v.Request)
 	if err != nil {
 		p.failed(w, v, err)
 		return
 	}
 	switch {
-	case !there || v.values.Get("other") != "":
+	case !there || v.Values.Get("other") != "":
 		p.askName(w, v, v.asked.LoginHint)
 	case v.ID == "":
 		p.session(w, v, s)
@@ -46,7 +46,7 @@ func (p *Pages) start(w http.ResponseWriter, v visit) {
 }
 
 // again asks somebody who has logged in for the password once more.
-func (p *Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
+func (p Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
 	v = v.branded(s.OrgID)
 	a, err := p.account(v, s)
 	if err != nil {
@@ -56,26 +56,26 @@ func (p *Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
 	p.askName(w, v, a.LoginName)
 }
 
-func (p *Pages) askName(w http.ResponseWriter, v visit, loginName string) {
+func (p Pages) askName(w http.ResponseWriter, v visit, loginName string) {
 	if len(loginName) > maxName || !domain.Plain(loginName) {
 		loginName = ""
 	}
 	p.nameForm(w, v, http.StatusOK, nameForm{kept: v.kept(), LoginName: loginName})
 }
 
-func (p *Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
+func (p Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
 	var err error
 	f.Forgot = v.address(forgotPath)
 	if f.Offers, _, err = p.offers(v); err != nil { // people with a password can log in without knowing the providers
 		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
 	}
-	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "login", Body: nameBody, Data: f, Faulty: f.Wrong != "",
-		Language: v.Language, InLanguage: v.in(Path)})
+	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "login", Body: nameBody, Data: f,
+		Faulty: f.Wrong != "", Language: v.Language, InLanguage: v.in(Path)})
 }
 
 // password takes login name and password.
-func (p *Pages) password(w http.ResponseWriter, v visit) {
-	name, typed := v.values.Get("name"), v.values.Get("current")
+func (p Pages) password(w http.ResponseWriter, v visit) {
+	name, typed := v.Values.Get("name"), v.Values.Get("current")
 	again := func(status int) {
 		f := nameForm{kept: v.kept(), LoginName: name}
 		f.Wrong = loginWrong
@@ -100,7 +100,7 @@ func (p *Pages) password(w http.ResponseWriter, v visit) {
 }
 
 // known goes on with somebody whose password was right.
-func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswordResponse) {
+func (p Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswordResponse) {
 	v = v.branded(found.OrgId)
 	switch {
 	case found.State == usersv1.UserState_USER_STATE_INITIAL:
@@ -125,7 +125,7 @@ func (p *Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswo
 }
 
 // entered opens a session for a login, or goes on to what is missing of it.
-func (p *Pages) entered(w http.ResponseWriter, v visit, l domain.Login) {
+func (p Pages) entered(w http.ResponseWriter, v visit, l domain.Login) {
 	p.Posts.Return(v.RemoteAddr)
 	if !l.Done() {
 		if err := p.Sessions.Begin(w, v.Request, l); err != nil {

@@ -22,19 +22,19 @@ const (
 )
 
 // notice writes a page that has only its texts.
-func (p *Pages) notice(w http.ResponseWriter, v visit, status int, name string) {
+func (p Pages) notice(w http.ResponseWriter, v visit, status int, name string) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: name, Body: frame.NoticeBody, Data: "",
 		Language: v.Language, InLanguage: v.in(Path)})
 }
 
 // inactive writes the page for somebody who may not log in, with a way back to the login.
-func (p *Pages) inactive(w http.ResponseWriter, v visit) {
+func (p Pages) inactive(w http.ResponseWriter, v visit) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusForbidden, Name: "inactive", Body: sentBody,
 		Data: v.address(Path), Language: v.Language, InLanguage: v.in(Path)})
 }
 
 // failed writes the page for a fault about which the person can do nothing but wait.
-func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
+func (p Pages) failed(w http.ResponseWriter, v visit, err error) {
 	f := fault.From(err)
 	if f.ID != domain.PasswordLocked && f.ID != domain.FactorLocked {
 		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(Path), Language: v.Language})

@@ -11,8 +11,8 @@ const enrolPath = Path + "enrol"
 
 // unprotected reports whether a person who has logged in has no authenticator app. A login does not fail because users
 // does not answer.
-func (p *Pages) unprotected(v visit, s domain.Session) bool {
-	person, err := p.acting.As(v.Context(), s)
+func (p Pages) unprotected(v visit, s domain.Session) bool {
+	person, err := p.OnBehalf.As(v.Context(), s)
 	if err != nil {
 		return false
 	}
@@ -20,10 +20,10 @@ func (p *Pages) unprotected(v visit, s domain.Session) bool {
 	return err == nil && !has
 }
 
-func (p *Pages) steps() totp.Pages { return totp.Pages{Users: p.Users, Frame: p.Frame} }
+func (p Pages) steps() totp.Pages { return totp.Pages{Users: p.Users, Frame: p.Frame} }
 
 // protect passes one of the steps with an authenticator app, as the person who has logged in.
-func (p *Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place)) func(http.ResponseWriter, visit) {
+func (p Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place)) func(http.ResponseWriter, visit) {
 	return func(w http.ResponseWriter, v visit) {
 		s, there, err := p.Sessions.Session(v.Request)
 		if err == nil && !there {
@@ -35,7 +35,7 @@ func (p *Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place
 			return
 		}
 		v = v.branded(s.OrgID)
-		person, err := p.acting.As(v.Context(), s)
+		person, err := p.OnBehalf.As(v.Context(), s)
 		if err != nil {
 			p.failed(w, v, err)
 			return

@@ -28,7 +28,7 @@ type verifyForm struct {
 }
 
 // opened goes on after a login that is done. Whoever has an address that was never verified can do that first.
-func (p *Pages) opened(w http.ResponseWriter, v visit, s domain.Session) {
+func (p Pages) opened(w http.ResponseWriter, v visit, s domain.Session) {
 	email, err := p.unverified(v, s)
 	switch {
 	case err != nil:
@@ -41,7 +41,7 @@ func (p *Pages) opened(w http.ResponseWriter, v visit, s domain.Session) {
 }
 
 // unverified returns a person's address if it is not verified, else "".
-func (p *Pages) unverified(v visit, s domain.Session) (string, error) {
+func (p Pages) unverified(v visit, s domain.Session) (string, error) {
 	found, err := p.Users.ResolveSubject(v.Context(), &usersv1.ResolveSubjectRequest{
 		UserId: s.UserID, WithProfile: true,
 	})
@@ -52,7 +52,7 @@ func (p *Pages) unverified(v visit, s domain.Session) (string, error) {
 }
 
 // withUnverified passes the login and the address of a person whose address is not verified. Others go on.
-func (p *Pages) withUnverified(
+func (p Pages) withUnverified(
 	next func(w http.ResponseWriter, v visit, s domain.Session, email string),
 ) func(http.ResponseWriter, visit) {
 	return func(w http.ResponseWriter, v visit) {
@@ -76,21 +76,21 @@ func (p *Pages) withUnverified(
 	}
 }
 
-func (p *Pages) askVerify(w http.ResponseWriter, v visit, _ domain.Session, email string) {
+func (p Pages) askVerify(w http.ResponseWriter, v visit, _ domain.Session, email string) {
 	if v.ID != "" {
 		p.Sessions.KeepRequest(w, v.ID) // the link of the mail may be opened instead
 	}
-	p.verifyForm(w, v, http.StatusOK, verifyForm{kept: v.kept(), Email: email, Sent: v.values.Get("sent") != ""})
+	p.verifyForm(w, v, http.StatusOK, verifyForm{kept: v.kept(), Email: email, Sent: v.Values.Get("sent") != ""})
 }
 
-func (p *Pages) verifyForm(w http.ResponseWriter, v visit, status int, f verifyForm) {
+func (p Pages) verifyForm(w http.ResponseWriter, v visit, status int, f verifyForm) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "verifyemail.confirm", Body: verifyBody, Data: f,
 		Faulty: f.Wrong != "", Language: v.Language, InLanguage: v.in(verifyPath)})
 }
 
 // verify takes the code of the mail.
-func (p *Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email string) {
-	code := maillink.Tidy(v.values.Get("code"))
+func (p Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email string) {
+	code := maillink.Tidy(v.Values.Get("code"))
 	again := func(status int, wrong string) {
 		f := verifyForm{kept: v.kept(), Email: email}
 		f.Wrong = wrong
@@ -119,7 +119,7 @@ func (p *Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email s
 }
 
 // mail asks for a new mail.
-func (p *Pages) mail(w http.ResponseWriter, v visit, s domain.Session, _ string) {
+func (p Pages) mail(w http.ResponseWriter, v visit, s domain.Session, _ string) {
 	if !p.Mails.Ask(mail.VerifyEmail, s.UserID, v.RemoteAddr) {
 		p.failed(w, v, fault.ErrOverloaded.After(time.Second))
 		return

@@ -142,7 +142,7 @@ func (l *Later) lost(ctx context.Context, count int) {
 
 // request reports whether users answered.
 func (l *Later) request(ctx context.Context, a asked) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	_, err := l.users.RequestCode(ctx, &usersv1.RequestCodeRequest{
 		Kind: string(a.kind), UserId: a.userID, LoginName: a.loginName,

@@ -5,11 +5,8 @@
 package maillink
 
 import (
-	"context"
 	"embed"
-	"errors"
 	"net/http"
-	"net/url"
 	"time"
 	"unicode/utf8"
 
@@ -20,11 +17,8 @@ import (
 	"herald/shared/mail"
 )
 
-// patience bounds a call to users, which may wait in the queue for hashing passwords.
-const patience = 10 * time.Second
-
-// loginPath leads to the login for which the mail was asked for, if it was at one.
-const loginPath = "/ui/login/back"
+// timeout bounds the answer of a page: a call of users may wait until a password is hashed.
+const timeout = 10 * time.Second
 
 var (
 	//go:embed *.html
@@ -82,36 +76,17 @@ func (r request) in(tag string) string {
 }
 
 func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
-		defer cancel()
-		values, err := parse(r)
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			p.Frame.Notice(w, r, http.StatusRequestEntityTooLarge, "malformed", "")
-			return
-		}
-		l, ok := readLink(values)
-		if err != nil || !ok {
-			p.Frame.Notice(w, r, http.StatusBadRequest, "malformed", "")
+	return p.Frame.Visited(timeout, func(w http.ResponseWriter, v frame.Visit) {
+		l, ok := readLink(v.Values)
+		if !ok {
+			p.Frame.Malformed(w, v.Request)
 			return
 		}
 		next(w, request{
-			Request: r.WithContext(ctx), kind: k, link: l,
-			password: values.Get("password"), confirmation: values.Get("confirmation"),
+			Request: v.Request, kind: k, link: l,
+			password: v.Values.Get("password"), confirmation: v.Values.Get("confirmation"),
 		})
-	}
-}
-
-// parse returns the values of a link's query or of a form's body, never of both: a password must
-// not be in an address.
-func parse(r *http.Request) (url.Values, error) {
-	if err := r.ParseForm(); err != nil {
-		return nil, err
-	}
-	if r.Method == http.MethodPost {
-		return r.PostForm, nil
-	}
-	return r.Form, nil
+	})
 }
 
 // open writes the form, in the mail's language until the reader picks another. It checks the code first, so
@@ -163,17 +138,11 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 
 // next returns where somebody goes on who has used the code.
 func (r request) next() string {
-	query := url.Values{}
-	if r.Language != "" {
-		query.Set("lang", r.Language)
-	}
+	activated := ""
 	if mail.Kind(r.kind) == mail.Init {
-		query.Set("new", "true")
+		activated = "true"
 	}
-	if len(query) == 0 {
-		return loginPath
-	}
-	return loginPath + "?" + query.Encode()
+	return frame.Address(domain.BackPath, "lang", r.Language, "new", activated)
 }
 
 // mistake returns the wrong field of a form.

@@ -180,7 +180,9 @@ func (e Pages) scan(w http.ResponseWriter, r *http.Request, status int, s shown)
 	if status == http.StatusOK {
 		s.Wrong = ""
 	}
-	e.write(w, r, s.Place, frame.Page{Status: status, Name: "enrolscan", Body: scanBody, Data: s, Faulty: s.Wrong != ""})
+	e.write(w, r, s.Place, frame.Page{
+		Status: status, Name: "enrolscan", Body: scanBody, Data: s, Faulty: s.Wrong != "",
+	})
 }
 
 func (e Pages) write(w http.ResponseWriter, r *http.Request, p Place, page frame.Page) {

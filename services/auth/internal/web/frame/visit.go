@@ -1,0 +1,78 @@
+package frame
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"herald/services/auth/internal/domain"
+)
+
+// maxTag is how many bytes the tag of a language has at most.
+const maxTag = 35
+
+// Visit is a request of a browser for a page.
+type Visit struct {
+	*http.Request
+	// Values are those of the form for a POST, and those of the address for any other request. They are never mixed,
+	// because a password must not be in an address.
+	Values url.Values
+	// Picked is the language that the values name. It is empty if they name none in which pages are written.
+	Picked string
+}
+
+// Visited returns a handler that reads a request, bounds the time for its answer, and calls next. A request that cannot
+// be read is answered with a page.
+func (l *Frame) Visited(timeout time.Duration, next func(http.ResponseWriter, Visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		v := Visit{Request: r.WithContext(ctx)}
+		err := v.ParseForm()
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			l.Notice(w, r, http.StatusRequestEntityTooLarge, "malformed", "")
+			return
+		}
+		if err != nil {
+			l.Malformed(w, r)
+			return
+		}
+		if v.Values = v.Form; r.Method == http.MethodPost {
+			v.Values = v.PostForm
+		}
+		if tag := v.Text("lang", maxTag); tag != "" {
+			v.Picked = l.Wanted(ctx, []string{tag})
+		}
+		next(w, v)
+	}
+}
+
+// Malformed writes the page for a request whose values no page has sent.
+func (l *Frame) Malformed(w http.ResponseWriter, r *http.Request) {
+	l.Notice(w, r, http.StatusBadRequest, "malformed", "")
+}
+
+// Text returns a value. It returns "" for one that has more bytes than most, or that is not plain text.
+func (v Visit) Text(name string, most int) string {
+	value := v.Values.Get(name)
+	if len(value) > most || !domain.Plain(value) {
+		return ""
+	}
+	return value
+}
+
+// Address returns the address of a page. The parameters are names and values in turn; empty values are left out.
+func Address(path string, parameters ...string) string {
+	query := url.Values{}
+	for i := 0; i < len(parameters); i += 2 {
+		if parameters[i+1] != "" {
+			query.Set(parameters[i], parameters[i+1])
+		}
+	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
