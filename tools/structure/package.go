@@ -44,7 +44,7 @@ func (p packaged) introduced() []string {
 
 // doors put a program or a service together, so they may import more packages than others.
 var doors = regexp.MustCompile(`^(services/\w+|services/auth/internal/routes|gateway|` +
-	`deploy/herald|deploy/herald/internal/(allinone|command))$`)
+	`deploy/herald|deploy/herald/internal/(allinone|command|services))$`)
 
 // width checks the number of this repository's packages that a package imports, without generated
 // ones.

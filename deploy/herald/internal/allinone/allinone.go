@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"herald/deploy/herald/internal/inbox"
+	"herald/deploy/herald/internal/services"
 	"herald/gateway"
 	"herald/shared/atomicfile"
 	"herald/shared/boot"
@@ -27,28 +28,16 @@ import (
 	"herald/shared/secret"
 )
 
-// Config is the settings of the all-in-one, without those of the services. `herald call` reads them
-// too.
-type Config struct {
-	DataDir     string      `env:"HERALD_DATA_DIR" envDefault:".data" help:"where databases, streams, mails and keys are kept"`
-	PublicURL   string      `env:"HERALD_PUBLIC_URL" help:"the address that browsers and mails use, such as https://id.example.com; empty stands for http://localhost and the port of HERALD_LISTEN"`
-	InboxListen string      `env:"HERALD_INBOX_LISTEN" envDefault:"127.0.0.1:8025" help:"address of the page that shows the mails"`
-	NATSListen  string      `env:"HERALD_NATS_LISTEN" envDefault:"127.0.0.1:0" help:"address for programs that subscribe to events; port 0 takes any that is free"`
-	Database    secret.Text `env:"HERALD_DATABASE_URL" help:"Postgres server to use instead of a local one; its role needs CREATEDB and CREATEROLE"`
-	NATS        string      `env:"HERALD_NATS_URL" help:"NATS server to use instead of one in the process"`
-	MasterKey   secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived, made at the first start; further lines are keys that still open what they have sealed: herald keys changes them"`
-	MaxBytes    int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size in bytes at which the stream of events drops its oldest, such as 16777216; at least 1 MiB"`
-	Token       secret.Text `env:"HERALD_TOKEN" help:"the token with which herald call asks; by default the administrator's of the first start"`
-	Key         secret.Text `env:"HERALD_KEY" help:"the key file of a machine user, in JSON, with which herald call logs in instead of HERALD_TOKEN"`
-}
-
 const stopLimit = 20 * time.Second
+
+// secretMode is the mode of files that only their owner may read.
+const secretMode = 0o600
 
 // system is the running parts, in the order of their start.
 type system struct {
-	Config
+	services.RunConfig
 	boot.Observe
-	services *Services
+	services *services.All
 	out      io.Writer
 	lock     *os.File
 	ground   boot.Ground
@@ -65,8 +54,8 @@ type system struct {
 // Run runs everything until ctx ends. It writes what the operator reads to out, with a line `ready`
 // when requests will succeed, and logs to logs. It returns InUse if another process has the data directory.
 func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
-	s := system{services: NewServices(), out: out}
-	if err := boot.Load(environ, append(s.services.Configs(), &s.Config, &s.Observe)...); err != nil {
+	s := system{services: services.New(), out: out}
+	if err := boot.Load(environ, append(s.services.Configs(), &s.RunConfig, &s.Observe)...); err != nil {
 		return err
 	}
 	err := s.prepare(ctx, logs)
@@ -132,7 +121,7 @@ func (s *system) start(ctx context.Context) error {
 	}
 	var opens []func() error
 	var mu sync.Mutex
-	for _, name := range Names() {
+	for _, name := range services.Names() {
 		opens = append(opens, func() error {
 			database, err := postgres.Provision(ctx, s.Database, s.ground.Keys, name)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 
+	"herald/deploy/herald/internal/services"
 	"herald/shared/atomicfile"
 	"herald/shared/postgres"
 	"herald/shared/secret"
@@ -86,7 +87,7 @@ func (s *system) checkNew(ctx context.Context) error {
 	if s.Database.Empty() {
 		return nil
 	}
-	used, err := postgres.Provisioned(ctx, s.Database, Names())
+	used, err := postgres.Provisioned(ctx, s.Database, services.Names())
 	if err != nil {
 		return fmt.Errorf("HERALD_DATABASE_URL: %w", err)
 	}

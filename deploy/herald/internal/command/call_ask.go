@@ -17,7 +17,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/boot"
 	"herald/shared/contract"
 	"herald/shared/fault"
@@ -97,7 +97,7 @@ func (f *callFlags) instance(ctx context.Context, environ []string) (url string,
 
 // callSettings are the settings of calls.
 type callSettings struct {
-	allinone.Config
+	services.RunConfig
 	// adminFile is where the administrator's token is.
 	adminFile string
 }
@@ -105,15 +105,15 @@ type callSettings struct {
 // settings returns the settings of calls and the address of the instance. It accepts the settings of every process, so
 // that a call can be made with the settings of a running one.
 func (f *callFlags) settings(environ []string) (own callSettings, url string, err error) {
-	services := allinone.NewServices()
-	if err := boot.Load(environ, append(services.Configs(), &own.Config, &single{}, &boot.Observe{})...); err != nil {
+	all := services.New()
+	if err := boot.Load(environ, append(all.Configs(), &own.RunConfig, &single{}, &boot.Observe{})...); err != nil {
 		return own, "", err
 	}
-	address, err := services.PublicURL(cmp.Or(f.url, own.PublicURL))
+	address, err := all.PublicURL(cmp.Or(f.url, own.PublicURL))
 	if err != nil {
 		return own, "", err
 	}
-	own.adminFile = cmp.Or(services.Users.TokenFile, filepath.Join(own.DataDir, "admin.pat"))
+	own.adminFile = cmp.Or(all.Users.TokenFile, filepath.Join(own.DataDir, "admin.pat"))
 	return own, address.String(), nil
 }
 
@@ -185,16 +185,16 @@ func (r *refusal) Error() string {
 	return strings.Join(append(lines, line("request id: "+r.request)), "\n  ")
 }
 
-// inUse is the exit code of `herald run` if another process has the data directory.
-const inUse = 3
-
 // exitCode returns the exit code of a process whose command returned err, which is not nil.
 func exitCode(err error) int {
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return 10 + int(r.fault.Code)
-	}
-	if _, ok := errors.AsType[*allinone.InUse](err); ok {
-		return inUse
+	if coded, ok := errors.AsType[interface {
+		error
+		ExitCode() int
+	}](err); ok {
+		return coded.ExitCode()
 	}
 	return 1
 }
+
+// ExitCode is 10 and the code of the fault.
+func (r *refusal) ExitCode() int { return 10 + int(r.fault.Code) }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/gateway"
 	"herald/shared/boot"
 	"herald/shared/bus"
@@ -45,25 +45,13 @@ func Main(more ...*cobra.Command) {
 	}
 }
 
-// serving returns the work of a command that a signal ends as it should, not halfway.
-func serving(run func(*cobra.Command) error) func(*cobra.Command, []string) error {
+// Serving returns the work of a command that a signal ends as it should, not halfway.
+func Serving(run func(*cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error {
 		if err := run(c); err != nil && (c.Context().Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
 		return nil
-	}
-}
-
-// minThreads is how many threads run Go code at once, also on machines with fewer cores.
-const minThreads = 4
-
-// runOnFour raises the number of threads for the process with NATS in it, which syncs a file for
-// each event. A thread that waits for a sync delays the goroutines in its queue until Go's runtime
-// notices; with two threads that is half of the work. GOMAXPROCS in the environment has priority.
-func runOnFour() {
-	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < minThreads {
-		runtime.GOMAXPROCS(minThreads)
 	}
 }
 
@@ -96,27 +84,10 @@ Settings are environment variables; "herald settings" lists them.`,
 	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(),
 		subscriberPassword(), call(), accessToken(), importUsers(), keys())
 	root.AddCommand(more...)
-	for _, name := range allinone.Names() {
+	for _, name := range services.Names() {
 		root.AddCommand(service(name))
 	}
 	return root
-}
-
-// Run returns the command that runs everything. Not every binary has it, because its NATS server
-// and inbox are a quarter of the size.
-func Run() *cobra.Command {
-	return &cobra.Command{
-		Use:   "run",
-		Short: "Run everything in this process, with a local Postgres, NATS and an inbox for the mails",
-		Long: `Run everything in this process, with a local Postgres, NATS and an inbox for the mails.
-
-Exit codes: 0 after a signal; 3 if another process has HERALD_DATA_DIR, of which nothing was changed; else 1.`,
-		Args: cobra.NoArgs,
-		RunE: serving(func(c *cobra.Command) error {
-			runOnFour()
-			return allinone.Run(c.Context(), os.Environ(), c.OutOrStdout(), c.ErrOrStderr())
-		}),
-	}
 }
 
 // single are the settings of a process that runs one service.
@@ -132,7 +103,7 @@ type single struct {
 // process is the settings and the ground of a process that runs one service.
 type process struct {
 	single
-	services *allinone.Services
+	services *services.All
 	ground   boot.Ground
 	// stop closes the operator's port.
 	stop func()
@@ -141,9 +112,9 @@ type process struct {
 // prepare reads the settings and prepares the ground. It accepts the settings of other services and
 // of `herald run`, so that all processes can share one file of settings.
 func prepare(ctx context.Context, name string, logs io.Writer) (*process, error) {
-	p := process{services: allinone.NewServices()}
+	p := process{services: services.New()}
 	var o boot.Observe
-	configs := append(p.services.Configs(), &p.single, &allinone.Config{}, &o)
+	configs := append(p.services.Configs(), &p.single, &services.RunConfig{}, &o)
 	if err := boot.Load(os.Environ(), configs...); err != nil {
 		return nil, err
 	}
@@ -176,7 +147,7 @@ func service(name string) *cobra.Command {
 		Use:   name,
 		Short: "Run the " + name + " service",
 		Args:  cobra.NoArgs,
-		RunE: serving(func(c *cobra.Command) error {
+		RunE: Serving(func(c *cobra.Command) error {
 			p, err := prepare(c.Context(), name, c.ErrOrStderr())
 			if err != nil {
 				return err
@@ -206,7 +177,7 @@ func gatewayOnly() *cobra.Command {
 		Use:   "gateway",
 		Short: "Run the gateway",
 		Args:  cobra.NoArgs,
-		RunE: serving(func(c *cobra.Command) error {
+		RunE: Serving(func(c *cobra.Command) error {
 			p, err := prepare(c.Context(), "gateway", c.ErrOrStderr())
 			if err != nil {
 				return err

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"herald/deploy/herald/internal/allinone"
 	"herald/deploy/herald/internal/provision"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/secret"
@@ -36,7 +36,7 @@ func databases() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return provision.Databases(c.Context(), own.Database, keys, allinone.Names())
+			return provision.Databases(c.Context(), own.Database, keys, services.Names())
 		},
 	}
 }
@@ -60,8 +60,7 @@ func subscriberPassword() *cobra.Command {
 // loadKeys reads the settings of a container, which may be those of any service.
 func loadKeys() (single, secret.Keys, error) {
 	var own single
-	services := allinone.NewServices()
-	configs := append(services.Configs(), &own, &allinone.Config{}, &boot.Observe{})
+	configs := append(services.New().Configs(), &own, &services.RunConfig{}, &boot.Observe{})
 	if err := boot.Load(os.Environ(), configs...); err != nil {
 		return single{}, secret.Keys{}, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"
@@ -160,9 +160,8 @@ func redrive(ctx context.Context, js jetstream.JetStream, sequences []uint64, ou
 
 // asOperator connects as the operator and calls a function with the connection.
 func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream) error) error {
-	services := allinone.NewServices()
-	var own allinone.Config
-	if err := boot.Load(os.Environ(), append(services.Configs(), &own, &single{}, &boot.Observe{})...); err != nil {
+	var own services.RunConfig
+	if err := boot.Load(os.Environ(), append(services.New().Configs(), &own, &single{}, &boot.Observe{})...); err != nil {
 		return err
 	}
 	address, err := operator(own)
@@ -187,7 +186,7 @@ func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream
 	return work(c.Context(), js)
 }
 
-func operator(c allinone.Config) (bus.Address, error) {
+func operator(c services.RunConfig) (bus.Address, error) {
 	if c.NATS == "" {
 		return c.Operator()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/atomicfile"
 	"herald/shared/boot"
 	"herald/shared/postgres"
@@ -125,7 +125,7 @@ func keysRemove() *cobra.Command {
 
 // ring is the master keys, with the settings that say where they and the databases are.
 type ring struct {
-	allinone.Config
+	services.RunConfig
 	keys secret.Keys
 	// file is empty if the keys are in the environment.
 	file string
@@ -134,8 +134,7 @@ type ring struct {
 // newRing reads the settings, which can be those of any process, and the keys.
 func newRing() (*ring, error) {
 	var r ring
-	services := allinone.NewServices()
-	configs := append(services.Configs(), &r.Config, &single{}, &boot.Observe{})
+	configs := append(services.New().Configs(), &r.RunConfig, &single{}, &boot.Observe{})
 	if err := boot.Load(os.Environ(), configs...); err != nil {
 		return nil, err
 	}
@@ -181,16 +180,16 @@ func (r *ring) write(keys secret.Keys) error {
 func (r *ring) each(
 	ctx context.Context, named []string, work func(service string, db *pgxpool.Pool, sealed []secret.Column) error,
 ) error {
-	sealing := allinone.Sealed()
-	services := named
-	if len(services) == 0 {
-		for _, name := range allinone.Names() {
+	sealing := services.Sealed()
+	chosen := named
+	if len(chosen) == 0 {
+		for _, name := range services.Names() {
 			if sealing[name] != nil {
-				services = append(services, name)
+				chosen = append(chosen, name)
 			}
 		}
 	}
-	for _, name := range services {
+	for _, name := range chosen {
 		if sealing[name] == nil {
 			return fmt.Errorf("there is no service %s that seals secrets", name)
 		}

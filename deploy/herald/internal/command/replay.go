@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/event"
 	"herald/shared/postgres"
 )
@@ -29,8 +29,8 @@ The settings are those of "herald run", or of the service. The database is on th
 that of the "herald run" that runs in HERALD_DATA_DIR.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(allinone.Names(), args[0]) {
-				return allinone.UnknownService(args[0])
+			if !slices.Contains(services.Names(), args[0]) {
+				return services.Unknown(args[0])
 			}
 			r, err := newRing()
 			if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats-server/v2/server"
 
-	"herald/deploy/herald/internal/allinone"
 	"herald/deploy/herald/internal/provision"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/bus"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
@@ -114,7 +114,7 @@ func TestUsersOfNATS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(options.Users) != len(want) || len(want) < len(allinone.Names()) {
+	if len(options.Users) != len(want) || len(want) < len(services.Names()) {
 		t.Fatalf("%d users, want %d", len(options.Users), len(want))
 	}
 	for i, u := range options.Users {

@@ -23,7 +23,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 )
 
@@ -278,7 +278,7 @@ func (p *project) subscriber() {
 }
 
 // scalable are the services without a published port.
-var scalable = allinone.Names()
+var scalable = services.Names()
 
 func scaled(n int) []string {
 	args := []string{"--no-recreate"}

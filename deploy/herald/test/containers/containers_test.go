@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/postgres"
 )
@@ -17,7 +17,7 @@ func TestEveryServiceHasAContainer(t *testing.T) {
 	text := whole.File(t, "docker-compose.yml")
 	_, gateway, _ := strings.Cut(text, "\n  gateway:\n")
 	gateway, _, _ = strings.Cut(gateway, "\n\n")
-	for _, s := range allinone.Names() {
+	for _, s := range services.Names() {
 		if !strings.Contains(text, "\n  "+s+":\n    <<: *service\n    command: ["+s+"]\n") {
 			t.Errorf("docker-compose.yml has no container for %[1]s: add one like that of another service, with "+
 				"`<<: *service` and `command: [%[1]s]`", s)
@@ -42,7 +42,7 @@ func TestPostgresHasEnoughConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	needs := (len(allinone.Names())*replicas+1)*postgres.MaxConnections + reserved + people
+	needs := (len(services.Names())*replicas+1)*postgres.MaxConnections + reserved + people
 	if has < needs {
 		t.Errorf("max_connections in docker-compose.yml is %d, and %d replicas of each service may need %d", has,
 			replicas, needs)

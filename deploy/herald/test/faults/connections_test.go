@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/testkit/smtpd"
 )
@@ -23,7 +23,7 @@ import (
 func TestFewConnections(t *testing.T) {
 	t.Parallel()
 	p := whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL())
-	for _, service := range allinone.Names() {
+	for _, service := range services.Names() {
 		p.Start(service)
 	}
 	p.StartAll()

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/secret"
 	"herald/shared/testkit/smtpd"
@@ -58,7 +58,7 @@ func (r rolling) restart() {
 	}
 	r.Kill("nats")
 	r.StartNATS()
-	for n, service := range append(allinone.Names(), "gateway") {
+	for n, service := range append(services.Names(), "gateway") {
 		if n%2 == 0 {
 			r.Kill(service)
 		} else {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/testkit/smtpd"
 )
@@ -174,7 +174,7 @@ const (
 // that was answered with 200. A granted role can be used at once. A removed role or token is
 // refused within 100 ms.
 func TestThreeReplicas(t *testing.T) {
-	r := newReplicas(t, allinone.Names()...)
+	r := newReplicas(t, services.Names()...)
 	began := time.Now()
 	var next, hits atomic.Int64
 	loops := *loops

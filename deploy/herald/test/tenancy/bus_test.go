@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"herald/deploy/herald/internal/allinone"
 	"herald/deploy/herald/internal/provision"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/bus"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -154,7 +154,7 @@ func expected(t *testing.T) (publish, subscribe rights) {
 			subscribe[subject] = []string{"subscriber", "gateway", "auth"}
 		}
 	}
-	services := allinone.Names()
+	services := services.Names()
 	for _, s := range services {
 		publish["rpc.herald."+s+".v1.Other.Nothing"], subscribe["rpc.herald."+s+".>"] = nil, []string{s}
 		publish["dead."+s+".events.users.org.created.o"], subscribe["dead."+s+".>"] = []string{s}, nil
@@ -235,7 +235,7 @@ func expectStreams(publish rights, services []string) {
 }
 
 func busUsers() []string {
-	return slices.Sorted(slices.Values(append(allinone.Names(), "gateway", "subscriber", "operator")))
+	return slices.Sorted(slices.Values(append(services.Names(), "gateway", "subscriber", "operator")))
 }
 
 // The lists above are equal to the contracts.

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/contract"
 	"herald/shared/secret"
@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 		places: map[string]map[place]ids{},
 	}
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: attackers}}
-	for _, service := range allinone.Names() {
+	for _, service := range services.Names() {
 		w.db[service] = whole.Database(t, server, service)
 	}
 	pair, err := secret.NewPairs(1, 1).Make(t.Context())

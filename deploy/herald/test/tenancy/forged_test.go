@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/bus"
 	"herald/shared/caller"
@@ -42,7 +42,7 @@ func newForger(t *testing.T, i *whole.Instance) *forger {
 		t.Fatal(err)
 	}
 	f.now = caller.NewSigner(f.keys, time.Now)
-	for _, user := range append(allinone.Names(), bus.Gateway) {
+	for _, user := range append(services.Names(), bus.Gateway) {
 		f.conns[user] = connectAs(t, bus.Address{URL: "nats://" + i.NATS()}, f.keys, user)
 	}
 	return f
@@ -119,7 +119,7 @@ func (f *forger) forgeries() map[string][]string {
 		"a service by hand":    {f.altered(func(c *heraldv1.Caller) { c.UserId, c.Service = "", "gateway" })},
 		"longer":               {f.altered(func(c *heraldv1.Caller) { c.ExpiresAt += time.Hour.Milliseconds() })},
 	}
-	for _, s := range append(allinone.Names(), bus.Gateway) {
+	for _, s := range append(services.Names(), bus.Gateway) {
 		service := caller.Caller{Service: s}
 		all["expired "+s] = []string{past.Sign(service)}
 		all["two, "+s] = []string{f.now.Sign(service), good}
@@ -131,7 +131,7 @@ func (f *forger) forgeries() map[string][]string {
 // strangers returns correctly signed callers who may not call the method.
 func (f *forger) strangers(m rawMethod) map[string]string {
 	all := map[string]string{"nobody": f.now.Sign(caller.Caller{})}
-	for _, s := range append(allinone.Names(), bus.Gateway, bus.Operator, "") {
+	for _, s := range append(services.Names(), bus.Gateway, bus.Operator, "") {
 		all["service "+s] = f.now.Sign(caller.Caller{Service: s})
 	}
 	for _, s := range m.access.Internal {
@@ -191,7 +191,7 @@ func TestForgedCallers(t *testing.T) {
 // changes returns the number of changes that all services have made.
 func changes(t *testing.T, server *local.Server) (n int) {
 	t.Helper()
-	for _, service := range allinone.Names() {
+	for _, service := range services.Names() {
 		var own int
 		// Auth makes its signing keys by itself, some of them a moment after its start; no method does.
 		if err := whole.Database(t, server, service).QueryRow(t.Context(),

@@ -12,7 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	// Makes go test run the tests again, instead of using cached results, when the binary changes.
+	// They make go test run the tests again, instead of using cached results, when the binary changes.
+	_ "herald/deploy/herald/internal/allinone"
 	_ "herald/deploy/herald/internal/command"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/bus"
 	"herald/shared/postgres/local"
 	"herald/shared/secret"
@@ -191,7 +191,7 @@ func answers(ctx context.Context, ops string) bool {
 // StartAll runs every service and the gateway, and returns the process of users.
 func (p *Processes) StartAll() (users *exec.Cmd) {
 	p.T.Helper()
-	for _, service := range allinone.Names() {
+	for _, service := range services.Names() {
 		if c := p.Start(service); service == "users" {
 			users = c
 		}

@@ -1,4 +1,4 @@
-package allinone_test
+package services_test
 
 import (
 	"go/ast"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/services"
 )
 
 // Nothing is sealed but for a secret.Column, so every column that a service's code names must be in
@@ -18,7 +18,7 @@ import (
 func TestEverySealedColumnIsListed(t *testing.T) {
 	t.Parallel()
 	listed, named := map[string]bool{}, map[string]bool{}
-	for service, columns := range allinone.Sealed() {
+	for service, columns := range services.Sealed() {
 		for _, c := range columns {
 			listed[service+" "+c.String()] = true
 		}

@@ -1,4 +1,6 @@
-package allinone
+// Package services lists the services of the system with their settings. Whatever runs, describes or sets up services
+// uses this list.
+package services
 
 import (
 	"context"
@@ -22,8 +24,8 @@ import (
 	"herald/shared/secret"
 )
 
-// Services are all services with their settings, and the settings of the gateway.
-type Services struct {
+// All is all services with their settings, and the settings of the gateway.
+type All struct {
 	Gateway gateway.Config
 	// Users and Notification are settings that are also used outside of their service.
 	Users        users.Config
@@ -40,10 +42,10 @@ type service struct {
 	sealed     []secret.Column
 }
 
-// NewServices returns all services with empty settings. Its list is the only one: processes, the
-// all-in-one, the documents and the set-up of databases use it.
-func NewServices() *Services {
-	s := &Services{}
+// New returns all services with empty settings. Its list is the only one: processes, `herald run`, the documents and
+// the set-up of databases use it.
+func New() *All {
+	s := &All{}
 	s.all = []service{
 		door("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed),
 		door("text", text.Migrations, new(text.Config), text.New),
@@ -67,7 +69,7 @@ func (s service) seals(columns []secret.Column) service {
 	return s
 }
 
-func (s *Services) startUsers(ctx context.Context, service *boot.Service, c users.Config) (err error) {
+func (s *All) startUsers(ctx context.Context, service *boot.Service, c users.Config) (err error) {
 	s.admin, err = users.New(ctx, service, c)
 	return err
 }
@@ -75,7 +77,7 @@ func (s *Services) startUsers(ctx context.Context, service *boot.Service, c user
 // Names returns the names of the services.
 func Names() []string {
 	var names []string
-	for _, known := range NewServices().all {
+	for _, known := range New().all {
 		names = append(names, known.name)
 	}
 	return names
@@ -84,7 +86,7 @@ func Names() []string {
 // Sealed returns the columns with sealed secrets of every service that has any.
 func Sealed() map[string][]secret.Column {
 	columns := map[string][]secret.Column{}
-	for _, known := range NewServices().all {
+	for _, known := range New().all {
 		if known.sealed != nil {
 			columns[known.name] = known.sealed
 		}
@@ -93,7 +95,7 @@ func Sealed() map[string][]secret.Column {
 }
 
 // Configs returns pointers to the structs of all settings, for boot.Load.
-func (s *Services) Configs() []any {
+func (s *All) Configs() []any {
 	configs := []any{&s.Gateway}
 	for _, known := range s.all {
 		configs = append(configs, known.config)
@@ -102,7 +104,7 @@ func (s *Services) Configs() []any {
 }
 
 // PublicURL parses the setting. If it is empty it returns localhost with the gateway's port.
-func (s *Services) PublicURL(setting string) (*url.URL, error) {
+func (s *All) PublicURL(setting string) (*url.URL, error) {
 	if setting != "" {
 		return boot.ParsePublicURL(setting)
 	}
@@ -115,12 +117,12 @@ func (s *Services) PublicURL(setting string) (*url.URL, error) {
 
 // Open opens a service with its database and registers it. Services may be opened in parallel. If it has made an
 // administrator it tells out how that one logs in, also if it fails afterwards: nobody can learn it later.
-func (s *Services) Open(
+func (s *All) Open(
 	ctx context.Context, g boot.Ground, name string, database secret.Text, out io.Writer,
 ) (*boot.Service, error) {
 	i := slices.IndexFunc(s.all, func(known service) bool { return known.name == name })
 	if i < 0 {
-		return nil, UnknownService(name)
+		return nil, Unknown(name)
 	}
 	opened, err := s.all[i].open(ctx, g, database)
 	if name == "users" && s.admin.LoginName != "" {
@@ -130,8 +132,8 @@ func (s *Services) Open(
 	return opened, err
 }
 
-// UnknownService returns the error for a name that is no service's.
-func UnknownService(name string) error {
+// Unknown returns the error for a name that is no service's.
+func Unknown(name string) error {
 	return fmt.Errorf("there is no service %q; the services are %s", name, strings.Join(Names(), ", "))
 }
 
