@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Generates shared/gen and docs from the contracts. Each is replaced as a whole when the new one is
+# Generates shared/gen, the shared faults and docs from the contracts. Each is replaced as a whole when the new one is
 # complete. With --check they are compared instead, and nothing is replaced.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .build
 fresh=$(mktemp -d "$PWD/.build/generate.XXXXXX")
 trap '[ -e shared/gen ] || mv "$fresh/old" shared/gen; rm -rf "$fresh"' EXIT
+shared=shared/fault/declared.go # in a package that is written by hand, which needs these faults itself
 buf=$(GOWORK=off go -C tools tool -n buf)
 
 # missing prints the methods of the contracts that their service lacks in Go, such as Users.LockUser. A method of a
@@ -25,10 +26,11 @@ missing() {
 GOWORK=off "$buf" generate --output "$fresh"
 "$buf" build --output "$fresh/image.binpb"
 if [ "${1:-}" = --check ]; then
-	diff -r "$fresh/shared/gen" shared/gen || { echo 'shared/gen is not what the contracts say: run `make generate`' >&2; exit 1; }
+	diff -r "$fresh/shared/gen" shared/gen && diff "$fresh/$shared" "$shared" || { echo 'shared/gen is not what the contracts say: run `make generate`' >&2; exit 1; }
 else
 	mv shared/gen "$fresh/old"
 	mv "$fresh/shared/gen" shared/gen
+	mv "$fresh/$shared" "$shared"
 fi
 
 # The program that writes the documents must compile with the new contracts.

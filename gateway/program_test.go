@@ -95,13 +95,13 @@ func TestEndpointsTellProgramsWhatIsWrong(t *testing.T) {
 		retry  string
 	}{
 		{"away", fail(fault.ErrUnavailable.After(time.Second)), "", "", nil, 503, "temporarily_unavailable", "1"},
-		{"late", fail(fault.ErrDeadline), "", "", nil, 504, "temporarily_unavailable", ""},
+		{"late", fail(fault.ErrDeadlineExceeded), "", "", nil, 504, "temporarily_unavailable", ""},
 		{"busy", fail(fault.ErrOverloaded.After(time.Second)), "", "", nil, 429, "temporarily_unavailable", "1"},
 		{"broken", fail(errors.New("boom")), "", "", nil, 500, "server_error", ""},
 		{"no status", func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 			return &heraldv1.HttpResponse{}, nil
 		}, "", "", nil, 500, "server_error", ""},
-		{"refused", fail(fault.ErrInvalid.Say("a \"b\" \\ é\n")), "", "", nil, 400, "invalid_request", ""},
+		{"refused", fail(fault.ErrInvalidArgument.Say("a \"b\" \\ é\n")), "", "", nil, 400, "invalid_request", ""},
 		{"too large", ok, "", large, nil, 413, "invalid_request", ""},
 		{"compressed", ok, "", "x", []string{"Content-Encoding", "gzip"}, 415, "invalid_request", ""},
 		{"not UTF-8", ok, "", "x", []string{"Authorization", "Basic \xff"}, 400, "invalid_request", ""},

@@ -172,12 +172,13 @@ func TestStreamedShapes(t *testing.T) {
 		status               int
 		id                   string
 	}{
-		"form":          {"a=b", "application/x-www-form-urlencoded", "", 415, "MEDIA_TYPE_NOT_SUPPORTED"},
-		"brotli":        {"x", "application/json", "br", 415, "MEDIA_TYPE_NOT_SUPPORTED"},
-		"no gzip":       {"{}", "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
-		"half of gzip":  {half, "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
-		"no JSON":       {"nothing", "application/json", "", 400, "JSON_MALFORMED"},
-		"timeout":       {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"x"}]}]},"timeout":"-1s"}`, "", "", 400, "IMPORT_TIMEOUT_INVALID"},
+		"form":         {"a=b", "application/x-www-form-urlencoded", "", 415, "MEDIA_TYPE_NOT_SUPPORTED"},
+		"brotli":       {"x", "application/json", "br", 415, "MEDIA_TYPE_NOT_SUPPORTED"},
+		"no gzip":      {"{}", "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
+		"half of gzip": {half, "application/json", "gzip", 400, "IMPORT_BROKEN_OFF"},
+		"no JSON":      {"nothing", "application/json", "", 400, "JSON_MALFORMED"},
+		"timeout": {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"x"}]}]},"timeout":"-1s"}`, "",
+			"", 400, "IMPORT_TIMEOUT_INVALID"},
 		"no such org":   {crowdIn("nowhere"), "", "", 403, "PERMISSION_DENIED"},
 		"truncated":     {`{"dataOrgs":{"orgs":[`, "", "", 400, "IMPORT_BROKEN_OFF"},
 		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "JSON_MALFORMED"},
@@ -261,7 +262,7 @@ func TestStreamLosesPermission(t *testing.T) {
 	token := w.owner()
 	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
 		if id := r.DataOrgs.Orgs[0].HumanUsers[0].UserId; id != "u0" && id != "u1000" {
-			return fault.ErrDenied
+			return fault.ErrPermissionDenied
 		}
 		return nil
 	})

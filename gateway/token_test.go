@@ -57,7 +57,7 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 		}
 		get().ok(t)
 		asked(2)
-		w.failWith(func(context.Context) error { return fault.ErrDenied })
+		w.failWith(func(context.Context) error { return fault.ErrPermissionDenied })
 		get().refused(t, 403, "PERMISSION_DENIED") // who is cached and refused is asked for once more
 		asked(3)
 		w.failWith(nil)

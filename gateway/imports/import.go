@@ -10,6 +10,7 @@ import (
 
 	"herald/gateway/transcode"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/wait"
 )
@@ -29,16 +30,6 @@ const (
 	// grace is how long the requests under way may take after the end of an import, so that its answer has
 	// their users. Nobody reads the answer of an abandoned one, whose place somebody else may need.
 	grace = 3 * time.Second
-)
-
-// Faults of an import that ends early.
-var (
-	ErrTimedOut = fault.New(fault.Deadline, "IMPORT_TIMED_OUT", "The import took longer than its timeout allows; send "+
-		"it again to import the rest")
-	ErrAbandoned = fault.New(fault.Deadline, "IMPORT_ABANDONED", "The connection was closed before the import ended; "+
-		"send it again to import the rest")
-	ErrInterrupted = fault.New(fault.Unavailable, "IMPORT_INTERRUPTED", "Herald was stopped before the import ended; "+
-		"send it again to import the rest")
 )
 
 // Import sends the rows of an import in requests, two at a time.
@@ -87,7 +78,8 @@ type outcome struct {
 func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) (*Answer, error) {
 	i.answer = &Answer{folder: i.Folder, check: i.Check, counts: &usersv1.CheckImportResponse{}}
 	err := read(func(r Row) error { return i.row(ctx, r) })
-	if whole := err == nil || errors.Is(err, ErrBrokenOff) || errors.Is(err, transcode.ErrJSON); whole || i.proven {
+	if whole := err == nil || errors.Is(err, gatewayfault.ErrImportBrokenOff) ||
+		errors.Is(err, gatewayfault.ErrJSONMalformed); whole || i.proven {
 		err = errors.Join(err, i.rest(ctx))
 	}
 	if err == nil && !i.proven { // an empty import: a request checks the permission
@@ -97,7 +89,7 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 		return i.answer, nil
 	}
 	i.receiveRest()
-	if !i.proven || errors.Is(err, ErrSpool) { // the answer needs the disk too
+	if !i.proven || errors.Is(err, gatewayfault.ErrImportDiskFull) { // the answer needs the disk too
 		i.answer.Close()
 		return nil, err
 	}
@@ -254,7 +246,7 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 func cause(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) {
-		return ErrAbandoned
+		return gatewayfault.ErrImportAbandoned
 	}
 	return err
 }
@@ -263,7 +255,7 @@ func cause(ctx context.Context) error {
 // waits for the answer of one whose client has gone.
 func longerBy(ctx context.Context) (time.Duration, error) {
 	err := cause(ctx)
-	if errors.Is(err, ErrAbandoned) {
+	if errors.Is(err, gatewayfault.ErrImportAbandoned) {
 		return 0, err
 	}
 	return grace, err

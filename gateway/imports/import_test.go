@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -49,7 +50,7 @@ func run(i *Import, body string) (*Answer, error) {
 	})
 }
 
-// A full disk is reported as ErrSpool, at every place that needs the disk.
+// A full disk is reported as ErrImportDiskFull, at every place that needs the disk.
 func TestImportOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	row := `{"userId":"` + strings.Repeat("x", 1<<10) + `"}`
@@ -67,7 +68,8 @@ func TestImportOnAFullDisk(t *testing.T) {
 			break
 		}
 	}
-	if !errors.Is(err, ErrSpool) || fault.From(err).HTTPStatus() != 503 || fault.From(err).RetryAfter == 0 {
+	if !errors.Is(err, gatewayfault.ErrImportDiskFull) || fault.From(err).HTTPStatus() != 503 ||
+		fault.From(err).RetryAfter == 0 {
 		t.Errorf("users that wait: %v", err)
 	}
 	i := &Import{}
@@ -78,11 +80,11 @@ func TestImportOnAFullDisk(t *testing.T) {
 		return accept(ctx, orgID, r)
 	}
 	_, err = run(i, `{"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[`+many+`]}]}}`)
-	if !errors.Is(err, ErrSpool) {
+	if !errors.Is(err, gatewayfault.ErrImportDiskFull) {
 		t.Errorf("a long answer: %v", err)
 	}
 	big := Spool{size: maxSpool}
-	if err := big.write("", make([]byte, inMemory+1)); !errors.Is(err, ErrSpool) {
+	if err := big.write("", make([]byte, inMemory+1)); !errors.Is(err, gatewayfault.ErrImportDiskFull) {
 		t.Errorf("more than the bound: %v", err)
 	}
 }

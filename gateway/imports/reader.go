@@ -11,17 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"herald/gateway/transcode"
 	"herald/shared/fault"
-)
-
-// Faults of the body of an import.
-var (
-	ErrTooLarge = fault.New(fault.Invalid, "IMPORT_ROW_TOO_LARGE", "A user of an import has at most 1 MiB")
-	ErrNoOrg    = fault.New(fault.Invalid, "IMPORT_ORG_REQUIRED", "The organization of the user is missing").
-			On("orgId", "is missing")
-	ErrTimeout = fault.New(fault.Invalid, "IMPORT_TIMEOUT_INVALID",
-		"timeout: a duration such as 30m0s or 1800s, at most 24 hours").On("timeout", "is not such a duration")
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // Row is a user, or an organization without users.
@@ -99,7 +90,7 @@ func (b *Body) limit(text string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > maxTimeout {
-		return ErrTimeout
+		return gatewayfault.ErrImportTimeoutInvalid
 	}
 	b.Timeout(d)
 	return nil
@@ -132,7 +123,7 @@ func (b *Body) org(s *scanner, line []byte) error {
 		case "org":
 			o.data, err = s.value(maxName)
 			if errors.Is(err, errTooLarge) {
-				err = fault.ErrInvalid.On("org", "is too large").Say("org: is too large")
+				err = fault.ErrInvalidArgument.On("org", "is too large").Say("org: is too large")
 			}
 			o.data = bytes.Clone(o.data)
 			o.told = false
@@ -193,7 +184,7 @@ func (o *org) row(machine bool, text []byte) error {
 func (o *org) pass(machine bool, text []byte, err error) error {
 	o.body.rows++
 	if err == nil && text == nil {
-		err = ErrTooLarge
+		err = gatewayfault.ErrImportRowTooLarge
 	}
 	o.told = true
 	return o.body.pass(Row{Number: o.body.rows, OrgID: o.id, Org: o.data, Machine: machine, JSON: text, Err: err})
@@ -203,7 +194,7 @@ func (o *org) pass(machine bool, text []byte, err error) error {
 func (o *org) release() error {
 	var missing error
 	if o.id == "" {
-		missing = ErrNoOrg
+		missing = gatewayfault.ErrImportOrgRequired
 	}
 	return o.early.each(func(machine bool, text []byte) error { return o.pass(machine, text, missing) })
 }
@@ -227,7 +218,7 @@ func (b *Body) lines() error {
 			return nil
 		}
 		if errors.Is(err, errTooLarge) {
-			line, err = nil, b.refuse(nil, ErrTooLarge)
+			line, err = nil, b.refuse(nil, gatewayfault.ErrImportRowTooLarge)
 		}
 		if err != nil {
 			return err
@@ -243,7 +234,7 @@ func (b *Body) lines() error {
 
 func (b *Body) oneLine(line []byte) error {
 	if !json.Valid(line) {
-		return b.refuse(line, transcode.ErrJSON.Say("The line is not JSON"))
+		return b.refuse(line, gatewayfault.ErrJSONMalformed.Say("The line is not JSON"))
 	}
 	err := b.org(newLine(line), line)
 	if f, ok := errors.AsType[*fault.Fault](err); ok && f.Code == fault.Invalid && b.stopped == nil {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"io"
 
-	"herald/gateway/transcode"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 const (
@@ -24,9 +24,6 @@ const (
 
 	chunk = 64 << 10
 )
-
-// ErrBrokenOff is returned for a body that ends too early.
-var ErrBrokenOff = fault.New(fault.Invalid, "IMPORT_BROKEN_OFF", "The body breaks off")
 
 // errTooLarge is returned for a value that is too large and was skipped.
 var errTooLarge = errors.New("the value is too large")
@@ -102,12 +99,14 @@ func (s *scanner) broken(err error) error {
 	if f, ok := errors.AsType[*fault.Fault](err); ok {
 		return f
 	}
-	return ErrBrokenOff.Say("The body breaks off at line %d, column %d (byte %d)", s.at.line+1, s.at.column+1,
+	return gatewayfault.ErrImportBrokenOff.Say("The body breaks off at line %d, column %d (byte %d)", s.at.line+1,
+		s.at.column+1,
 		s.at.offset).Because(err)
 }
 
 func (s *scanner) malformed(reason string) error {
-	return transcode.ErrJSON.Say("The body %s at line %d, column %d (byte %d)", reason, s.at.line+1, s.at.column+1,
+	return gatewayfault.ErrJSONMalformed.Say("The body %s at line %d, column %d (byte %d)", reason, s.at.line+1,
+		s.at.column+1,
 		s.at.offset)
 }
 
@@ -259,7 +258,7 @@ func (s *scanner) text(path string) (string, error) {
 	}
 	var text string
 	if err != nil || json.Unmarshal(v, &text) != nil {
-		return "", fault.ErrInvalid.On(path, "must be a string").Say("%s: must be a string", path)
+		return "", fault.ErrInvalidArgument.On(path, "must be a string").Say("%s: must be a string", path)
 	}
 	return text, nil
 }
@@ -281,7 +280,7 @@ func (s *scanner) open(bracket byte, path string) (bool, error) {
 	if path == "" {
 		return false, s.malformed(kind)
 	}
-	return false, fault.ErrInvalid.On(path, kind).Say("%s: %s", path, kind)
+	return false, fault.ErrInvalidArgument.On(path, kind).Say("%s: %s", path, kind)
 }
 
 // members calls known with the name of each member of an object. known reads the value, or returns

@@ -8,15 +8,9 @@ import (
 	"io"
 	"os"
 	"syscall"
-	"time"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
-
-// ErrSpool is returned if the disk has no room for an import.
-var ErrSpool = fault.New(fault.Unavailable, "IMPORT_DISK_FULL", "The disk of the gateway has no room for the "+
-	"temporary files of the import, which are in TMPDIR. Make room and send the same body again, or send it in parts: "+
-	"users who are imported already stay, and are not imported twice").After(time.Minute)
 
 const (
 	// inMemory is the part of a Spool that is in memory, in bytes.
@@ -42,8 +36,8 @@ func (s *Spool) write(folder string, b []byte) error {
 		return nil
 	}
 	if s.size > maxSpool {
-		return ErrSpool.Say("The import keeps more than %d GiB on the disk of the gateway: let orgId stand before "+
-			"the users, or send it in parts", maxSpool>>30)
+		return gatewayfault.ErrImportDiskFull.Say("The import keeps more than %d GiB on the disk of the gateway: let "+
+			"orgId stand before the users, or send it in parts", maxSpool>>30)
 	}
 	if s.file == nil {
 		file, err := os.CreateTemp(folder, "herald-import-*")
@@ -61,7 +55,7 @@ func (s *Spool) write(folder string, b []byte) error {
 
 func noRoom(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return ErrSpool.Because(err)
+		return gatewayfault.ErrImportDiskFull.Because(err)
 	}
 	return err
 }

@@ -17,13 +17,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // MaxDepth is how deep objects and lists may be nested.
 const MaxDepth = 32
-
-// ErrJSON is returned for a body that is not JSON, or is no JSON object of the message.
-var ErrJSON = fault.New(fault.Invalid, "JSON_MALFORMED", "The body is not the JSON that this method reads")
 
 // lenient ignores unknown names; walk has checked the known ones.
 var lenient = protojson.UnmarshalOptions{DiscardUnknown: true}
@@ -112,9 +110,10 @@ var place = regexp.MustCompile(`\(line (\d+):(\d+)\)`)
 // text, which quotes the body.
 func misfit(err error) *fault.Fault {
 	if at := place.FindStringSubmatch(err.Error()); at != nil {
-		return ErrJSON.Say("The body is not the JSON that this method reads, at line %s, column %s", at[1], at[2])
+		return gatewayfault.ErrJSONMalformed.Say("The body is not the JSON that this method reads, at line %s, column %s", at[1],
+			at[2])
 	}
-	return ErrJSON
+	return gatewayfault.ErrJSONMalformed
 }
 
 // flaw says what is wrong with a value. path leads to the value; each enclosing object and list
@@ -132,7 +131,7 @@ func (f *flaw) under(part string) *flaw {
 }
 
 func (f *flaw) fault() *fault.Fault {
-	return fault.ErrInvalid.On(f.path, f.reason).Say("%s: %s", f.path, f.reason)
+	return fault.ErrInvalidArgument.On(f.path, f.reason).Say("%s: %s", f.path, f.reason)
 }
 
 // at returns the fault of a body with a flaw. It names the field, or the place in the body if the flaw is
@@ -143,5 +142,6 @@ func (f *flaw) at(body []byte, offset int) *fault.Fault {
 	}
 	before := body[:offset]
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	return ErrJSON.Say("The body %s, at line %d, column %d", f.reason, bytes.Count(before, []byte("\n"))+1, column)
+	return gatewayfault.ErrJSONMalformed.Say("The body %s, at line %d, column %d", f.reason,
+		bytes.Count(before, []byte("\n"))+1, column)
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
@@ -36,7 +37,8 @@ func TestDecodeDocuments(t *testing.T) {
 		{search, `{"query":{"limit":-0}}`, ""},
 		{search, `{"query":null,"queries":null}`, ""},
 		{search, `{"unknown":{"deep":[1e9,{"x":null}]}}`, ""},
-		{search, `{"queries":[{"user_name_query":{"userName":"\u0041\ud83d\ude00","method":"TEXT_QUERY_METHOD_STARTS_WITH"}}]}`, ""},
+		{search,
+			`{"queries":[{"user_name_query":{"userName":"\u0041\ud83d\ude00","method":"TEXT_QUERY_METHOD_STARTS_WITH"}}]}`, ""},
 		{search, `{"queries":[{"userNameQuery":{"method":2}},{"stateQuery":{"state":"USER_STATE_ACTIVE"}}]}`, ""},
 		{search, `{"unknown":` + nest(MaxDepth-1) + `}`, ""},
 
@@ -144,7 +146,7 @@ func decode(t *testing.T, all []decoding) {
 		switch {
 		case c.flaw == "" && err != nil:
 			t.Errorf("%.80s: %v", c.body, err)
-		case c.flaw == malformed && (!errors.Is(err, ErrJSON) || f.Code != fault.Invalid):
+		case c.flaw == malformed && (!errors.Is(err, gatewayfault.ErrJSONMalformed) || f.Code != fault.Invalid):
 			t.Errorf("%.80s: %v", c.body, err)
 		case c.flaw != "" && c.flaw != malformed && (f == nil || len(f.Fields) != 1 || f.Fields[0].Path != c.flaw):
 			t.Errorf("%.80s: %v", c.body, err)
@@ -155,7 +157,8 @@ func decode(t *testing.T, all []decoding) {
 func TestDecodeReadsEverything(t *testing.T) {
 	t.Parallel()
 	var got usersv1.SearchUsersRequest
-	if err := Decode([]byte(`{"query":{"limit":"10","asc":true},"queries":[{"user_name_query":{"userName":"\"a\\"}}]}`), &got); err != nil {
+	if err := Decode([]byte(`{"query":{"limit":"10","asc":true},"queries":[{"user_name_query":{"userName":"\"a\\"}}]}`),
+		&got); err != nil {
 		t.Fatal(err)
 	}
 	want := &usersv1.SearchUsersRequest{
@@ -188,7 +191,7 @@ func TestQuery(t *testing.T) {
 		err := Query(c.query, m)
 		f, _ := errors.AsType[*fault.Fault](err)
 		switch {
-		case c.flaw == "" && err != nil, c.flaw == "-" && !errors.Is(err, ErrQuery):
+		case c.flaw == "" && err != nil, c.flaw == "-" && !errors.Is(err, gatewayfault.ErrQueryMalformed):
 			t.Errorf("%.80s: %v", c.query, err)
 		case c.flaw != "" && c.flaw != "-" && (f == nil || len(f.Fields) != 1 || f.Fields[0].Path != c.flaw):
 			t.Errorf("%.80s: %v", c.query, err)

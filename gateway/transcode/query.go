@@ -11,11 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
-
-// ErrQuery is returned for a query that is not application/x-www-form-urlencoded.
-var ErrQuery = fault.New(fault.Invalid, "QUERY_MALFORMED", "The query of the URL is malformed")
 
 // Query parses the parameters of a URL into the scalar fields of m and of its singular messages:
 // query.limit=5. Names may be written in camelCase or snake_case, unknown ones are ignored. Every
@@ -26,7 +23,7 @@ func Query(raw string, m proto.Message) error {
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return ErrQuery
+		return gatewayfault.ErrQueryMalformed
 	}
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {

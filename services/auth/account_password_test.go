@@ -1,8 +1,6 @@
 package auth
 
-import (
-	"testing"
-)
+import "testing"
 
 // Somebody who logs in with an account of a directory alone gets no form for a password, whose old one nobody knows.
 func TestAccountWithoutPassword(t *testing.T) {

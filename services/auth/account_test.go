@@ -21,7 +21,6 @@ import (
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/rpc"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -110,7 +109,7 @@ func (u *users) UpdateMyProfile(
 	ctx context.Context, r *usersv1.UpdateMyProfileRequest,
 ) (*usersv1.UpdateProfileResponse, error) {
 	if r.FirstName == "old login" {
-		return nil, rpc.ErrFreshLogin
+		return nil, fault.ErrFreshLoginRequired
 	}
 	u.mine(ctx, r).profile = &usersv1.Profile{FirstName: r.FirstName, LastName: r.LastName, NickName: r.NickName,
 		DisplayName: r.DisplayName, PreferredLanguage: r.PreferredLanguage, Gender: r.Gender}
@@ -123,7 +122,7 @@ func (u *users) UpdateMyPassword(
 	u.mine(ctx, r)
 	switch f := faults[r.NewPassword]; {
 	case r.OldPassword == "old login":
-		return nil, rpc.ErrFreshLogin
+		return nil, fault.ErrFreshLoginRequired
 	case r.OldPassword == "locked":
 		return nil, loginFaults["locked"]
 	case r.OldPassword != "right":

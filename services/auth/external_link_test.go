@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -177,7 +177,7 @@ func TestRefusedLinks(t *testing.T) {
 		login, state = b.beginLink()
 		b.idps.setAuthTime(authTime)
 		shows(t, b.back(login, b.session, state, "mine"), 403, "externalrefused")
-		if noted := b.idps.notes(); !strings.Contains(noted[len(noted)-1], domain.ErrLinkingStale.ID) {
+		if noted := b.idps.notes(); !strings.Contains(noted[len(noted)-1], authfault.ErrExternalLinkingStale.ID) {
 			t.Errorf("%s time of authentication: noted %q", what, noted)
 		}
 	}
@@ -188,7 +188,7 @@ func TestRefusedLinks(t *testing.T) {
 		t.Errorf("%d accounts are linked", n)
 	}
 	noted := b.idps.notes()
-	if last := noted[len(noted)-1]; last != "o1/i1 "+domain.ErrLinkingRefused.ID+" t1 mine" {
+	if last := noted[len(noted)-1]; last != "o1/i1 "+authfault.ErrExternalLinkingRefused.ID+" t1 mine" {
 		t.Errorf("noted %q", last)
 	}
 	w := call(t, b.pages, addLinkPath, url.Values{"id": {"i1"}}, "Cookie", b.session, "Sec-Fetch-Site", "cross-site")

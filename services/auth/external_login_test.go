@@ -13,10 +13,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
 	"herald/shared/boot"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
@@ -179,7 +179,7 @@ func (u *users) CreateExternalUser(
 	case "taken":
 		return nil, fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken")
 	case "lacking":
-		return nil, fault.ErrInvalid
+		return nil, fault.ErrInvalidArgument
 	}
 	u.called(r)
 	return &usersv1.CreateExternalUserResponse{UserId: "u1"}, nil
@@ -321,10 +321,10 @@ func TestExternalLoginIsBoundToTheBrowser(t *testing.T) {
 	shows(t, b.arrive(first, "state", state, "code", "ada"), 400, "externalgone")
 	if n := testkit.Race(t, 20, func(int) error {
 		if cookie(t, b.arrive(second, "state", others, "code", "ada"), sessionCookie) == "" {
-			return domain.ErrExternalLoginGone
+			return authfault.ErrExternalLoginGone
 		}
 		return nil
-	}, domain.ErrExternalLoginGone.ID); n != 1 {
+	}, authfault.ErrExternalLoginGone.ID); n != 1 {
 		t.Errorf("%d of 20 came back", n)
 	}
 	shows(t, call(t, b.pages, externalPath, url.Values{"idp": {"i1"}}, "Sec-Fetch-Site", "cross-site"), 403, "foreign")
@@ -339,9 +339,9 @@ func TestRefusedExternalLogins(t *testing.T) {
 		status     int
 		page, note string
 	}{
-		{[]string{"error", "access_denied"}, 403, "externaldenied", domain.ErrExternalLoginDenied.ID + "  "},
-		{[]string{"error", "<script>"}, 403, "externaldenied", domain.ErrExternalLoginDenied.ID + "  "},
-		{nil, 403, "externaldenied", domain.ErrExternalLoginDenied.ID + "  "},
+		{[]string{"error", "access_denied"}, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID + "  "},
+		{[]string{"error", "<script>"}, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID + "  "},
+		{nil, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID + "  "},
 		{[]string{"code", "off"}, 403, "externaloff", "IDP_NOT_ACTIVE  "},
 		{[]string{"code", "gone"}, 403, "externaloff", "IDP_NOT_FOUND  "},
 		{[]string{"code", "away"}, 503, "away", "IDP_AWAY  "},
@@ -351,8 +351,8 @@ func TestRefusedExternalLogins(t *testing.T) {
 		{[]string{"code", "broken"}, 500, "failed", ""},
 		{[]string{"code", "nobody"}, 403, "externalunknown", "IDP_LINK_NOT_FOUND t1 nobody"},
 		{[]string{"code", "elsewhere"}, 403, "externalunknown", "IDP_LINK_OTHER_TENANT t1 elsewhere"},
-		{[]string{"code", "locked"}, 403, "inactive", domain.ErrExternalUserInactive.ID + " t1 locked"},
-		{[]string{"code", "inactive"}, 403, "inactive", domain.ErrExternalUserInactive.ID + " t1 inactive"},
+		{[]string{"code", "locked"}, 403, "inactive", authfault.ErrExternalUserInactive.ID + " t1 locked"},
+		{[]string{"code", "inactive"}, 403, "inactive", authfault.ErrExternalUserInactive.ID + " t1 inactive"},
 	} {
 		before := len(b.idps.notes())
 		login, state := b.begin()
@@ -455,7 +455,7 @@ func TestExternalSessionsEndWithTheProvider(t *testing.T) {
 	if got := b.credential(cookie(t, w, sessionCookie)); got != "" {
 		t.Errorf("there is a session of %q", got)
 	}
-	noted := []string{"o1/i1 " + domain.ErrExternalLoginOver.ID + "  "}
+	noted := []string{"o1/i1 " + authfault.ErrExternalLoginOver.ID + "  "}
 	if got := b.idps.notes(); !slices.Equal(got, noted) {
 		t.Errorf("noted %q", got)
 	}
@@ -502,7 +502,8 @@ func TestExternalLoginCreatesUsers(t *testing.T) {
 	shows(t, come("taken"), 403, "externaltaken")
 	shows(t, come("lacking"), 403, "externallacking")
 	if got, want := b.idps.notes(), []string{"IDP_LINK_NOT_FOUND t1 new", "USER_NAME_TAKEN t1 taken",
-		domain.ErrExternalProfile.ID + " t1 lacking"}; len(got) != len(want) || got[1] != "o1/i1 "+want[1] {
+		authfault.ErrExternalProfileIncomplete.ID + " t1 lacking"}; len(got) != len(want) ||
+		got[1] != "o1/i1 "+want[1] {
 		t.Errorf("noted %q", got)
 	}
 	if got := b.users.updated(); len(got) != 0 {

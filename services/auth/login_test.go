@@ -20,7 +20,7 @@ var loginFaults = map[string]*fault.Fault{
 	"busy":   fault.ErrOverloaded.After(time.Second),
 	"away":   fault.ErrUnavailable.After(time.Second),
 	"broken": fault.ErrInternal,
-	"odd":    fault.ErrInvalid,
+	"odd":    fault.ErrInvalidArgument,
 	"111111": fault.New(fault.Invalid, "CODE_WRONG", "The code is wrong"),
 	"222222": fault.New(fault.Exhausted, "OTP_LOCKED", "Too many wrong codes").After(time.Minute),
 	"333333": fault.New(fault.Precondition, "LOGIN_OVER", "The user has changed since"),

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/authfault"
 	"herald/shared/testkit"
 )
 
@@ -43,10 +43,10 @@ func TestOperatorsChangeKeys(t *testing.T) {
 	if got := states(); got != "RS256-signs published, RS256-waits signs, ES256-waits signs" {
 		t.Error(got)
 	}
-	if err := keys.Remove(t.Context(), "ES256-waits"); !errors.Is(err, domain.ErrSigningKeyLast) {
+	if err := keys.Remove(t.Context(), "ES256-waits"); !errors.Is(err, authfault.ErrSigningKeyLast) {
 		t.Errorf("the last one: %v", err)
 	}
-	if err := keys.Use(t.Context(), "missing"); !errors.Is(err, domain.ErrSigningKeyNotFound) {
+	if err := keys.Use(t.Context(), "missing"); !errors.Is(err, authfault.ErrSigningKeyNotFound) {
 		t.Errorf("a missing one: %v", err)
 	}
 	var events string

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/text/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
@@ -91,7 +91,7 @@ func TestBranding(t *testing.T) {
 		t.Errorf("after the removal it is %v, want %v", got, none)
 	}
 	_, err = w.gateway.RemoveBranding(owner, &textv1.RemoveBrandingRequest{})
-	refused(t, err, domain.ErrBrandingNotFound)
+	refused(t, err, textfault.ErrBrandingNotFound)
 
 	about := event{Aggregate: "branding", AggregateID: "o1", OrganizationID: "o1", Actor: "u1"}
 	events := w.events(t)
@@ -130,12 +130,13 @@ func TestRefusedBranding(t *testing.T) {
 		"#00aaff;}body{display:none",
 	} {
 		_, err := w.gateway.SetBranding(settings, &textv1.SetBrandingRequest{PrimaryColor: color})
-		refused(t, err, fault.ErrInvalid, "primaryColor")
+		refused(t, err, fault.ErrInvalidArgument, "primaryColor")
 	}
 	for _, c := range []struct {
 		logo []byte
 		want *fault.Fault
-	}{{nil, domain.ErrLogo}, {[]byte("<svg/>"), domain.ErrLogo}, {make([]byte, 256<<10+1), fault.ErrInvalid}} {
+	}{{nil, textfault.ErrLogoInvalid}, {[]byte("<svg/>"), textfault.ErrLogoInvalid},
+		{make([]byte, 256<<10+1), fault.ErrInvalidArgument}} {
 		_, err := w.gateway.SetBrandingLogo(settings, &textv1.SetBrandingLogoRequest{Logo: c.logo})
 		refused(t, err, c.want, "logo")
 	}
@@ -176,6 +177,6 @@ func TestBrandingForPages(t *testing.T) {
 	}
 	for _, ask := range []*textv1.ResolveLogoRequest{{OrgId: "o1", Hash: paths["o2"]}, {OrgId: "o1"}, {OrgId: "o3"}} {
 		_, err := w.pages.ResolveLogo(t.Context(), ask)
-		refused(t, err, domain.ErrLogoNotFound)
+		refused(t, err, textfault.ErrLogoNotFound)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/text/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	"herald/shared/testkit"
 )
@@ -90,7 +90,7 @@ func TestDefaultLanguage(t *testing.T) {
 	for _, language := range []string{"tlh", "it-CH", "!"} {
 		_, err := w.gateway.SetDefaultLanguage(w.inInstance(t.Context(), "IAM_OWNER"),
 			&textv1.SetDefaultLanguageRequest{Language: language})
-		refused(t, err, domain.ErrUnsupported, "language")
+		refused(t, err, textfault.ErrLanguageNotSupported, "language")
 	}
 	if want := []event{{"languages", "instance", "default_changed", "", "admin", `{"language": "it"}`}}; !slices.Equal(
 		w.events(t), want) {
@@ -132,13 +132,13 @@ func TestAllowedLanguages(t *testing.T) {
 	admin := w.inInstance(t.Context(), "IAM_OWNER")
 	_, err = w.gateway.SetAllowedLanguages(admin,
 		&textv1.SetAllowedLanguagesRequest{Languages: []string{"fr", "tlh", "", "de-CH"}})
-	refused(t, err, domain.ErrUnsupported, "languages[1]", "languages[2]", "languages[3]")
+	refused(t, err, textfault.ErrLanguageNotSupported, "languages[1]", "languages[2]", "languages[3]")
 	_, err = w.gateway.SetAllowedLanguages(admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"de", "en"}})
-	refused(t, err, domain.ErrDefaultMissing, "languages")
+	refused(t, err, textfault.ErrDefaultLanguageNotAllowed, "languages")
 	_, err = w.gateway.SetAllowedLanguages(admin, &textv1.SetAllowedLanguagesRequest{Languages: make([]string, 101)})
-	refused(t, err, fault.ErrInvalid, "languages")
+	refused(t, err, fault.ErrInvalidArgument, "languages")
 	_, err = w.gateway.SetDefaultLanguage(admin, &textv1.SetDefaultLanguageRequest{Language: "en"})
-	refused(t, err, domain.ErrNotAllowed, "language")
+	refused(t, err, textfault.ErrLanguageNotAllowed, "language")
 	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.HTTPStatus() != 400 || f.Code != fault.Precondition {
 		t.Errorf("%v", err)
 	}
@@ -184,13 +184,13 @@ func TestLanguagesAtOnce(t *testing.T) {
 			all.Go(func() {
 				if _, err := w.gateway.SetDefaultLanguage(
 					admin, &textv1.SetDefaultLanguageRequest{Language: language}); err != nil {
-					refused(t, err, domain.ErrNotAllowed, "language")
+					refused(t, err, textfault.ErrLanguageNotAllowed, "language")
 				}
 			})
 			all.Go(func() {
 				if _, err := w.gateway.SetAllowedLanguages(
 					admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"fr", language}}); err != nil {
-					refused(t, err, domain.ErrDefaultMissing, "languages")
+					refused(t, err, textfault.ErrDefaultLanguageNotAllowed, "languages")
 				}
 			})
 		}

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/text/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
@@ -71,7 +71,7 @@ func TestOwnText(t *testing.T) {
 		t.Errorf("after the reset %v, want %v", got, standard)
 	}
 	_, err = w.gateway.RemoveMessageText(owner, &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"})
-	refused(t, err, domain.ErrCustomNotFound)
+	refused(t, err, textfault.ErrCustomTextNotFound)
 
 	events := w.events(t)
 	about := event{Aggregate: "message", AggregateID: "o1/init/de", OrganizationID: "o1", Actor: "u1"}
@@ -112,7 +112,7 @@ func TestEmptyText(t *testing.T) {
 	}
 	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&textv1.RemoveMessageTextRequest{Kind: "init", Language: "en"})
-	refused(t, err, domain.ErrCustomNotFound)
+	refused(t, err, textfault.ErrCustomTextNotFound)
 }
 
 // Each organization, message and language has texts of its own.
@@ -142,7 +142,7 @@ func TestTextsAreApart(t *testing.T) {
 	}
 	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o2", "ORG_OWNER"),
 		&textv1.RemoveMessageTextRequest{Kind: "verifyemail", Language: "de"})
-	refused(t, err, domain.ErrCustomNotFound)
+	refused(t, err, textfault.ErrCustomTextNotFound)
 	standard, err := w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&textv1.GetMessageTextRequest{Kind: "verifyemail", Language: "de-CH"})
 	if err != nil {
@@ -236,25 +236,27 @@ func TestTextRefusals(t *testing.T) {
 		want   *fault.Fault
 		fields []string
 	}{
-		{"no such kind", &textv1.SetMessageTextRequest{Kind: "nope", Language: "xx", Title: "{{"}, domain.ErrKind, nil},
+		{"no such kind", &textv1.SetMessageTextRequest{Kind: "nope", Language: "xx", Title: "{{"},
+			textfault.ErrMessageKindNotFound, nil},
 		{"not listed", &textv1.SetMessageTextRequest{Kind: "init", Language: "de-CH", Title: "{{"},
-			domain.ErrUnsupported, []string{"language"}},
-		{"no tag", &textv1.SetMessageTextRequest{Kind: "init", Language: "!"}, domain.ErrUnsupported,
+			textfault.ErrLanguageNotSupported, []string{"language"}},
+		{"no tag", &textv1.SetMessageTextRequest{Kind: "init", Language: "!"}, textfault.ErrLanguageNotSupported,
 			[]string{"language"}},
 		{"too long", &textv1.SetMessageTextRequest{
 			Kind: "init", Language: "de", Title: long[:2001], PreHeader: long[:2001], Subject: long[:2001],
 			Greeting: long[:4001], Text: long, ButtonText: long[:4001], FooterText: long[:8001],
 		},
-			fault.ErrInvalid, []string{
+			fault.ErrInvalidArgument, []string{
 				"title", "preHeader", "subject", "greeting", "text", "buttonText", "footerText",
 			}},
 		{"all faulty", &textv1.SetMessageTextRequest{
 			Kind: "init", Language: "de", Title: "{{.Nope}}", PreHeader: "a\tb", Subject: "a\r\nBcc: b@example.com",
 			Greeting: "}}", Text: "{{printf}}", ButtonText: " ", FooterText: "\x00",
 		},
-			domain.ErrText, []string{"title", "preHeader", "subject", "greeting", "text", "buttonText", "footerText"}},
+			textfault.ErrMessageTextInvalid, []string{"title", "preHeader", "subject", "greeting", "text", "buttonText",
+				"footerText"}},
 		{"the code in the subject", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Subject: "{{.Code}}",
-			Text: "{{.Code}}"}, domain.ErrText, []string{"subject"}},
+			Text: "{{.Code}}"}, textfault.ErrMessageTextInvalid, []string{"subject"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -282,17 +284,17 @@ func TestTextRefusals(t *testing.T) {
 	for _, kind := range []string{"", "nope", "Init"} {
 		_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 			&textv1.RemoveMessageTextRequest{Kind: kind, Language: "!"})
-		refused(t, err, domain.ErrKind)
+		refused(t, err, textfault.ErrMessageKindNotFound)
 		_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 			&textv1.GetMessageTextRequest{Kind: kind, Language: "!"})
-		refused(t, err, domain.ErrKind)
+		refused(t, err, textfault.ErrMessageKindNotFound)
 	}
 	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&textv1.RemoveMessageTextRequest{Kind: "init", Language: "de-CH"})
-	refused(t, err, domain.ErrUnsupported, "language")
+	refused(t, err, textfault.ErrLanguageNotSupported, "language")
 	_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&textv1.GetMessageTextRequest{Kind: "init", Language: "!"})
-	refused(t, err, domain.ErrLanguage, "language")
+	refused(t, err, textfault.ErrLanguageInvalid, "language")
 }
 
 // What each role may do with texts and languages.
@@ -359,7 +361,7 @@ func TestPermissionsOfTexts(t *testing.T) {
 			if may[name] && err != nil {
 				t.Errorf("%s, %s: %v", who, name, err)
 			} else if !may[name] {
-				refused(t, err, fault.ErrDenied)
+				refused(t, err, fault.ErrPermissionDenied)
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/services/text/internal/domain"
+	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	"herald/shared/mail"
 )
@@ -44,6 +44,6 @@ func TestNotices(t *testing.T) {
 		}
 		r.Text = "{{.Code}}"
 		_, err = w.gateway.SetMessageText(owner, r)
-		refused(t, err, domain.ErrText, "text")
+		refused(t, err, textfault.ErrMessageTextInvalid, "text")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/text/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailer"
@@ -247,7 +247,7 @@ func TestTemplatesAndHeaders(t *testing.T) {
 			r := &textv1.SetMessageTextRequest{Kind: "init", Language: "en"}
 			put(r, attack)
 			_, err := w.gateway.SetMessageText(ctx, r)
-			refused(t, err, domain.ErrText, part)
+			refused(t, err, textfault.ErrMessageTextInvalid, part)
 		}
 		for _, attack := range attacks {
 			refuse(owner, attack)
@@ -263,7 +263,7 @@ func TestTemplatesAndHeaders(t *testing.T) {
 	_, err := w.gateway.SetMessageText(owner, &textv1.SetMessageTextRequest{
 		Kind: "init", Language: "en", Text: strings.Repeat("{", 1_000_000),
 	})
-	refused(t, err, fault.ErrInvalid, "text")
+	refused(t, err, fault.ErrInvalidArgument, "text")
 	if len(w.events(t)) != 0 {
 		t.Errorf("something was saved: %v", w.events(t))
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/text/internal/domain"
 	"herald/shared/boot"
 	"herald/shared/caller"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	"herald/shared/permission"
 	"herald/shared/testkit"
@@ -235,10 +235,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no permission", "init", "en", []string{"ORG_USER_MANAGER"}, "PERMISSION_DENIED", http.StatusForbidden},
 		{"permission first", "nope", "!", nil, "PERMISSION_DENIED", http.StatusForbidden},
-		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, domain.ErrLanguage.ID,
+		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, textfault.ErrLanguageInvalid.ID,
 			http.StatusBadRequest},
-		{"kind before language", "nope", "!", []string{"ORG_OWNER"}, domain.ErrKind.ID, http.StatusNotFound},
-		{"no kind", "nope", "en", []string{"ORG_OWNER"}, domain.ErrKind.ID, http.StatusNotFound},
+		{"kind before language", "nope", "!", []string{"ORG_OWNER"}, textfault.ErrMessageKindNotFound.ID,
+			http.StatusNotFound},
+		{"no kind", "nope", "en", []string{"ORG_OWNER"}, textfault.ErrMessageKindNotFound.ID, http.StatusNotFound},
 		{"impossible language", "init", strings.Repeat("a", 201), []string{"ORG_OWNER"}, "NOT_FOUND",
 			http.StatusNotFound},
 	} {
@@ -273,7 +274,7 @@ func TestResolveForTheNotifier(t *testing.T) {
 		}
 	}
 	_, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "nope"})
-	if !errors.Is(err, domain.ErrKind) {
+	if !errors.Is(err, textfault.ErrMessageKindNotFound) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }
@@ -283,9 +284,9 @@ func TestNobodyElseResolves(t *testing.T) {
 	w := open(t)
 	_, err := w.mailer.ResolveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
 		&textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init"})
-	refused(t, err, fault.ErrDenied)
+	refused(t, err, fault.ErrPermissionDenied)
 	_, err = w.pages.ResolveLanguages(w.inInstance(t.Context(), "IAM_OWNER"), &textv1.ResolveLanguagesRequest{})
-	refused(t, err, fault.ErrDenied)
+	refused(t, err, fault.ErrPermissionDenied)
 }
 
 func TestStartWithoutTheDefaultLanguage(t *testing.T) {

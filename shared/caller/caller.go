@@ -22,9 +22,6 @@ import (
 // to differ by several seconds.
 const Lifetime = 30 * time.Second
 
-// ErrForged says that a caller header was not signed by this system, or too long ago.
-var ErrForged = fault.New(fault.Unauthenticated, "CALLER_NOT_AUTHENTIC", "The caller is not authentic")
-
 // FreshLogin is how old a login may be with which somebody changes how they log in.
 const FreshLogin = 10 * time.Minute
 
@@ -123,7 +120,7 @@ func mac(key []byte, text string) string {
 	return base64.RawURLEncoding.EncodeToString(secret.MAC(key, text))
 }
 
-// Verify is the inverse of Sign. It returns ErrForged for a header that Sign did not make. The
+// Verify is the inverse of Sign. It returns ErrCallerNotAuthentic for a header that Sign did not make. The
 // gateway sends the same header for a while, so Verify decodes it once and returns the same
 // slices again: they must not be changed.
 func (s Signer) Verify(header string) (Caller, error) {
@@ -136,7 +133,7 @@ func (s Signer) Verify(header string) (Caller, error) {
 		s.verified.keep(header, known)
 	}
 	if s.now().UnixMilli() > known.expiresAt {
-		return Caller{}, ErrForged
+		return Caller{}, fault.ErrCallerNotAuthentic
 	}
 	return known.Caller, nil
 }
@@ -146,15 +143,15 @@ func (s Signer) decode(header string) (signed, error) {
 	// Not decoded: base64 writes the same bytes in more than one way.
 	signs := func(key []byte) bool { return hmac.Equal([]byte(signature), []byte(mac(key, text))) }
 	if !slices.ContainsFunc(s.keys, signs) {
-		return signed{}, ErrForged
+		return signed{}, fault.ErrCallerNotAuthentic
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
-		return signed{}, ErrForged
+		return signed{}, fault.ErrCallerNotAuthentic
 	}
 	var m heraldv1.Caller
 	if err := proto.Unmarshal(payload, &m); err != nil {
-		return signed{}, ErrForged
+		return signed{}, fault.ErrCallerNotAuthentic
 	}
 	return signed{FromProto(&m), m.ExpiresAt}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"herald/shared/caller"
+	"herald/shared/fault"
 	"herald/shared/permission"
 	"herald/shared/secret"
 )
@@ -62,7 +63,8 @@ func TestSignAndVerify(t *testing.T) {
 
 func forged(t *testing.T, s caller.Signer, what, header string) {
 	t.Helper()
-	if c, err := s.Verify(header); !errors.Is(err, caller.ErrForged) || !reflect.DeepEqual(c, caller.Caller{}) {
+	if c, err := s.Verify(header); !errors.Is(err, fault.ErrCallerNotAuthentic) ||
+		!reflect.DeepEqual(c, caller.Caller{}) {
 		t.Errorf("%s: %+v, %v", what, c, err)
 	}
 }

@@ -22,9 +22,6 @@ import (
 // MaxIDLength is the length in runes beyond which no id can exist.
 const MaxIDLength = 200
 
-// ErrNotFound is returned for an id that cannot exist.
-var ErrNotFound = fault.New(fault.NotFound, "NOT_FOUND", "Not found")
-
 // Validate removes the white space around fields that have the option trim, then checks the
 // contract's field rules. Its fault names the invalid fields by their JSON paths, at most 20 of
 // them. The lengths of lists come first: nothing reads the elements of a list that is too long.
@@ -43,7 +40,7 @@ func Validate(m proto.Message) error {
 	if len(flaws) == 0 {
 		return nil
 	}
-	return fault.ErrInvalid.Naming(flaws...)
+	return fault.ErrInvalidArgument.Naming(flaws...)
 }
 
 // Check checks the ids of the path, then the request with Validate. An id that cannot exist
@@ -52,7 +49,7 @@ func (m Method) Check(request proto.Message) error {
 	for _, f := range m.ids {
 		v := request.ProtoReflect().Get(f).String()
 		if utf8.RuneCountInString(v) > MaxIDLength || strings.ContainsRune(v, 0) {
-			return ErrNotFound
+			return fault.ErrNotFound
 		}
 	}
 	return Validate(request)

@@ -39,7 +39,7 @@ func TestValidatePaths(t *testing.T) {
 	if err := contract.Validate(&usersv1.GetUserRequest{}); err != nil {
 		t.Error(err)
 	}
-	if len(fault.ErrInvalid.Fields) != 0 {
+	if len(fault.ErrInvalidArgument.Fields) != 0 {
 		t.Error("the declared fault was altered")
 	}
 }
@@ -75,7 +75,7 @@ func TestNameUnstorable(t *testing.T) {
 			{UserNameQuery: &usersv1.UserNameQuery{UserName: "\x00"}},
 		}},
 	} {
-		f := contract.NameUnstorable(fault.ErrInvalid, m)
+		f := contract.NameUnstorable(fault.ErrInvalidArgument, m)
 		if f.ID != "INVALID_ARGUMENT" || len(f.Fields) != 1 || f.Fields[0].Path != want ||
 			!strings.Contains(f.Fields[0].Reason, "NUL") {
 			t.Errorf("%s: %v", want, f)

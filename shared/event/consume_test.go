@@ -156,7 +156,7 @@ func TestConsumerRepeatsAfterAFault(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))
 	for name, failing := range map[string]func() error{
-		"fault":    func() error { return fault.ErrInvalid },
+		"fault":    func() error { return fault.ErrInvalidArgument },
 		"error":    func() error { return errors.New("broken") },
 		"deadline": func() error { return context.DeadlineExceeded },
 		"panic":    func() error { panic("broken") },

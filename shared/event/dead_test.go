@@ -238,7 +238,7 @@ func TestTimeLimitsCount(t *testing.T) {
 	var tries atomic.Int64
 	testkit.Go(t, consumer(t, r.ground, onRenamed(all.note), onCreated(func(context.Context, event.Delivery) error {
 		tries.Add(1)
-		return fmt.Errorf("asking the owner: %w", fault.ErrDeadline)
+		return fmt.Errorf("asking the owner: %w", fault.ErrDeadlineExceeded)
 	})).Run)
 	r.mustCreate("a")
 	if _, err := r.rename("a", "later"); err != nil {

@@ -181,14 +181,14 @@ func (f *Fault) Is(target error) bool {
 	return ok && t.ID == f.ID
 }
 
-// From returns the fault in err's chain. For the end of a time it returns ErrDeadline, and for all else an internal
-// fault, with err as their cause.
+// From returns the fault in err's chain. For the end of a time it returns ErrDeadlineExceeded, and for all else an
+// internal fault, with err as their cause.
 func From(err error) *Fault {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return ErrDeadline.Because(err)
+		return ErrDeadlineExceeded.Because(err)
 	}
 	return ErrInternal.Because(err)
 }

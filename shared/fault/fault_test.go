@@ -67,7 +67,7 @@ func TestStatusRoundTrip(t *testing.T) {
 		errThing.After(1500 * time.Millisecond),
 		errThing.Say("%s", "ü \"%d\" \n"),
 		errThing.On("a", "b").Lacking("user.read", "o").After(time.Hour),
-		fault.ErrTooLarge,
+		fault.ErrAnswerTooLarge,
 	} {
 		wire, err := proto.Marshal(f.Because(errors.New("hidden")).Status())
 		if err != nil {
@@ -110,7 +110,7 @@ func TestIs(t *testing.T) {
 	crossed := fault.FromStatus(errThing.Say("other").On("a", "b").Status())
 	for _, err := range []error{
 		errThing, crossed, fmt.Errorf("wrapped: %w", crossed), errors.Join(errors.New("x"), crossed),
-		fault.ErrDenied.Because(errThing),
+		fault.ErrPermissionDenied.Because(errThing),
 	} {
 		if !errors.Is(err, errThing) {
 			t.Errorf("%v is not the fault it was declared as", err)

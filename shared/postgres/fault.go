@@ -25,7 +25,7 @@ func Fault(err error) error {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch s := stateOf(refused.Code); {
 		case refused.Code == "22021" || refused.Code == "22P05": // the latter in JSON
-			return fault.ErrInvalid.Say("A text holds a character that cannot be stored, such as NUL").
+			return fault.ErrInvalidArgument.Say("A text holds a character that cannot be stored, such as NUL").
 				Because(fmt.Errorf("%w: %w", fault.ErrUnstorable, err))
 		case s.unsure:
 			return away(fmt.Errorf("%w: %w", fault.ErrUnsure, err))

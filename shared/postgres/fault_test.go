@@ -80,7 +80,7 @@ func TestFaultOfAnswers(t *testing.T) {
 			if ok != (c.want != "") || ok && f.ID != c.want || !ok && !errors.Is(got, err) {
 				t.Errorf("%v, want %q", got, c.want)
 			}
-			if errors.Is(got, fault.ErrUnstorable) != (c.want == fault.ErrInvalid.ID) {
+			if errors.Is(got, fault.ErrUnstorable) != (c.want == fault.ErrInvalidArgument.ID) {
 				t.Errorf("%v: because of a character %t", got, errors.Is(got, fault.ErrUnstorable))
 			}
 		})
@@ -114,7 +114,7 @@ func TestFaultPassesOn(t *testing.T) {
 			t.Errorf("%v became %v", err, got)
 		}
 	}
-	if known := fault.ErrInvalid.Because(io.ErrUnexpectedEOF); postgres.Fault(known) != error(known) {
+	if known := fault.ErrInvalidArgument.Because(io.ErrUnexpectedEOF); postgres.Fault(known) != error(known) {
 		t.Error("a fault becomes another by its cause")
 	}
 	if got := postgres.Missing(fmt.Errorf("wrapped: %w", pgx.ErrNoRows), errGone); got != errGone {

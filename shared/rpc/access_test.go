@@ -37,7 +37,7 @@ func TestCallersMustBeAuthentic(t *testing.T) {
 	} {
 		for _, method := range []string{"GetUser", "GetMyUser"} {
 			if f := wants(t, faultOf(t, w.raw(method, header, nil)),
-				caller.ErrForged.ID); f.Code != fault.Unauthenticated {
+				fault.ErrCallerNotAuthentic.ID); f.Code != fault.Unauthenticated {
 				t.Errorf("%s with %s: %v", method, name, f)
 			}
 		}
@@ -178,7 +178,8 @@ func TestTwoHeadersOfTheCallerAreRefused(t *testing.T) {
 	w := newWorld(t, users{reached: func(m string) { t.Errorf("%s was reached", m) }})
 	good := w.signer().Sign(member("ORG_OWNER"))
 	for _, values := range [][]string{{good, good}, {good, "garbage"}, {"garbage", good}, {"", good}} {
-		wants(t, faultOf(t, w.raw("GetUser", nats.Header{"Herald-Caller": values}, nil)), caller.ErrForged.ID)
+		wants(t, faultOf(t, w.raw("GetUser", nats.Header{"Herald-Caller": values}, nil)),
+			fault.ErrCallerNotAuthentic.ID)
 	}
 }
 

@@ -149,7 +149,7 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{unsure, "UNAVAILABLE", "OUTCOME_UNKNOWN"},
 		{fault.ErrUnavailable, "UNAVAILABLE", "UNAVAILABLE"},
-		{fault.ErrDeadline, "DEADLINE_EXCEEDED", "OUTCOME_UNKNOWN"},
+		{fault.ErrDeadlineExceeded, "DEADLINE_EXCEEDED", "OUTCOME_UNKNOWN"},
 		{errors.New("other"), "INTERNAL", "INTERNAL"},
 	} {
 		fail(c.err)

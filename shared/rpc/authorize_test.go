@@ -34,9 +34,9 @@ func TestAuthorize(t *testing.T) {
 		"public, a user":                {public, owner, "", nil},
 		"public, a service":             {public, caller.Caller{Service: "auth"}, "", nil},
 		"project, its owner":            {project, owner, "p", nil},
-		"project, another's owner":      {project, owner, "q", fault.ErrDenied},
-		"project, none named":           {project, owner, "", fault.ErrDenied},
-		"project, another organization": {project, elsewhere, "p", fault.ErrDenied},
+		"project, another's owner":      {project, owner, "q", fault.ErrPermissionDenied},
+		"project, none named":           {project, owner, "", fault.ErrPermissionDenied},
+		"project, another organization": {project, elsewhere, "p", fault.ErrPermissionDenied},
 		"project, nobody":               {project, caller.Caller{}, "p", fault.ErrUnauthenticated},
 	} {
 		err := authorize(c.method, c.caller, c.project)

@@ -219,7 +219,7 @@ func (c *Conn) request(ctx context.Context, to *route, m *nats.Msg) (*nats.Msg, 
 func unanswered(err error, writes bool) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return fault.ErrDeadline.Because(err)
+		return fault.ErrDeadlineExceeded.Because(err)
 	case errors.Is(err, context.Canceled), errors.Is(err, nats.ErrMaxPayload):
 		return err
 	case writes && (errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrConnectionClosed)):

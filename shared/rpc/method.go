@@ -88,7 +88,7 @@ func (m *method) read(ctx context.Context, data []byte, request proto.Message) e
 		return err
 	}
 	if unreadable != nil {
-		return fault.ErrInvalid.Say("The message is not an encoded %s", m.Input().Name()).Because(unreadable)
+		return fault.ErrInvalidArgument.Say("The message is not an encoded %s", m.Input().Name()).Because(unreadable)
 	}
 	if err := m.Check(request); err != nil {
 		return err
@@ -106,7 +106,7 @@ func authorize(m contract.Method, c caller.Caller, projectID string) error {
 		if c.Service != "" && slices.Contains(a.Internal, c.Service) {
 			return nil
 		}
-		return fault.ErrDenied.Say("%s is not called from here", m.Name())
+		return fault.ErrPermissionDenied.Say("%s is not called from here", m.Name())
 	case c.UserID == "":
 		return fault.ErrUnauthenticated
 	case a.Authenticated, c.Can(a.Permission, projectID):
@@ -118,13 +118,9 @@ func authorize(m contract.Method, c caller.Caller, projectID string) error {
 
 // Denied is the fault of a caller who lacks a permission in an organization.
 func Denied(permission, organizationID string) *fault.Fault {
-	return fault.ErrDenied.Lacking(permission, organizationID).
+	return fault.ErrPermissionDenied.Lacking(permission, organizationID).
 		Say("Permission %s is missing in organization %s", permission, organizationID)
 }
-
-// ErrFreshLogin refuses callers who change how they themselves log in, if their login is
-// old or their token has none: somebody else may have found the session or the token.
-var ErrFreshLogin = fault.New(fault.Denied, "FRESH_LOGIN_REQUIRED", "This needs a login that is at most 10 minutes old")
 
 // protect checks escalation and fresh login. The first protects users from callers who have
 // fewer permissions, the second protects callers whose token was stolen.
@@ -145,5 +141,5 @@ func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Mes
 	if m.endsToken != nil && c.TokenID != "" && request.ProtoReflect().Get(m.endsToken).String() == c.TokenID {
 		return nil
 	}
-	return ErrFreshLogin
+	return fault.ErrFreshLoginRequired
 }

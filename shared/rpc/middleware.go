@@ -62,11 +62,11 @@ func decided(safe bool) endpoint.Middleware {
 	}
 }
 
-// deadlineFault returns fault.ErrDeadline for an internal fault of a request whose time is over.
+// deadlineFault returns fault.ErrDeadlineExceeded for an internal fault of a request whose time is over.
 func deadlineFault(ctx context.Context, err error) error {
 	f := fault.From(err)
 	if f.Code == fault.Internal && ctx.Err() != nil {
-		return fault.ErrDeadline.Because(err)
+		return fault.ErrDeadlineExceeded.Because(err)
 	}
 	return f
 }
@@ -119,7 +119,7 @@ func called(signer caller.Signer) endpoint.Middleware {
 		return func(ctx context.Context, request any) (any, error) {
 			headers := request.(*nats.Msg).Header[headerCaller]
 			if len(headers) != 1 { // with two of them the wrong one could be verified
-				return nil, caller.ErrForged
+				return nil, fault.ErrCallerNotAuthentic
 			}
 			c, err := signer.Verify(headers[0])
 			if err != nil {

@@ -105,7 +105,7 @@ func TestAnswersThatCannotBeSent(t *testing.T) {
 		case "large":
 			return &usersv1.GetUserResponse{User: &usersv1.User{Id: strings.Repeat("x", bus.MaxPayload)}}, nil
 		case "fault":
-			return nil, fault.ErrInvalid.Say("\xff")
+			return nil, fault.ErrInvalidArgument.Say("\xff")
 		default:
 			return &usersv1.GetUserResponse{User: &usersv1.User{Id: "\xff"}}, nil
 		}

@@ -178,7 +178,7 @@ func (s *Server) send(ctx context.Context, to string, response proto.Message) er
 	}
 	err = s.Conn.PublishMsg(&nats.Msg{Subject: to, Data: data, Header: answerHeadersOf(ctx)})
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return fault.ErrTooLarge
+		return fault.ErrAnswerTooLarge
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func TestActsOn(t *testing.T) {
 			reached = append(reached, "asked as "+caller.From(ctx).UserID)
 			switch target.UserID {
 			case "above":
-				return fault.ErrDenied.Say("no")
+				return fault.ErrPermissionDenied.Say("no")
 			case "forgotten":
 				target.LeaveToChange()
 			case "checked":

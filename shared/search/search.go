@@ -22,9 +22,6 @@ import (
 // that operators can allow (specification, section 8).
 const DefaultLimit = 1000
 
-// ErrLimit is returned for a page larger than the configured maximum.
-var ErrLimit = fault.New(fault.Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
-
 // CheckMax returns an error if a configured maximum is not between 1 and DefaultLimit.
 func CheckMax(limit int64) error {
 	if limit < 1 || limit > DefaultLimit {
@@ -46,10 +43,10 @@ func Bounds(q *heraldv1.ListQuery, largest int64) (Page, error) {
 	switch {
 	case p.Limit < 0:
 		const reason = "must not be negative"
-		return Page{}, fault.ErrInvalid.Say("query.limit: %s", reason).On("query.limit", reason)
+		return Page{}, fault.ErrInvalidArgument.Say("query.limit: %s", reason).On("query.limit", reason)
 	case p.Limit > largest:
 		reason := fmt.Sprintf("the maximum is %d", largest)
-		return Page{}, ErrLimit.Say("query.limit: %s", reason).On("query.limit", reason)
+		return Page{}, fault.ErrLimitExceeded.Say("query.limit: %s", reason).On("query.limit", reason)
 	case p.Limit == 0:
 		p.Limit = min(DefaultLimit, largest)
 	}

@@ -22,14 +22,14 @@ func TestExpiry(t *testing.T) {
 		{nil, secret.NoExpiry, nil},
 		{timestamppb.New(now.Add(time.Microsecond)), now.Add(time.Microsecond), nil},
 		{timestamppb.New(now.Add(1999 * time.Nanosecond)), now.Add(time.Microsecond), nil},
-		{timestamppb.New(now.Add(999 * time.Nanosecond)), time.Time{}, secret.ErrExpiryPast},
-		{timestamppb.New(now), time.Time{}, secret.ErrExpiryPast},
-		{timestamppb.New(now.Add(-time.Hour)), time.Time{}, secret.ErrExpiryPast},
+		{timestamppb.New(now.Add(999 * time.Nanosecond)), time.Time{}, fault.ErrExpirationDatePast},
+		{timestamppb.New(now), time.Time{}, fault.ErrExpirationDatePast},
+		{timestamppb.New(now.Add(-time.Hour)), time.Time{}, fault.ErrExpirationDatePast},
 		{timestamppb.New(secret.NoExpiry.Add(999 * time.Millisecond)),
 			secret.NoExpiry.Add(999 * time.Millisecond), nil},
-		{&timestamppb.Timestamp{}, time.Time{}, secret.ErrExpiryPast},
-		{&timestamppb.Timestamp{Seconds: 1 << 60}, time.Time{}, fault.ErrInvalid},
-		{&timestamppb.Timestamp{Seconds: now.Unix() + 1, Nanos: -1}, time.Time{}, fault.ErrInvalid},
+		{&timestamppb.Timestamp{}, time.Time{}, fault.ErrExpirationDatePast},
+		{&timestamppb.Timestamp{Seconds: 1 << 60}, time.Time{}, fault.ErrInvalidArgument},
+		{&timestamppb.Timestamp{Seconds: now.Unix() + 1, Nanos: -1}, time.Time{}, fault.ErrInvalidArgument},
 	} {
 		if got, err := secret.Expiry(c.named, now); !got.Equal(c.want) || !errors.Is(err, c.err) {
 			t.Errorf("%v: %v, %v", c.named, got, err)

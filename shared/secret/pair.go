@@ -14,9 +14,6 @@ import (
 	"herald/shared/queue"
 )
 
-// ErrPublicKey is returned for a public key that cannot be used to authenticate.
-var ErrPublicKey = fault.New(fault.Invalid, "PUBLIC_KEY_INVALID", "The public key is not valid")
-
 // The sizes of RSA keys. RS256 requires at least 2048 bits (RFC 7518, 3.3). The upper bound
 // limits the time that checking a signature takes.
 const (
@@ -64,7 +61,7 @@ func newPair() (Pair, error) {
 }
 
 // ParsePublicKey parses a caller's own public key in PEM, PUBLIC KEY (RFC 7468, 13) or RSA PUBLIC
-// KEY, and returns its SubjectPublicKeyInfo in DER. It returns ErrPublicKey with the reason,
+// KEY, and returns its SubjectPublicKeyInfo in DER. It returns ErrPublicKeyInvalid with the reason,
 // which never quotes the key.
 func ParsePublicKey(text []byte) ([]byte, error) {
 	if len(text) > maxPublicPEM {
@@ -109,9 +106,9 @@ func parseRSA(block *pem.Block) (*rsa.PublicKey, error) {
 			return key, nil
 		}
 	}
-	return nil, ErrPublicKey
+	return nil, fault.ErrPublicKeyInvalid
 }
 
 func badPublicKey(reason string) error {
-	return ErrPublicKey.Say("publicKey: %s", reason).On("publicKey", reason)
+	return fault.ErrPublicKeyInvalid.Say("publicKey: %s", reason).On("publicKey", reason)
 }

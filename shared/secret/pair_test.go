@@ -163,7 +163,7 @@ func TestParsePublicKeyRefuses(t *testing.T) {
 	} {
 		der, err := secret.ParsePublicKey(c.text)
 		f := fault.From(err)
-		if der != nil || !errors.Is(err, secret.ErrPublicKey) || len(f.Fields) != 1 ||
+		if der != nil || !errors.Is(err, fault.ErrPublicKeyInvalid) || len(f.Fields) != 1 ||
 			f.Fields[0].Path != "publicKey" || !strings.Contains(f.Message, c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -178,7 +178,7 @@ func FuzzParsePublicKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		der, err := secret.ParsePublicKey(text)
 		if err != nil {
-			if !errors.Is(err, secret.ErrPublicKey) {
+			if !errors.Is(err, fault.ErrPublicKeyInvalid) {
 				t.Error(err)
 			}
 			return

@@ -11,6 +11,7 @@ import (
 
 // copied lists the files that deploy/generate.sh reads and writes.
 var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml", "shared/proto", "shared/gen",
+	"shared/fault",
 	"services/users/internal/api", "services/projects", "services/text", "services/notification",
 	"services/auth", "services/idp", "docs"}
 

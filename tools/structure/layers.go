@@ -1,8 +1,6 @@
 package structure
 
-import (
-	"regexp"
-)
+import "regexp"
 
 const (
 	lowerFloors = "a floor of the gateway imports only lower ones"
@@ -24,7 +22,7 @@ var layers = []struct {
 		rx(`^herald/gateway/internal/(edge|routes|rest|connect|forward|upload|dispatch|exchange)$`), lowerFloors},
 	{rx(`^(docs|examples)`), rx(`^herald/`), "documents and examples stand alone"},
 	{rx(`^services`), rx(`^herald/(gateway|deploy)`), "services stand below the gateway"},
-	{rx(`/internal/domain$`), rx(`^(herald/shared/(gen|event|rpc|bus|postgres|search|boot)|` +
+	{rx(`/internal/domain$`), rx(`^(herald/shared/(gen/herald|event|rpc|bus|postgres|search|boot)|` +
 		`github.com/(jackc|nats-io)|google.golang.org)`), "a domain knows no database, bus or message"},
 	{rx(`/internal/store$`), rx(`^herald/(services/\w+/internal/api|` +
 		`shared/(gen/herald/[a-z]+/v\d+|rpc|boot)$)`),
@@ -33,7 +31,8 @@ var layers = []struct {
 	{rx(`^services/auth/internal/(domain|store|limit)$`),
 		rx(authFloors + `(upstream|authorizedapps|api|consumer|oauth|web)`),
 		"domain and store are the lowest floors of auth"},
-	{rx(`^services/auth/internal/(upstream|authorizedapps|api|consumer|httpbridge)$`), rx(authFloors + `(oauth|web|routes)`),
+	{rx(`^services/auth/internal/(upstream|authorizedapps|api|consumer|httpbridge)$`),
+		rx(authFloors + `(oauth|web|routes)`),
 		"what is below the endpoints of auth knows none of them"},
 	{rx(`^services/auth/internal/web/`), rx(authFloors + `(oauth|api|consumer|httpbridge|routes)`),
 		"pages know no endpoint of OAuth: arrows between the wings go from oauth to web"},

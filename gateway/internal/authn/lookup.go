@@ -74,7 +74,7 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, []string, error) {
 	found, err := a.askOwner(ctx, k, token.Reveal())
 	switch {
-	case errors.Is(err, fault.ErrDeadline): // nothing was changed: trying again is safe
+	case errors.Is(err, fault.ErrDeadlineExceeded): // nothing was changed: trying again is safe
 		return caller.Caller{}, nil, fault.ErrUnavailable.After(time.Second).Because(err)
 	case err != nil:
 		return caller.Caller{}, nil, err

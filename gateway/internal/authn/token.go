@@ -9,14 +9,8 @@ import (
 
 	"herald/shared/contract"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 	"herald/shared/secret"
-)
-
-// Faults of a request's credentials.
-var (
-	ErrScope        = fault.New(fault.Denied, "INSUFFICIENT_SCOPE", "The token lacks a scope")
-	ErrOrigin       = fault.New(fault.Denied, "ORIGIN_NOT_ALLOWED", "Web pages of this origin may not use the token")
-	ErrOrganization = fault.New(fault.Invalid, "ORG_HEADER_INVALID", "x-service-orgid names one organization")
 )
 
 // nowhere takes the place of an id that no organization can have, so that the answer is the
@@ -60,7 +54,7 @@ func bearer(h http.Header) (string, error) {
 func usable(origins []string, h http.Header) error {
 	for _, origin := range h["Origin"] {
 		if len(origins) > 0 && !slices.Contains(origins, origin) {
-			return ErrOrigin
+			return gatewayfault.ErrOriginNotAllowed
 		}
 	}
 	return nil
@@ -99,7 +93,7 @@ func organization(h http.Header) (string, error) {
 	case len(given) == 0:
 		return "", nil
 	case len(given) > 1 || strings.Contains(given[0], ","):
-		return "", ErrOrganization
+		return "", gatewayfault.ErrOrgHeaderInvalid
 	case !utf8.ValidString(given[0]), utf8.RuneCountInString(given[0]) > contract.MaxIDLength,
 		strings.ContainsFunc(given[0], unicode.IsControl):
 		return nowhere, nil
@@ -118,7 +112,7 @@ func permits(has, needed []string) error {
 	for _, s := range needed {
 		if !slices.Contains(has, s) {
 			challenge := `Bearer error="insufficient_scope", scope="` + strings.Join(needed, " ") + `"`
-			return Challenge{ErrScope.Say("The token lacks the scope %s", s), challenge}
+			return Challenge{gatewayfault.ErrInsufficientScope.Say("The token lacks the scope %s", s), challenge}
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 	"herald/gateway/internal/exchange"
 	"herald/shared/boot"
-	"herald/shared/contract"
+	"herald/shared/fault"
 )
 
 // HealthProcedure is the path of Health.
@@ -21,7 +21,7 @@ func Health(services []string, health *boot.Health) exchange.Handler {
 	check := func(ctx context.Context, r *connectrpc.Request[healthpb.HealthCheckRequest]) (
 		*connectrpc.Response[healthpb.HealthCheckResponse], error) {
 		if r.Msg.Service != "" && !slices.Contains(services, r.Msg.Service) {
-			return nil, connectError(exchange.From(ctx).Refuse(contract.ErrNotFound))
+			return nil, connectError(exchange.From(ctx).Refuse(fault.ErrNotFound))
 		}
 		status := healthpb.HealthCheckResponse_SERVING
 		if len(health.Causes(ctx)) > 0 {

@@ -15,6 +15,7 @@ import (
 
 	"herald/gateway/internal/dispatch"
 	"herald/gateway/internal/exchange"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // prefix is how many bytes gRPC puts in front of a message.
@@ -63,7 +64,7 @@ func Handler(d *dispatch.Dispatcher, m *dispatch.Method) exchange.Handler {
 // with texts of its own.
 func readCall(x *exchange.Exchange, r *http.Request) error {
 	if !isCall(r) {
-		return exchange.ErrMediaType
+		return gatewayfault.ErrMediaTypeNotSupported
 	}
 	limit, err := timeout(r.Header)
 	if err != nil {
@@ -77,7 +78,7 @@ func readCall(x *exchange.Exchange, r *http.Request) error {
 		return err
 	}
 	if exchange.IsGRPC(r) && !isFrame(body) {
-		return exchange.ErrRequest.Say("The body is not one message of gRPC, framed and uncompressed")
+		return gatewayfault.ErrRequestMalformed.Say("The body is not one message of gRPC, framed and uncompressed")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Set("Content-Type", exchange.MediaType(r)) // connect accepts it without most parameters only

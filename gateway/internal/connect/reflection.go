@@ -19,7 +19,7 @@ import (
 
 	"herald/gateway/internal/exchange"
 	"herald/shared/contract"
-	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // Reflection returns the handlers of reflection by their paths. They describe these services and need no token.
@@ -42,7 +42,7 @@ func Reflection(services []string) (map[string]exchange.Handler, error) {
 			x.Quiet = true
 			t := exchange.MediaType(r)
 			if !strings.HasPrefix(t, "application/grpc") && !strings.HasPrefix(t, "application/connect") {
-				x.Fail(r, exchange.ErrMediaType)
+				x.Fail(r, gatewayfault.ErrMediaTypeNotSupported)
 				return
 			}
 			h.ServeHTTP(x, r)
@@ -147,10 +147,6 @@ func (c *catalogue) message(m protoreflect.MessageDescriptor) {
 // maxReflected is how many bytes one stream of reflection may answer. All files fit several times.
 const maxReflected = 4 << 20
 
-// ErrReflection ends a stream of reflection that asks for too much.
-var ErrReflection = fault.New(fault.Exhausted, "REFLECTION_TOO_LARGE",
-	"The answers of this stream are larger than 4 MiB; ask for a file once")
-
 // bounding limits the answers of a stream of reflection, and replaces the errors of connect by faults.
 type bounding struct{}
 
@@ -185,13 +181,13 @@ func (b *bounded) Receive(m any) error {
 	case b.ctx.Err() != nil:
 		return connectError(exchange.From(b.ctx).Refuse(b.ctx.Err()))
 	}
-	return connectError(exchange.From(b.ctx).Refuse(exchange.ErrRequest.Because(err)))
+	return connectError(exchange.From(b.ctx).Refuse(gatewayfault.ErrRequestMalformed.Because(err)))
 }
 
 // Send implements connectrpc.StreamingHandlerConn.
 func (b *bounded) Send(m any) error {
 	if b.left -= proto.Size(m.(proto.Message)); b.left < 0 {
-		return connectError(exchange.From(b.ctx).Refuse(ErrReflection))
+		return connectError(exchange.From(b.ctx).Refuse(gatewayfault.ErrReflectionTooLarge))
 	}
 	return b.StreamingHandlerConn.Send(m)
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"herald/gateway/internal/exchange"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // units are those of the header Grpc-Timeout.
@@ -30,7 +30,7 @@ func timeout(h http.Header) (time.Duration, error) {
 	}
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || unit == 0 || len(number) > digits {
-		return 0, exchange.ErrRequest.Say("The header %s is not a time", name)
+		return 0, gatewayfault.ErrRequestMalformed.Say("The header %s is not a time", name)
 	}
 	const most = 24 * time.Hour
 	if n > uint64(most/unit) {

@@ -19,7 +19,8 @@ import (
 	"herald/gateway/internal/exchange"
 	"herald/shared/boot"
 	"herald/shared/bus"
-	"herald/shared/contract"
+	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 	"herald/shared/rpc"
 )
 
@@ -71,11 +72,11 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.end(x, r)
 	switch {
 	case size(r) > maxHeaders:
-		x.Fail(r, exchange.ErrHeaders)
+		x.Fail(r, gatewayfault.ErrHeadersTooLarge)
 	case !canonical(r.URL) && exchange.IsGRPC(r): // its paths are names of methods
-		x.Fail(r, exchange.ErrMethod)
+		x.Fail(r, gatewayfault.ErrMethodUnknown)
 	case !canonical(r.URL):
-		x.Fail(r, contract.ErrNotFound)
+		x.Fail(r, fault.ErrNotFound)
 	case found.Open && allowOrigin(x, r):
 	default:
 		found.Serve(x, r)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"herald/gateway/internal/exchange"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 const (
@@ -81,9 +82,9 @@ func (c *conn) Write(b []byte) (int, error) {
 		return c.TCPConn.Write(b)
 	}
 	status, _ := strconv.Atoi(string(b[len("HTTP/1.1 "):][:3]))
-	f := exchange.ErrRequest.WithStatus(status)
+	f := gatewayfault.ErrRequestMalformed.WithStatus(status)
 	if status == http.StatusRequestHeaderFieldsTooLarge {
-		f = exchange.ErrHeaders
+		f = gatewayfault.ErrHeadersTooLarge
 	}
 	body := exchange.EncodeFault(f)
 	_, err := fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"+

@@ -6,6 +6,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // MaxBody is how many bytes a request's message may have; answers may be larger.
@@ -15,18 +17,18 @@ const MaxBody = 1 << 20
 func ReadBody(x *Exchange, r *http.Request, limit int64) ([]byte, error) {
 	for _, name := range []string{"Content-Encoding", "Grpc-Encoding"} {
 		if v := r.Header.Get(name); v != "" && v != "identity" {
-			return nil, ErrMediaType
+			return nil, gatewayfault.ErrMediaTypeNotSupported
 		}
 	}
 	if r.ContentLength > limit {
-		return nil, ErrBody
+		return nil, gatewayfault.ErrBodyTooLarge
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, ErrBody
+		return nil, gatewayfault.ErrBodyTooLarge
 	}
 	if err != nil {
-		return nil, ErrRequest.Because(err)
+		return nil, gatewayfault.ErrRequestMalformed.Because(err)
 	}
 	return body, nil
 }

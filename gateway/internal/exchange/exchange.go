@@ -13,6 +13,7 @@ import (
 
 	"herald/gateway/internal/authn"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // Exchange is one request and its answer.
@@ -111,7 +112,7 @@ func (x *Exchange) Refuse(err error) *fault.Fault {
 	f := fault.From(err)
 	late := f.Code == fault.Internal && errors.Is(err, context.DeadlineExceeded)
 	if late || errors.Is(err, context.Canceled) { // canceled: the client has closed the connection
-		f = fault.ErrDeadline.Because(err)
+		f = fault.ErrDeadlineExceeded.Because(err)
 	}
 	x.Fault = f
 	challenge, ok := errors.AsType[authn.Challenge](err)
@@ -134,7 +135,7 @@ func (x *Exchange) WrongVerb(r *http.Request, allowed ...string) {
 		x.WriteHeader(http.StatusNoContent)
 		return
 	}
-	x.Fail(r, ErrVerb)
+	x.Fail(r, gatewayfault.ErrVerbNotAllowed)
 }
 
 // Bounds of what Drain reads.

@@ -11,19 +11,6 @@ import (
 	"herald/shared/fault"
 )
 
-// Faults of the gateway itself.
-var (
-	ErrMethod  = fault.New(fault.Unimplemented, "METHOD_UNKNOWN", "There is no such method")
-	ErrVerb    = fault.New(fault.Unimplemented, "VERB_NOT_ALLOWED", "The path exists, but not for this HTTP method")
-	ErrRequest = fault.New(fault.Invalid, "REQUEST_MALFORMED", "The HTTP request is malformed")
-	ErrHeaders = fault.New(fault.Invalid, "HEADERS_TOO_LARGE", "The headers are larger than 16 KiB").
-			WithStatus(http.StatusRequestHeaderFieldsTooLarge)
-	ErrBody = fault.New(fault.Invalid, "BODY_TOO_LARGE", "The body is larger than allowed").
-		WithStatus(http.StatusRequestEntityTooLarge)
-	ErrMediaType = fault.New(fault.Invalid, "MEDIA_TYPE_NOT_SUPPORTED",
-		"The body must be application/json, without Content-Encoding").WithStatus(http.StatusUnsupportedMediaType)
-)
-
 // Form writes a fault in the format of the request's protocol.
 type Form func(http.ResponseWriter, *http.Request, *fault.Fault)
 

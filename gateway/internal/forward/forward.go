@@ -18,6 +18,7 @@ import (
 	"herald/gateway/internal/exchange"
 	"herald/gateway/internal/httpcache"
 	"herald/shared/contract"
+	"herald/shared/gen/fault/gatewayfault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -120,8 +121,8 @@ const maxForm = 64 << 10
 // ask passes a request to its service and returns the answer.
 func (f *Forwarder) ask(x *exchange.Exchange, r *http.Request, t *route) (*heraldv1.HttpResponse, error) {
 	body, err := exchange.ReadBody(x, r, maxForm)
-	if errors.Is(err, exchange.ErrMediaType) {
-		return nil, exchange.ErrMediaType.Say("The body must be without Content-Encoding")
+	if errors.Is(err, gatewayfault.ErrMediaTypeNotSupported) {
+		return nil, gatewayfault.ErrMediaTypeNotSupported.Say("The body must be without Content-Encoding")
 	} else if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"herald/gateway/internal/exchange"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -48,7 +49,7 @@ func copyProgramHeaders(m *heraldv1.HttpRequest, h http.Header) error {
 	for _, name := range programHeaders {
 		for _, v := range h[name] {
 			if !utf8.ValidString(v) {
-				return exchange.ErrRequest.Say("The header %s is not UTF-8", name)
+				return gatewayfault.ErrRequestMalformed.Say("The header %s is not UTF-8", name)
 			}
 			m.Headers = append(m.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
 		}

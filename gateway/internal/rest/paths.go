@@ -9,6 +9,8 @@ import (
 
 	"herald/gateway/internal/exchange"
 	"herald/shared/contract"
+	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // Paths are the REST paths of all methods.
@@ -56,9 +58,9 @@ func (p *Paths) unmatched(x *exchange.Exchange, r *http.Request) {
 	case r.URL.Path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
 		http.Redirect(x, r, "/docs", http.StatusFound) // a browser, whose user knows only the address
 	case exchange.IsGRPC(r): // its paths are names of methods
-		x.Fail(r, exchange.ErrMethod)
+		x.Fail(r, gatewayfault.ErrMethodUnknown)
 	default:
-		x.Fail(r, contract.ErrNotFound.Say("There is nothing at this path; the documents are at /docs"))
+		x.Fail(r, fault.ErrNotFound.Say("There is nothing at this path; the documents are at /docs"))
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 	"herald/gateway/internal/exchange"
 	"herald/gateway/transcode"
 	"herald/shared/contract"
+	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // binding is a method at one of its REST paths.
@@ -125,7 +127,7 @@ func (b *binding) message(body []byte, r *http.Request) ([]byte, error) {
 	for _, f := range b.ids {
 		id := r.PathValue(string(f.Name()))
 		if !utf8.ValidString(id) { // protobuf cannot encode it; the service checks the rest
-			return nil, contract.ErrNotFound
+			return nil, fault.ErrNotFound
 		}
 		in.Set(f, protoreflect.ValueOfString(id))
 	}
@@ -142,7 +144,7 @@ func takesJSON(r *http.Request) error {
 	case t == "", t == "application/json", strings.HasSuffix(t, "+json"), r.ContentLength == 0:
 		return nil
 	case r.ContentLength > 0 && !framed:
-		return exchange.ErrMediaType
+		return gatewayfault.ErrMediaTypeNotSupported
 	}
 	body := bufio.NewReader(r.Body)
 	r.Body = struct {
@@ -154,5 +156,5 @@ func takesJSON(r *http.Request) error {
 		framed && (first[0] >= ' ' && first[0] < utf8.RuneSelf || strings.IndexByte("\t\r\n", first[0]) >= 0) {
 		return nil
 	}
-	return exchange.ErrMediaType
+	return gatewayfault.ErrMediaTypeNotSupported
 }

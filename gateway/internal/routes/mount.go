@@ -14,6 +14,7 @@ import (
 	"herald/gateway/internal/upload"
 	"herald/shared/boot"
 	"herald/shared/contract"
+	"herald/shared/fault"
 )
 
 // mountMethod adds the routes and pages of a method. A method without a REST path is not
@@ -114,7 +115,7 @@ func serveDocuments(library documents.Library) exchange.Handler {
 				x.Fail(r, err)
 			}
 		default:
-			x.Fail(r, contract.ErrNotFound.Say("There is nothing at this address"))
+			x.Fail(r, fault.ErrNotFound.Say("There is nothing at this address"))
 		}
 	}
 }

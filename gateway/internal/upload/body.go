@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"herald/gateway/imports"
+	"herald/shared/gen/fault/gatewayfault"
 )
 
 // counted counts what is read.
@@ -38,8 +38,9 @@ const maxInflation = 100
 // Read implements io.Reader.
 func (i *inflated) Read(b []byte) (int, error) {
 	if i.n > 1<<20+maxInflation*i.packed.n {
-		return 0, imports.ErrBrokenOff.Say("The body is compressed more than %d times, which users cannot be",
-			maxInflation)
+		return 0,
+			gatewayfault.ErrImportBrokenOff.Say("The body is compressed more than %d times, which users cannot be",
+				maxInflation)
 	}
 	return i.counted.Read(b)
 }

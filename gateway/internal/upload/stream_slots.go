@@ -4,12 +4,12 @@ import (
 	"context"
 	"io"
 	"sync"
-	"time"
 
 	"herald/gateway/internal/authn"
 	"herald/gateway/internal/dispatch"
 	"herald/gateway/internal/exchange"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -20,10 +20,6 @@ const (
 	callerSlots       = 2
 	organizationSlots = 4
 )
-
-// ErrBusy is returned if there are too many uploads at once.
-var ErrBusy = fault.New(fault.Exhausted, "IMPORTS_BUSY", "Too many imports at once; wait until one has ended").
-	After(10 * time.Second)
 
 // streamSlots counts the uploads that have a slot.
 type streamSlots struct {
@@ -38,7 +34,7 @@ func (s *streamSlots) take(p authn.Pass) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == allSlots || s.callers[caller] == callerSlots || s.organizations[organization] == organizationSlots {
-		return nil, ErrBusy
+		return nil, gatewayfault.ErrImportsBusy
 	}
 	if s.callers == nil {
 		s.callers, s.organizations = map[string]int{}, map[string]int{}
@@ -123,7 +119,7 @@ type slotReader struct {
 func (s *slotReader) Read(b []byte) (int, error) {
 	if s.free == nil {
 		if s.ctx.Err() != nil {
-			return 0, fault.ErrDeadline
+			return 0, fault.ErrDeadlineExceeded
 		}
 		if s.read >= exchange.MaxBody {
 			if err := s.take(s.ctx, ""); err != nil {

@@ -18,6 +18,7 @@ import (
 	"herald/gateway/internal/dispatch"
 	"herald/gateway/internal/exchange"
 	"herald/shared/contract"
+	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -76,10 +77,10 @@ func (u *Uploads) serve(x *exchange.Exchange, r *http.Request, m *dispatch.Metho
 	defer s.release()
 	ctx, cancel := context.WithCancelCause(x.Untimed)
 	defer cancel(nil)
-	timer := time.AfterFunc(totalLimit, func() { cancel(imports.ErrTimedOut) })
+	timer := time.AfterFunc(totalLimit, func() { cancel(gatewayfault.ErrImportTimedOut) })
 	defer timer.Stop()
-	defer context.AfterFunc(u.stopping, func() { cancel(imports.ErrInterrupted) })()
-	watchClient(ctx, x.Conn, func() { cancel(imports.ErrAbandoned) })
+	defer context.AfterFunc(u.stopping, func() { cancel(gatewayfault.ErrImportInterrupted) })()
+	watchClient(ctx, x.Conn, func() { cancel(gatewayfault.ErrImportAbandoned) })
 	body := &imports.Body{
 		Timeout: func(d time.Duration) { timer.Reset(time.Until(x.Began.Add(d))) },
 	}
@@ -157,7 +158,7 @@ func open(ctx context.Context, x *exchange.Exchange, r *http.Request, b *imports
 		packed := &counted{Reader: from}
 		unpacked, err := gzip.NewReader(packed)
 		if err != nil {
-			return nil, imports.ErrBrokenOff.Say("The body is not compressed with gzip").Because(err)
+			return nil, gatewayfault.ErrImportBrokenOff.Say("The body is not compressed with gzip").Because(err)
 		}
 		from = &inflated{counted{Reader: unpacked}, packed}
 	default:
@@ -173,6 +174,7 @@ func open(ctx context.Context, x *exchange.Exchange, r *http.Request, b *imports
 	return from, nil
 }
 
-// ErrMediaType is returned for a body of another media type or encoding.
-var ErrMediaType = exchange.ErrMediaType.Say("The body must be application/json or application/x-ndjson, " +
-	"with Content-Encoding gzip or none")
+// ErrMediaTypeNotSupported is returned for a body of another media type or encoding.
+var ErrMediaType = gatewayfault.ErrMediaTypeNotSupported.Say(
+	"The body must be application/json or application/x-ndjson, " +
+		"with Content-Encoding gzip or none")

@@ -232,18 +232,20 @@ func TestCallRefusals(t *testing.T) {
 		want string
 	}{
 		{nobody, 15, "USER_NOT_FOUND: User not found\n  request id: r1"},
-		{fault.ErrInvalid.Say("a: is bad").On("a", "is bad").On("b", "is\x1b[2J\nworse"), 13,
+		{fault.ErrInvalidArgument.Say("a: is bad").On("a", "is bad").On("b", "is\x1b[2J\nworse"), 13,
 			"INVALID_ARGUMENT: a: is bad\n  b: is\\u001b[2J\\nworse\n  request id: r1"},
-		{fault.ErrDenied.Lacking("user.read", "o1"), 17, "PERMISSION_DENIED: Permission denied\n  lacking: user.read " +
-			"in the organization o1\n  request id: r1"},
-		{fault.ErrDenied.Lacking("user.read", ""), 17, "PERMISSION_DENIED: Permission denied\n  lacking: user.read " +
-			"in the organization acted on\n  request id: r1"},
+		{fault.ErrPermissionDenied.Lacking("user.read", "o1"), 17,
+			"PERMISSION_DENIED: Permission denied\n  lacking: user.read " +
+				"in the organization o1\n  request id: r1"},
+		{fault.ErrPermissionDenied.Lacking("user.read", ""), 17,
+			"PERMISSION_DENIED: Permission denied\n  lacking: user.read " +
+				"in the organization acted on\n  request id: r1"},
 		{fault.ErrOverloaded.After(1500 * time.Millisecond), 18, "OVERLOADED: Too many requests at once; try again\n " +
 			" try again in 1.5s\n  request id: r1"},
 		{fault.New(fault.Exists, "X", "x"), 16, "X: x\n  request id: r1"},
 		{fault.New(fault.Precondition, "X", "x"), 19, "X: x\n  request id: r1"},
 		{fault.New(fault.Unimplemented, "X", "x"), 22, "X: x\n  request id: r1"},
-		{fault.ErrDeadline, 14, fault.ErrDeadline.Error() + "\n  request id: r1"},
+		{fault.ErrDeadlineExceeded, 14, fault.ErrDeadlineExceeded.Error() + "\n  request id: r1"},
 		{fault.ErrInternal, 23, fault.ErrInternal.Error() + "\n  request id: r1"},
 		{fault.ErrUnavailable, 24, fault.ErrUnavailable.Error() + "\n  try again in 1s\n  request id: r1"},
 		{fault.ErrUnauthenticated, 26, fault.ErrUnauthenticated.Error() + "\n  request id: r1"},

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/gateway/transcode"
+	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -90,7 +91,7 @@ func (u *unknownFinder) value(path string, depth int, of []protoreflect.MessageD
 		return err
 	}
 	if depth > transcode.MaxDepth {
-		return transcode.ErrJSON
+		return gatewayfault.ErrJSONMalformed
 	}
 	for u.More() {
 		inner, at := of, path

@@ -88,7 +88,7 @@ func (l *load) step(p *whole.Processes, writes int) bool {
 	switch said := fmt.Sprint(answer["details"]); {
 	case err == nil && status == http.StatusOK:
 		return true
-	case writes == 1 && status == http.StatusGatewayTimeout && strings.Contains(said, fault.ErrUnknown.ID):
+	case writes == 1 && status == http.StatusGatewayTimeout && strings.Contains(said, fault.ErrOutcomeUnknown.ID):
 		l.unknown++
 	default:
 		l.faults = append(l.faults, fmt.Sprintf("%s, write %d: %d %v %v", l.name, writes, status, answer, err))

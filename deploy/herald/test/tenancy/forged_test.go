@@ -161,7 +161,7 @@ func TestForgedCallers(t *testing.T) {
 	for _, m := range methods {
 		for what, callers := range f.forgeries() {
 			if got := f.ask(m, callers...); got == nil || got.Code != fault.Unauthenticated ||
-				got.ID != caller.ErrForged.ID {
+				got.ID != fault.ErrCallerNotAuthentic.ID {
 				t.Errorf("%s by %s: %v", m.name, what, got)
 			}
 		}
@@ -180,7 +180,8 @@ func TestForgedCallers(t *testing.T) {
 			good = caller.Caller{Service: m.access.Internal[0]}
 		}
 		got := f.ask(m, f.now.Sign(good))
-		for _, refusal := range []*fault.Fault{caller.ErrForged, fault.ErrUnauthenticated, fault.ErrDenied} {
+		for _, refusal := range []*fault.Fault{fault.ErrCallerNotAuthentic, fault.ErrUnauthenticated,
+			fault.ErrPermissionDenied} {
 			if got != nil && got.ID == refusal.ID {
 				t.Errorf("%s refused whom it is for: %v", m.name, got)
 			}

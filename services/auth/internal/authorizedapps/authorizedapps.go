@@ -11,6 +11,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -72,7 +73,7 @@ func (g Apps) Revoke(ctx context.Context, userID, clientID string) (resource.Rec
 	agreed, err := g.Store.WithdrawConsent(ctx, userID, clientID, &authv1.ConsentWithdrawn{
 		UserId: userID, ClientId: clientID,
 	})
-	if err != nil && !errors.Is(err, domain.ErrConsentNotFound) {
+	if err != nil && !errors.Is(err, authfault.ErrConsentNotFound) {
 		return resource.Record{}, err
 	}
 	ended, err := g.Store.RevokeApp(ctx, userID, clientID, &authv1.AuthorizationEnded{
@@ -83,7 +84,7 @@ func (g Apps) Revoke(ctx context.Context, userID, clientID string) (resource.Rec
 		last = agreed
 	}
 	if err == nil && last.Sequence == 0 {
-		err = domain.ErrAppNotAuthorized
+		err = authfault.ErrAuthorizedAppNotFound
 	}
 	return last, err
 }

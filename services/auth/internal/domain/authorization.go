@@ -3,8 +3,6 @@ package domain
 import (
 	"slices"
 	"time"
-
-	"herald/shared/fault"
 )
 
 // Lifetimes of tokens.
@@ -135,12 +133,8 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 	})
 }
 
-// ErrAppNotAuthorized is returned for an application to which the user has given nothing.
-var ErrAppNotAuthorized = fault.New(fault.NotFound, "AUTHORIZED_APP_NOT_FOUND",
-	"The application has no access to your account")
-
-// AuthorizedApp is an application to which a person gave access. GivenAt is when they last logged in to it, or agreed to
-// what it asks for.
+// AuthorizedApp is an application to which a person gave access. GivenAt is when they last logged in to it, or agreed
+// to what it asks for.
 type AuthorizedApp struct {
 	ClientID string
 	GivenAt  time.Time

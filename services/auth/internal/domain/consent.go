@@ -3,12 +3,7 @@ package domain
 import (
 	"slices"
 	"time"
-
-	"herald/shared/fault"
 )
-
-// ErrConsentNotFound is returned for a consent that a person has not given, or has taken back.
-var ErrConsentNotFound = fault.New(fault.NotFound, "CONSENT_NOT_FOUND", "Consent not found")
 
 // Consent is what a person lets an application of another organization know.
 type Consent struct {

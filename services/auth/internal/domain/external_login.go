@@ -4,38 +4,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"herald/shared/fault"
 )
 
 // ExternalLoginLifetime is how long a person has at an identity provider.
 const ExternalLoginLifetime = 10 * time.Minute
-
-// Faults of logins with accounts at identity providers.
-var (
-	// ErrExternalLoginGone is returned for a login that has expired or come back before, or that another browser has
-	// begun.
-	ErrExternalLoginGone = fault.New(fault.NotFound, "EXTERNAL_LOGIN_GONE",
-		"The login at the identity provider has expired, or another browser has begun it; begin again")
-	// ErrExternalLoginDenied is returned if the provider, or the person there, did not let the browser in.
-	ErrExternalLoginDenied = fault.New(fault.Precondition, "EXTERNAL_LOGIN_DENIED",
-		"The identity provider did not let the person in")
-	// ErrExternalLoginOver is returned for a login whose provider was deactivated or removed meanwhile.
-	ErrExternalLoginOver = fault.New(fault.Precondition, "EXTERNAL_LOGIN_OVER",
-		"The identity provider is not active any more")
-	// ErrExternalProfile is returned for an account of which the provider does not tell what a user needs.
-	ErrExternalProfile = fault.New(fault.Precondition, "EXTERNAL_PROFILE_INCOMPLETE",
-		"The identity provider tells no first name, last name, user name or e-mail address that a user can have")
-	// ErrLinkingRefused is returned for an account that somebody wants to link if the provider's options forbid it.
-	ErrLinkingRefused = fault.New(fault.Precondition, "EXTERNAL_LINKING_REFUSED",
-		"People may not link accounts of the identity provider")
-	// ErrLinkingStale is returned for an account that somebody wants to link who need not have authenticated at the
-	// provider just now.
-	ErrLinkingStale = fault.New(fault.Precondition, "EXTERNAL_LINKING_STALE",
-		"The identity provider does not say (auth_time) that the person has just authenticated there")
-	ErrExternalUserInactive = fault.New(fault.Precondition, "EXTERNAL_USER_INACTIVE",
-		"The user of the account is not active")
-)
 
 // ExternalLogin is a login that has begun at an identity provider. The browser has a cookie for it.
 type ExternalLogin struct {

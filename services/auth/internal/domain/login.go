@@ -3,15 +3,10 @@ package domain
 import (
 	"slices"
 	"time"
-
-	"herald/shared/fault"
 )
 
 // LoginLifetime is how long a person has for what is missing of a login.
 const LoginLifetime = 10 * time.Minute
-
-// ErrLoginGone is returned for a login that has expired, or was finished or given up.
-var ErrLoginGone = fault.New(fault.NotFound, "LOGIN_GONE", "The login has expired; begin again")
 
 // Methods of authentication (RFC 8176 section 2).
 const (

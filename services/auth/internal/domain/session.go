@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"herald/shared/caller"
-	"herald/shared/fault"
 )
 
 // SessionLifetime is how long a login lasts.
@@ -19,9 +18,6 @@ const UseInterval = time.Minute
 
 // maxAgent is how many bytes of the header User-Agent are kept.
 const maxAgent = 200
-
-// ErrSessionNotFound is returned for a session that the user does not have, or that has expired.
-var ErrSessionNotFound = fault.New(fault.NotFound, "SESSION_NOT_FOUND", "Session not found")
 
 // Session is a person's login in a browser. It is over when its row is gone or Alive is false.
 type Session struct {

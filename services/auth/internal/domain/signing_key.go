@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	"herald/shared/resource"
 	"herald/shared/secret"
 )
@@ -33,16 +33,6 @@ const (
 	maxDays = 365
 )
 
-// Faults of signing keys.
-var (
-	ErrSigningKeyNotWaiting = fault.New(fault.Precondition, "SIGNING_KEY_NOT_WAITING",
-		"The signing key is not one that is to sign later")
-	ErrSigningKeyNotFound = fault.New(fault.NotFound, "SIGNING_KEY_NOT_FOUND", "Signing key not found")
-	// ErrSigningKeyLast is returned while the key that would sign next has not been made.
-	ErrSigningKeyLast = fault.New(fault.Precondition, "SIGNING_KEY_LAST",
-		"No other key can sign yet: try again in a few seconds")
-)
-
 // SealedPrivateKey is the column of the sealed private keys.
 var SealedPrivateKey = secret.Column{Table: "signing_keys", Name: "private_key", Key: "id"}
 
@@ -63,7 +53,7 @@ type SigningKey struct {
 // Activate makes a key sign that was to sign later.
 func (k *SigningKey) Activate(now time.Time) error {
 	if !k.SignsAt.After(now) {
-		return ErrSigningKeyNotWaiting
+		return authfault.ErrSigningKeyNotWaiting
 	}
 	k.SignsAt = now
 	return nil
@@ -140,7 +130,7 @@ func (r Removal) signs(now time.Time) bool { return !r.Replaced && !r.SignsAt.Af
 // Check refuses to remove the key that signs while none is there to take its place.
 func (r Removal) Check(now time.Time) error {
 	if r.signs(now) && r.Waiting == "" {
-		return ErrSigningKeyLast
+		return authfault.ErrSigningKeyLast
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/authfault"
 )
 
 const (
@@ -84,7 +85,7 @@ func TestRemovals(t *testing.T) {
 		want    error
 	}{
 		"the one that signs":               {domain.Removal{Waiting: "w"}, "w", nil},
-		"the one that signs, without next": {domain.Removal{}, "", domain.ErrSigningKeyLast},
+		"the one that signs, without next": {domain.Removal{}, "", authfault.ErrSigningKeyLast},
 		"one that signed":                  {domain.Removal{Replaced: true, Waiting: "w"}, "", nil},
 		"one that signed, without next":    {domain.Removal{Replaced: true}, "", nil},
 		"one that waits": {domain.Removal{SigningKey: domain.SigningKey{SignsAt: now.Add(1)}, Waiting: "w"}, "",
@@ -116,7 +117,7 @@ func TestPeriods(t *testing.T) {
 func TestActivatingKeys(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[time.Duration]error{
-		1: nil, period: nil, 0: domain.ErrSigningKeyNotWaiting, -1: domain.ErrSigningKeyNotWaiting,
+		1: nil, period: nil, 0: authfault.ErrSigningKeyNotWaiting, -1: authfault.ErrSigningKeyNotWaiting,
 	} {
 		k := signing(from)[0]
 		if err := k.Activate(now); !errors.Is(err, want) || err == nil && !k.SignsAt.Equal(now) {

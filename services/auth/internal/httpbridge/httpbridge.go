@@ -85,7 +85,7 @@ func request(ctx context.Context, m *heraldv1.HttpRequest) (*http.Request, error
 	// A URI with a scheme would be a request to a proxy (RFC 9112 section 3.2.2).
 	u, err := url.ParseRequestURI(m.GetUri())
 	if err != nil || u.IsAbs() || !strings.HasPrefix(u.Path, "/") {
-		return nil, fault.ErrInvalid.Because(err)
+		return nil, fault.ErrInvalidArgument.Because(err)
 	}
 	r := &http.Request{
 		Method: m.GetMethod(), URL: u, RequestURI: m.GetUri(), Host: host, Header: http.Header{},

@@ -115,11 +115,11 @@ func TestMalformedURIsAreRefused(t *testing.T) {
 		_, err := handle(t, &heraldv1.HttpRequest{Method: "GET", Uri: uri}, func(http.ResponseWriter, *http.Request) {
 			t.Errorf("%q was served", uri)
 		})
-		if !errors.Is(err, fault.ErrInvalid) {
+		if !errors.Is(err, fault.ErrInvalidArgument) {
 			t.Errorf("%q: %v", uri, err)
 		}
 	}
-	if _, err := handle(t, nil, nil); !errors.Is(err, fault.ErrInvalid) {
+	if _, err := handle(t, nil, nil); !errors.Is(err, fault.ErrInvalidArgument) {
 		t.Errorf("no request at all: %v", err)
 	}
 }

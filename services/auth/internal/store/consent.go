@@ -10,6 +10,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/authfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -54,13 +55,14 @@ func (s Store) GiveConsent(ctx context.Context, c domain.Consent, given proto.Me
 }
 
 // WithdrawConsent takes back what a person lets a client know, and ends all that the person gave the client. withdrawn
-// is the event, whose position and time it returns. It returns domain.ErrConsentNotFound if there is no such consent.
+// is the event, whose position and time it returns. It returns authfault.ErrConsentNotFound if there is no such
+// consent.
 func (s Store) WithdrawConsent(
 	ctx context.Context, userID, clientID string, withdrawn proto.Message,
 ) (resource.Record, error) {
 	w, err := event.Change(ctx, s.journal, event.Locked[withdrawing]{
 		Lock: `select org_id from consents where user_id = @user_id and client_id = @client_id for update`,
-		Args: postgres.Args{"user_id": userID, "client_id": clientID}, NotFound: domain.ErrConsentNotFound,
+		Args: postgres.Args{"user_id": userID, "client_id": clientID}, NotFound: authfault.ErrConsentNotFound,
 		Write: func(w withdrawing) event.Statement {
 			return event.Statement{
 				AggregateID: userID, OrganizationID: w.OrgID,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -52,11 +53,11 @@ func TestConsents(t *testing.T) {
 			&authv1.ConsentWithdrawn{UserId: userID, ClientId: clientID})
 		return err
 	}
-	if err := withdraw("u2", "other"); !errors.Is(err, domain.ErrConsentNotFound) {
+	if err := withdraw("u2", "other"); !errors.Is(err, authfault.ErrConsentNotFound) {
 		t.Errorf("somebody else's: %v", err)
 	}
 	w.must(withdraw("u1", "app"))
-	if err := withdraw("u1", "app"); !errors.Is(err, domain.ErrConsentNotFound) {
+	if err := withdraw("u1", "app"); !errors.Is(err, authfault.ErrConsentNotFound) {
 		t.Errorf("twice: %v", err)
 	}
 	for id, want := range map[string]bool{"of u1": false, "of u2": true} {

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/authfault"
 	"herald/shared/postgres"
 )
 
@@ -23,19 +24,19 @@ func (s Store) BeginExternalLogin(ctx context.Context, hash []byte, l domain.Ext
 	return postgres.Fault(err)
 }
 
-// ExternalLogin returns the login with a cookie of that hash, or domain.ErrExternalLoginGone.
+// ExternalLogin returns the login with a cookie of that hash, or authfault.ErrExternalLoginGone.
 func (s Store) ExternalLogin(ctx context.Context, hash []byte) (domain.ExternalLogin, error) {
 	l, err := postgres.One[domain.ExternalLogin](ctx, s.journal.DB,
 		`select `+externalFields+` from external_logins where hash = @hash and expires_at > @now`,
 		postgres.Args{"hash": hash, "now": s.journal.Now()})
-	return l, postgres.Missing(err, domain.ErrExternalLoginGone)
+	return l, postgres.Missing(err, authfault.ErrExternalLoginGone)
 }
 
-// EndExternalLogin removes a login, so that it comes back once. It returns domain.ErrExternalLoginGone if it is not
+// EndExternalLogin removes a login, so that it comes back once. It returns authfault.ErrExternalLoginGone if it is not
 // there.
 func (s Store) EndExternalLogin(ctx context.Context, hash []byte) error {
 	done, err := s.journal.DB.Exec(ctx, `delete from external_logins where hash = @hash`, postgres.Args{"hash": hash})
-	return wrote(done.RowsAffected(), err, domain.ErrExternalLoginGone)
+	return wrote(done.RowsAffected(), err, authfault.ErrExternalLoginGone)
 }
 
 // ofIdp is a condition on the credential of a login: it is an account at the provider @id.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/authfault"
 )
 
 // A login comes back once, until it expires.
@@ -23,12 +24,12 @@ func TestExternalLogins(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, cookie := range []string{"old", "two", ""} {
-		if _, err := w.ExternalLogin(t.Context(), []byte(cookie)); !errors.Is(err, domain.ErrExternalLoginGone) {
+		if _, err := w.ExternalLogin(t.Context(), []byte(cookie)); !errors.Is(err, authfault.ErrExternalLoginGone) {
 			t.Errorf("%q: %v", cookie, err)
 		}
 	}
 	w.must(w.EndExternalLogin(t.Context(), []byte("one")))
-	if err := w.EndExternalLogin(t.Context(), []byte("one")); !errors.Is(err, domain.ErrExternalLoginGone) {
+	if err := w.EndExternalLogin(t.Context(), []byte("one")); !errors.Is(err, authfault.ErrExternalLoginGone) {
 		t.Error(err)
 	}
 }

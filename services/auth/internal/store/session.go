@@ -10,6 +10,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/authfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -83,13 +84,13 @@ func (e *EndedSession) Moved(position int64, at time.Time) { e.End.Moved(positio
 
 // EndSession removes a user's session, ends what the user gave clients with it, and queues the logouts of those that
 // want to hear of it. It returns
-// domain.ErrSessionNotFound if the user has no such session, or it has expired.
+// authfault.ErrSessionNotFound if the user has no such session, or it has expired.
 func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (EndedSession, error) {
 	return event.Change(ctx, s.journal, event.Locked[EndedSession]{
 		Lock: `select org_id from sessions where id = @id and user_id is not distinct from @user_id
 			and expires_at > @now for update`,
 		Args:     postgres.Args{"id": id, "user_id": userID, "now": s.journal.Now()},
-		NotFound: domain.ErrSessionNotFound,
+		NotFound: authfault.ErrSessionNotFound,
 		Write: func(e EndedSession) event.Statement {
 			end := event.Removal("sessions", id, e.OrgID)
 			end.Also(`authorizations_too as (delete from authorizations using event where session_id = @id)`, nil)
@@ -106,25 +107,25 @@ func (s Store) BeginLogin(ctx context.Context, hash []byte, l domain.Login) erro
 	return postgres.Fault(err)
 }
 
-// Login returns the login with a cookie of that hash, or domain.ErrLoginGone.
+// Login returns the login with a cookie of that hash, or authfault.ErrLoginGone.
 func (s Store) Login(ctx context.Context, hash []byte) (domain.Login, error) {
 	l, err := postgres.One[domain.Login](ctx, s.journal.DB,
 		`select `+loginFields+` from logins where hash = @hash and expires_at > @now`,
 		postgres.Args{"hash": hash, "now": s.journal.Now()})
-	return l, postgres.Missing(err, domain.ErrLoginGone)
+	return l, postgres.Missing(err, authfault.ErrLoginGone)
 }
 
-// AdvanceLogin writes what is still missing of a login. It returns domain.ErrLoginGone if the login is not there.
+// AdvanceLogin writes what is still missing of a login. It returns authfault.ErrLoginGone if the login is not there.
 func (s Store) AdvanceLogin(ctx context.Context, hash []byte, l domain.Login) error {
 	done, err := s.journal.DB.Exec(ctx, `update logins set (`+loginFields+`) = (`+postgres.Each("@", loginFields)+`)
 		where hash = @hash`, loginArgs(hash, l))
-	return wrote(done.RowsAffected(), err, domain.ErrLoginGone)
+	return wrote(done.RowsAffected(), err, authfault.ErrLoginGone)
 }
 
-// EndLogin removes a login. It returns domain.ErrLoginGone if it is not there, so that each login makes one session.
+// EndLogin removes a login. It returns authfault.ErrLoginGone if it is not there, so that each login makes one session.
 func (s Store) EndLogin(ctx context.Context, hash []byte) error {
 	done, err := s.journal.DB.Exec(ctx, `delete from logins where hash = @hash`, postgres.Args{"hash": hash})
-	return wrote(done.RowsAffected(), err, domain.ErrLoginGone)
+	return wrote(done.RowsAffected(), err, authfault.ErrLoginGone)
 }
 
 func loginArgs(hash []byte, l domain.Login) postgres.Args {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/search"
 )
@@ -90,8 +91,8 @@ func TestEndSession(t *testing.T) {
 		userID, id string
 		want       error
 	}{
-		{"u2", "s1", domain.ErrSessionNotFound}, {"u1", "s3", domain.ErrSessionNotFound}, {"u1", "s1", nil},
-		{"u1", "s1", domain.ErrSessionNotFound}, {"u1", "", domain.ErrSessionNotFound},
+		{"u2", "s1", authfault.ErrSessionNotFound}, {"u1", "s3", authfault.ErrSessionNotFound}, {"u1", "s1", nil},
+		{"u1", "s1", authfault.ErrSessionNotFound}, {"u1", "", authfault.ErrSessionNotFound},
 	} {
 		ended, err := w.EndSession(t.Context(), end.userID, end.id, &authv1.SessionEnded{UserId: "u1"})
 		if !errors.Is(err, end.want) || err == nil && (ended.OrgID != "o" || !ended.End.ChangedAt.Equal(now)) {
@@ -169,7 +170,7 @@ func TestLogins(t *testing.T) {
 		"found after end":    func() error { _, err := w.Login(t.Context(), []byte("a")); return err }(),
 		"expired":            func() error { _, err := w.Login(t.Context(), []byte("old")); return err }(),
 	} {
-		if !errors.Is(err, domain.ErrLoginGone) {
+		if !errors.Is(err, authfault.ErrLoginGone) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/authfault"
 	"herald/shared/postgres"
 )
 
@@ -65,7 +66,7 @@ func (s Store) RemoveSigningKey(ctx context.Context, id string, removed func(dom
 				order by w.signs_at limit 1
 			), '') as waiting
 			from signing_keys k where k.id = @id for update of k`,
-		Args: postgres.Args{"id": id, "now": now}, NotFound: domain.ErrSigningKeyNotFound,
+		Args: postgres.Args{"id": id, "now": now}, NotFound: authfault.ErrSigningKeyNotFound,
 		Write: func(r domain.Removal) event.Statement {
 			return event.Statement{
 				AggregateID: id,
@@ -96,7 +97,7 @@ func (s Store) ActivateSigningKey(
 	_, err := event.Change(ctx, s.journal, event.Locked[domain.SigningKey]{
 		LockFirst: lockSigningKeys,
 		Lock:      `select ` + signingKeyColumns + ` from signing_keys k where k.id = @id for update`,
-		Args:      postgres.Args{"id": id}, NotFound: domain.ErrSigningKeyNotFound,
+		Args:      postgres.Args{"id": id}, NotFound: authfault.ErrSigningKeyNotFound,
 		Write: func(k domain.SigningKey) event.Statement {
 			return event.Statement{
 				AggregateID: id,

@@ -12,6 +12,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/testkit"
 )
@@ -98,9 +99,9 @@ func TestRemovingKeys(t *testing.T) {
 		"one that signed":          {"old", "now!ec!next", nil},
 		"the one that signs":       {"now", "old!ec!next!", nil},
 		"one that waits":           {"next", "old!now!ec!", nil},
-		"the only one of its kind": {"ec", "old!now!ec!next", domain.ErrSigningKeyLast},
-		"one that there is not":    {"missing", "old!now!ec!next", domain.ErrSigningKeyNotFound},
-		"an id that cannot be one": {"", "old!now!ec!next", domain.ErrSigningKeyNotFound},
+		"the only one of its kind": {"ec", "old!now!ec!next", authfault.ErrSigningKeyLast},
+		"one that there is not":    {"missing", "old!now!ec!next", authfault.ErrSigningKeyNotFound},
+		"an id that cannot be one": {"", "old!now!ec!next", authfault.ErrSigningKeyNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +126,7 @@ func TestActivatingKeys(t *testing.T) {
 	w.add("now", domain.RS256, 0, time.Time{})
 	w.add("next", domain.RS256, time.Hour, now)
 	for id, want := range map[string]error{
-		"now": domain.ErrSigningKeyNotWaiting, "missing": domain.ErrSigningKeyNotFound, "next": nil,
+		"now": authfault.ErrSigningKeyNotWaiting, "missing": authfault.ErrSigningKeyNotFound, "next": nil,
 	} {
 		if err := w.ActivateSigningKey(t.Context(), id, func(k domain.SigningKey) proto.Message {
 			return &authv1.SigningKeyActivated{Algorithm: string(k.Algorithm)}
@@ -150,7 +151,7 @@ func TestRemovingAtOnce(t *testing.T) {
 	}
 	first, second := <-results, <-results
 	failed := errors.Join(first, second)
-	if !errors.Is(failed, domain.ErrSigningKeyLast) || first != nil && second != nil {
+	if !errors.Is(failed, authfault.ErrSigningKeyLast) || first != nil && second != nil {
 		t.Errorf("%v, %v", first, second)
 	}
 	if got := w.ids(); got != "now!" && got != "next!" {

@@ -7,6 +7,7 @@ import (
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/idpfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -84,7 +85,7 @@ func (a Idps) NoteRefusedLogin(
 func (a Idps) active(ctx context.Context, orgID, id string) (domain.Idp, error) {
 	i, err := a.Store.Idp(ctx, orgID, id)
 	if err == nil && i.State != domain.IdpActive {
-		err = domain.ErrIdpNotActive
+		err = idpfault.ErrIdpNotActive
 	}
 	return i, err
 }

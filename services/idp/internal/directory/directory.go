@@ -17,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 	"herald/shared/outbound"
 	"herald/shared/secret"
 )
@@ -161,9 +162,9 @@ func (d *Directory) Account(
 func exchangeFault(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok || refused.ErrorCode == "" {
-		return domain.ErrIdpAway.Because(withoutBody(err))
+		return idpfault.ErrIdpAway.Because(withoutBody(err))
 	}
-	return domain.ErrCodeRefused.Because(fmt.Errorf("the token endpoint answers %s with %.60q",
+	return idpfault.ErrIdpCodeRefused.Because(fmt.Errorf("the token endpoint answers %s with %.60q",
 		refused.Response.Status, refused.ErrorCode))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 	"herald/shared/secret"
 	stand "herald/shared/testkit/directory"
 )
@@ -158,7 +159,7 @@ func TestTenants(t *testing.T) {
 			w.LogIn(stand.Claims{"tid": tenant})
 			got, err := w.login(provider(c.Tenant))
 			if admitted && (err != nil || got.TenantID != tenant) ||
-				!admitted && !errors.Is(err, domain.ErrTenantRefused) {
+				!admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
 				t.Errorf("%s, tenant %s: %+v, %v", c.name, tenant, got, err)
 			}
 		}
@@ -174,30 +175,33 @@ func TestHostileTokens(t *testing.T) {
 		claims stand.Claims
 		want   error
 	}{
-		"issuer of another tenant": {stand.Claims{"iss": w.URL + "/" + stand.Other + "/v2.0"}, domain.ErrTenantRefused},
+		"issuer of another tenant": {stand.Claims{"iss": w.URL + "/" + stand.Other + "/v2.0"},
+			idpfault.ErrIdpTenantRefused},
 		"issuer of another directory": {
-			stand.Claims{"iss": "https://evil.example/" + stand.Company + "/v2.0"}, domain.ErrTenantRefused,
+			stand.Claims{"iss": "https://evil.example/" + stand.Company + "/v2.0"}, idpfault.ErrIdpTenantRefused,
 		},
-		"issuer of the metadata":   {stand.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, domain.ErrTenantRefused},
-		"issuer without a version": {stand.Claims{"iss": w.URL + "/" + stand.Company}, domain.ErrTenantRefused},
-		"tenant is no guid":        {stand.Claims{"tid": "..", "iss": w.URL + "/../v2.0"}, domain.ErrTenantRefused},
-		"no issuer":                {stand.Claims{"iss": nil}, domain.ErrTenantRefused},
-		"no tenant":                {stand.Claims{"tid": nil}, domain.ErrTokenInvalid},
-		"no object":                {stand.Claims{"oid": nil}, domain.ErrTokenInvalid},
-		"object is a number":       {stand.Claims{"oid": 7}, domain.ErrTokenInvalid},
-		"long object":              {stand.Claims{"oid": strings.Repeat("a", 201)}, domain.ErrTokenInvalid},
-		"audience":                 {stand.Claims{"aud": "another"}, domain.ErrTokenInvalid},
-		"two audiences":            {stand.Claims{"aud": []string{stand.ClientID, "another"}}, domain.ErrTokenInvalid},
-		"no audience":              {stand.Claims{"aud": nil}, domain.ErrTokenInvalid},
-		"another azp":              {stand.Claims{"azp": "another"}, domain.ErrTokenInvalid},
-		"another nonce":            {stand.Claims{"nonce": "another"}, domain.ErrTokenInvalid},
-		"no nonce":                 {stand.Claims{"nonce": nil}, domain.ErrTokenInvalid},
-		"expired":                  {stand.Claims{"exp": now.Add(-time.Minute).Unix()}, domain.ErrTokenInvalid},
-		"no expiry":                {stand.Claims{"exp": nil}, domain.ErrTokenInvalid},
-		"issued in the future":     {stand.Claims{"iat": now.Add(time.Hour).Unix()}, domain.ErrTokenInvalid},
-		"not issued":               {stand.Claims{"iat": nil}, domain.ErrTokenInvalid},
-		"not valid yet":            {stand.Claims{"nbf": now.Add(time.Hour).Unix()}, domain.ErrTokenInvalid},
-		"no subject":               {stand.Claims{"sub": nil}, domain.ErrTokenInvalid},
+		"issuer of the metadata":   {stand.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, idpfault.ErrIdpTenantRefused},
+		"issuer without a version": {stand.Claims{"iss": w.URL + "/" + stand.Company}, idpfault.ErrIdpTenantRefused},
+		"tenant is no guid": {stand.Claims{"tid": "..", "iss": w.URL + "/../v2.0"},
+			idpfault.ErrIdpTenantRefused},
+		"no issuer":          {stand.Claims{"iss": nil}, idpfault.ErrIdpTenantRefused},
+		"no tenant":          {stand.Claims{"tid": nil}, idpfault.ErrIdpTokenInvalid},
+		"no object":          {stand.Claims{"oid": nil}, idpfault.ErrIdpTokenInvalid},
+		"object is a number": {stand.Claims{"oid": 7}, idpfault.ErrIdpTokenInvalid},
+		"long object":        {stand.Claims{"oid": strings.Repeat("a", 201)}, idpfault.ErrIdpTokenInvalid},
+		"audience":           {stand.Claims{"aud": "another"}, idpfault.ErrIdpTokenInvalid},
+		"two audiences": {stand.Claims{"aud": []string{stand.ClientID, "another"}},
+			idpfault.ErrIdpTokenInvalid},
+		"no audience":          {stand.Claims{"aud": nil}, idpfault.ErrIdpTokenInvalid},
+		"another azp":          {stand.Claims{"azp": "another"}, idpfault.ErrIdpTokenInvalid},
+		"another nonce":        {stand.Claims{"nonce": "another"}, idpfault.ErrIdpTokenInvalid},
+		"no nonce":             {stand.Claims{"nonce": nil}, idpfault.ErrIdpTokenInvalid},
+		"expired":              {stand.Claims{"exp": now.Add(-time.Minute).Unix()}, idpfault.ErrIdpTokenInvalid},
+		"no expiry":            {stand.Claims{"exp": nil}, idpfault.ErrIdpTokenInvalid},
+		"issued in the future": {stand.Claims{"iat": now.Add(time.Hour).Unix()}, idpfault.ErrIdpTokenInvalid},
+		"not issued":           {stand.Claims{"iat": nil}, idpfault.ErrIdpTokenInvalid},
+		"not valid yet":        {stand.Claims{"nbf": now.Add(time.Hour).Unix()}, idpfault.ErrIdpTokenInvalid},
+		"no subject":           {stand.Claims{"sub": nil}, idpfault.ErrIdpTokenInvalid},
 	} {
 		w.Honest()
 		w.Change(stand.IDToken, func(claims stand.Claims) {
@@ -231,31 +235,32 @@ func TestHostileAnswers(t *testing.T) {
 		by         http.HandlerFunc
 		want       error
 	}{
-		{stand.Metadata, "404", answer(404, "{}"), domain.ErrIdpAway},
-		{stand.Metadata, "no JSON", answer(200, "<html>"), domain.ErrIdpAway},
-		{stand.Metadata, "empty", answer(200, "{}"), domain.ErrIdpAway},
-		{stand.Metadata, "huge", huge, domain.ErrIdpAway},
-		{stand.Metadata, "redirect", redirect, domain.ErrIdpAway},
-		{stand.Keys, "500", answer(500, ""), domain.ErrIdpAway},
-		{stand.Keys, "huge", huge, domain.ErrIdpAway},
-		{stand.Keys, "many", many, domain.ErrIdpAway},
-		{stand.Keys, "redirect", redirect, domain.ErrIdpAway},
-		{stand.Keys, "none", answer(200, `{"keys":[]}`), domain.ErrTokenInvalid},
-		{stand.Token, "500", answer(500, `{"error":"invalid_grant"}`), domain.ErrIdpAway},
-		{stand.Token, "no JSON", answer(200, "<html>"), domain.ErrIdpAway},
-		{stand.Token, "huge", huge, domain.ErrIdpAway},
-		{stand.Token, "redirect", redirect, domain.ErrIdpAway},
+		{stand.Metadata, "404", answer(404, "{}"), idpfault.ErrIdpAway},
+		{stand.Metadata, "no JSON", answer(200, "<html>"), idpfault.ErrIdpAway},
+		{stand.Metadata, "empty", answer(200, "{}"), idpfault.ErrIdpAway},
+		{stand.Metadata, "huge", huge, idpfault.ErrIdpAway},
+		{stand.Metadata, "redirect", redirect, idpfault.ErrIdpAway},
+		{stand.Keys, "500", answer(500, ""), idpfault.ErrIdpAway},
+		{stand.Keys, "huge", huge, idpfault.ErrIdpAway},
+		{stand.Keys, "many", many, idpfault.ErrIdpAway},
+		{stand.Keys, "redirect", redirect, idpfault.ErrIdpAway},
+		{stand.Keys, "none", answer(200, `{"keys":[]}`), idpfault.ErrIdpTokenInvalid},
+		{stand.Token, "500", answer(500, `{"error":"invalid_grant"}`), idpfault.ErrIdpAway},
+		{stand.Token, "no JSON", answer(200, "<html>"), idpfault.ErrIdpAway},
+		{stand.Token, "huge", huge, idpfault.ErrIdpAway},
+		{stand.Token, "redirect", redirect, idpfault.ErrIdpAway},
 		{
 			stand.Token, "refused", answer(400, `{"error":"invalid_client","error_description":"canary"}`),
-			domain.ErrCodeRefused,
+			idpfault.ErrIdpCodeRefused,
 		},
-		{stand.Token, "no id token", answer(200, `{"access_token":"a","token_type":"Bearer"}`), domain.ErrTokenInvalid},
+		{stand.Token, "no id token", answer(200, `{"access_token":"a","token_type":"Bearer"}`),
+			idpfault.ErrIdpTokenInvalid},
 		{
 			stand.Token, "no token", answer(200, `{"access_token":"a","token_type":"Bearer","id_token":"canary"}`),
-			domain.ErrTokenInvalid,
+			idpfault.ErrIdpTokenInvalid,
 		},
-		{stand.Userinfo, "500", answer(500, "canary"), domain.ErrIdpAway},
-		{stand.Userinfo, "huge", huge, domain.ErrIdpAway},
+		{stand.Userinfo, "500", answer(500, "canary"), idpfault.ErrIdpAway},
+		{stand.Userinfo, "huge", huge, idpfault.ErrIdpAway},
 	} {
 		w := newWorld(t)
 		w.Change(stand.IDToken, func(c stand.Claims) { c["email"] = nil })
@@ -283,7 +288,7 @@ func TestEndlessAnswers(t *testing.T) {
 				"code_challenge": {base64.RawURLEncoding.EncodeToString(secret.Hash("v"))}}),
 			Nonce: "n", Verifier: "v"})
 		cancel()
-		if !errors.Is(err, domain.ErrIdpAway) {
+		if !errors.Is(err, idpfault.ErrIdpAway) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -302,14 +307,15 @@ func TestHostileMetadata(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.Change(stand.Metadata, change)
-		if _, err := w.login(provider(anybody)); !errors.Is(err, domain.ErrIdpAway) {
+		if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// A domain that stands for no tenant admits nobody.
 	w := newWorld(t)
 	w.Change(stand.Metadata, func(c stand.Claims) { c["issuer"] = w.URL + "/{tenantid}/v2.0" })
-	if _, err := w.login(provider(domain.Tenant{TenantID: stand.Domain})); !errors.Is(err, domain.ErrTenantRefused) {
+	if _, err := w.login(provider(domain.Tenant{TenantID: stand.Domain})); !errors.Is(err,
+		idpfault.ErrIdpTenantRefused) {
 		t.Error(err)
 	}
 }
@@ -344,7 +350,7 @@ func TestPrivateAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = h.Address(t.Context(), provider(anybody), directory.Login{State: "s", Nonce: "n", Challenge: "c"})
-		if !errors.Is(err, domain.ErrIdpAway) || !strings.Contains(err.Error(), "not public") {
+		if !errors.Is(err, idpfault.ErrIdpAway) || !strings.Contains(err.Error(), "not public") {
 			t.Errorf("%s: %v", authority, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 )
 
 const (
@@ -164,7 +165,7 @@ func (d *Directory) keysAt(ctx context.Context, address string, enough func([]ke
 func (d *Directory) get(ctx context.Context, address string, into any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return domain.ErrIdpAway.Because(err)
+		return idpfault.ErrIdpAway.Because(err)
 	}
 	return d.read(r, into)
 }
@@ -174,7 +175,7 @@ func (d *Directory) read(r *http.Request, into any) error {
 	r.Header.Set("Accept", "application/json")
 	answer, err := d.http.Do(r)
 	if err != nil {
-		return domain.ErrIdpAway.Because(err)
+		return idpfault.ErrIdpAway.Because(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
@@ -185,11 +186,11 @@ func (d *Directory) read(r *http.Request, into any) error {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		return domain.ErrIdpAway.Because(fmt.Errorf("%s: %w", r.URL.Redacted(), err))
+		return idpfault.ErrIdpAway.Because(fmt.Errorf("%s: %w", r.URL.Redacted(), err))
 	}
 	return nil
 }
 
 func away(format string, args ...any) error {
-	return domain.ErrIdpAway.Because(fmt.Errorf(format, args...))
+	return idpfault.ErrIdpAway.Because(fmt.Errorf(format, args...))
 }

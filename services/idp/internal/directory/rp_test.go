@@ -19,7 +19,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"herald/services/idp/internal/directory"
-	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 	stand "herald/shared/testkit/directory"
 )
 
@@ -57,10 +57,10 @@ func modules(t *testing.T) []module {
 		}
 	}
 	const invalid, basic = "oidcc-client-test-invalid-", "oidcc-client-test"
-	refused := domain.ErrTokenInvalid
+	refused := idpfault.ErrIdpTokenInvalid
 	return []module{
 		{name: basic, provider: honest},
-		{name: invalid + "iss", provider: claim("iss", "https://evil.example"), want: domain.ErrTenantRefused},
+		{name: invalid + "iss", provider: claim("iss", "https://evil.example"), want: idpfault.ErrIdpTenantRefused},
 		{name: basic + "-missing-sub", provider: claim("sub", nil), want: refused},
 		{name: invalid + "aud", provider: claim("aud", "another"), want: refused},
 		{name: basic + "-missing-iat", provider: claim("iat", nil), want: refused},
@@ -88,7 +88,7 @@ func modules(t *testing.T) []module {
 		}, keys: 1},
 		{name: basic + "-discovery-issuer-mismatch", provider: func(w world) {
 			w.Change(stand.Metadata, func(c stand.Claims) { c["issuer"] = "https://evil.example/{tenantid}/v2.0" })
-		}, want: domain.ErrIdpAway},
+		}, want: idpfault.ErrIdpAway},
 		{name: basic + "-signing-key-rotation-just-before-signing", provider: func(w world) {
 			w.SignBy(func(c stand.Claims) string {
 				w.publish(stand.JWK(t, other.Public(), "k2"))
@@ -190,7 +190,7 @@ func TestIssuersOfKeys(t *testing.T) {
 			c["keys"] = []stand.Claims{key}
 		})
 		_, err := w.login(provider(anybody))
-		if admitted != (err == nil) || !admitted && !errors.Is(err, domain.ErrTenantRefused) {
+		if admitted != (err == nil) || !admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
 			t.Errorf("%s: %v", issuer, err)
 		}
 	}
@@ -222,10 +222,10 @@ func TestKeysChange(t *testing.T) {
 			logs("new", nil, 2)
 			signBy(never)
 			for range 5 {
-				logs("forged", domain.ErrTokenInvalid, 2)
+				logs("forged", idpfault.ErrIdpTokenInvalid, 2)
 			}
 			now = now.Add(10 * time.Second)
-			logs("forged later", domain.ErrTokenInvalid, 3)
+			logs("forged later", idpfault.ErrIdpTokenInvalid, 3)
 			signBy(next)
 			logs("new later", nil, 3)
 			// While the directory is away, what is known is used for an hour.
@@ -234,7 +234,7 @@ func TestKeysChange(t *testing.T) {
 			now = now.Add(50 * time.Minute)
 			logs("away", nil, 3)
 			now = now.Add(10 * time.Minute)
-			logs("away for long", domain.ErrIdpAway, 3)
+			logs("away for long", idpfault.ErrIdpAway, 3)
 		})
 	}
 }
@@ -252,7 +252,7 @@ func TestKeysAreReadBesideTheToken(t *testing.T) {
 			http.NotFound(out, r)
 		})
 	}
-	if _, err := w.login(provider(anybody)); !errors.Is(err, domain.ErrIdpAway) ||
+	if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 		strings.Contains(err.Error(), "deadline") {
 		t.Error(err)
 	}
@@ -267,13 +267,14 @@ func TestOutages(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&said, nil))
 	w.herald = newHerald(t, directory.Config{Authority: w.URL, Now: time.Now, Log: log})
 	w.Replace(stand.Metadata, http.NotFound)
-	if _, err := w.login(provider(anybody)); !errors.Is(err, domain.ErrIdpAway) || errors.Is(err, directory.ErrOutage) {
+	if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
+		errors.Is(err, directory.ErrOutage) {
 		t.Error(err)
 	}
 	down := func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusBadGateway) }
 	w.Replace(stand.Metadata, down)
 	for range 5 {
-		if _, err := w.login(provider(anybody)); !errors.Is(err, domain.ErrIdpAway) ||
+		if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 			!errors.Is(err, directory.ErrOutage) {
 			t.Error(err)
 		}
@@ -281,7 +282,7 @@ func TestOutages(t *testing.T) {
 	w.Honest()
 	w.Replace(stand.Token, down)
 	w.Replace(stand.Keys, down)
-	if _, err := w.login(provider(anybody)); !errors.Is(err, domain.ErrIdpAway) ||
+	if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 		!errors.Is(err, directory.ErrOutage) {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 	"herald/shared/secret"
 )
 
@@ -52,7 +53,7 @@ func (d *Directory) verify(
 ) (claims, error) {
 	signed, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{jose.RS256})
 	if err != nil {
-		return claims{}, domain.ErrTokenInvalid.Because(err)
+		return claims{}, idpfault.ErrIdpTokenInvalid.Because(err)
 	}
 	signer, err := d.signer(ctx, m, signed)
 	if err != nil {
@@ -63,19 +64,19 @@ func (d *Directory) verify(
 		c        claims
 	)
 	if err := signed.Claims(signer.Key, &standard, &c); err != nil {
-		return claims{}, domain.ErrTokenInvalid.Because(err)
+		return claims{}, idpfault.ErrIdpTokenInvalid.Because(err)
 	}
 	c.subject = standard.Subject
 	if err := d.standard(i, standard, c, nonce); err != nil {
-		return claims{}, domain.ErrTokenInvalid.Because(err)
+		return claims{}, idpfault.ErrIdpTokenInvalid.Because(err)
 	}
 	c.TenantID = strings.ToLower(c.TenantID)
 	if err := i.Admits(c.TenantID, m.tenant); err != nil {
-		return claims{}, domain.ErrTenantRefused.Because(fmt.Errorf("tenant %.60q", c.TenantID))
+		return claims{}, idpfault.ErrIdpTenantRefused.Because(fmt.Errorf("tenant %.60q", c.TenantID))
 	}
 	issuer := domain.Issuer(d.base, c.TenantID)
 	if standard.Issuer != issuer || !signer.signs(issuer, c.TenantID) {
-		return claims{}, domain.ErrTenantRefused.Because(fmt.Errorf(
+		return claims{}, idpfault.ErrIdpTenantRefused.Because(fmt.Errorf(
 			"the token of tenant %s has the issuer %.200q, and its key is one of %.200q", c.TenantID, standard.Issuer,
 			signer.issuer))
 	}
@@ -124,7 +125,7 @@ func (d *Directory) signer(ctx context.Context, m metadata, signed *jwt.JSONWebT
 	}
 	found := find(all)
 	if len(found) != 1 {
-		return key{}, domain.ErrTokenInvalid.Because(
+		return key{}, idpfault.ErrIdpTokenInvalid.Because(
 			fmt.Errorf("%d keys can be the one with the id %.100q", len(found), id))
 	}
 	return found[0], nil
@@ -142,7 +143,7 @@ func (c claims) lacksProfile() bool { return c.GivenName == "" || c.FamilyName =
 func (d *Directory) userinfo(ctx context.Context, m metadata, token *oauth2.Token, c *claims) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.UserinfoEndpoint, http.NoBody)
 	if err != nil {
-		return domain.ErrIdpAway.Because(err)
+		return idpfault.ErrIdpAway.Because(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token.AccessToken)
 	var more struct {
@@ -153,7 +154,7 @@ func (d *Directory) userinfo(ctx context.Context, m metadata, token *oauth2.Toke
 		return err
 	}
 	if more.Subject != c.subject {
-		return domain.ErrTokenInvalid.Because(errors.New("userinfo speaks of somebody else"))
+		return idpfault.ErrIdpTokenInvalid.Because(errors.New("userinfo speaks of somebody else"))
 	}
 	for _, f := range []struct {
 		to   *string

@@ -4,7 +4,7 @@ package domain
 import (
 	"slices"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/idpfault"
 	"herald/shared/resource"
 	"herald/shared/secret"
 )
@@ -16,13 +16,6 @@ type IdpState int16
 const (
 	IdpActive IdpState = iota + 1
 	IdpInactive
-)
-
-// Faults of identity providers.
-var (
-	ErrIdpNotFound    = fault.New(fault.NotFound, "IDP_NOT_FOUND", "Identity provider not found")
-	ErrIdpNotActive   = fault.New(fault.Precondition, "IDP_NOT_ACTIVE", "The identity provider is not active")
-	ErrIdpNotInactive = fault.New(fault.Precondition, "IDP_NOT_INACTIVE", "The identity provider is not inactive")
 )
 
 // SealedClientSecret is the column of the sealed client secrets.
@@ -124,7 +117,7 @@ func (i *Idp) SetSecret(s secret.Text, keys secret.Keys) bool {
 // Deactivate removes the provider from the login page.
 func (i *Idp) Deactivate() error {
 	if i.State != IdpActive {
-		return ErrIdpNotActive
+		return idpfault.ErrIdpNotActive
 	}
 	i.State = IdpInactive
 	return nil
@@ -133,7 +126,7 @@ func (i *Idp) Deactivate() error {
 // Reactivate shows the provider on the login page again.
 func (i *Idp) Reactivate() error {
 	if i.State != IdpInactive {
-		return ErrIdpNotInactive
+		return idpfault.ErrIdpNotInactive
 	}
 	i.State = IdpActive
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 	"herald/shared/secret"
 )
 
@@ -116,12 +117,12 @@ func TestStates(t *testing.T) {
 	for _, state := range []domain.IdpState{domain.IdpActive, domain.IdpInactive} {
 		i := domain.Idp{State: state}
 		if err := i.Deactivate(); i.State != domain.IdpInactive || (err == nil) != (state == domain.IdpActive) ||
-			err != nil && !errors.Is(err, domain.ErrIdpNotActive) {
+			err != nil && !errors.Is(err, idpfault.ErrIdpNotActive) {
 			t.Errorf("deactivated from %d: %v, %+v", state, err, i)
 		}
 		i = domain.Idp{State: state}
 		if err := i.Reactivate(); i.State != domain.IdpActive || (err == nil) != (state == domain.IdpInactive) ||
-			err != nil && !errors.Is(err, domain.ErrIdpNotInactive) {
+			err != nil && !errors.Is(err, idpfault.ErrIdpNotInactive) {
 			t.Errorf("reactivated from %d: %v, %+v", state, err, i)
 		}
 	}

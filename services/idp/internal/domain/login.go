@@ -4,19 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"herald/shared/fault"
-)
-
-// Faults of logins with accounts of a directory. Their causes are for the log.
-var (
-	ErrIdpAway = fault.New(fault.Unavailable, "IDP_AWAY",
-		"The identity provider does not answer as it should; try again later")
-	ErrCodeRefused = fault.New(fault.Precondition, "IDP_CODE_REFUSED",
-		"The identity provider refused the login: its client id, client secret or redirect URI may be wrong")
-	ErrTokenInvalid = fault.New(fault.Precondition, "IDP_TOKEN_INVALID",
-		"What the identity provider says about the login cannot be trusted")
-	ErrTenantRefused = fault.New(fault.Precondition, "IDP_TENANT_REFUSED",
-		"The account belongs to a tenant whose accounts cannot log in")
+	"herald/shared/gen/fault/idpfault"
 )
 
 // personalTenant is the tenant of all personal accounts.
@@ -52,7 +40,7 @@ func (t Tenant) Admits(tenantID, published string) error {
 		t.TenantID == "" && t.TenantType == TenantOrganizations && personal,
 		t.TenantID == "" && t.TenantType == TenantConsumers && !personal,
 		published != tenantOfAny && published != tenantID:
-		return ErrTenantRefused
+		return idpfault.ErrIdpTenantRefused
 	}
 	return nil
 }

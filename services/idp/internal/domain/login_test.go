@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 )
 
 const (
@@ -33,7 +34,7 @@ func TestAdmits(t *testing.T) {
 		{named, company, "{tenantid}", false},
 	} {
 		err := c.Admits(c.tenantID, c.published)
-		if c.admitted != (err == nil) || err != nil && !errors.Is(err, domain.ErrTenantRefused) {
+		if c.admitted != (err == nil) || err != nil && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

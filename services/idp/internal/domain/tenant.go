@@ -4,13 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/idpfault"
 )
-
-// ErrTenantID is returned for a tenant that the directory cannot have.
-var ErrTenantID = fault.New(fault.Invalid, "IDP_TENANT_INVALID", "tenant.tenantId: a GUID, or 1 to 253 letters, "+
-	"digits, dots and hyphens of a domain name such as example.com").
-	On("tenant.tenantId", "must be a GUID or a domain name")
 
 // TenantType says which accounts may log in where no single tenant is named.
 type TenantType int16
@@ -44,7 +39,7 @@ func NewTenant(kind TenantType, id *string) (Tenant, error) {
 		return Tenant{TenantType: kind}, nil
 	}
 	if len(*id) > maxTenantID || !labels.MatchString(*id) {
-		return Tenant{}, ErrTenantID
+		return Tenant{}, idpfault.ErrIdpTenantInvalid
 	}
 	switch name := strings.ToLower(*id); name {
 	case "common":

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"herald/services/idp/internal/domain"
+	"herald/shared/gen/fault/idpfault"
 )
 
-// The tenant for a type and an id. A nil want stands for ErrTenantID.
+// The tenant for a type and an id. A nil want stands for ErrIdpTenantInvalid.
 func TestTenants(t *testing.T) {
 	t.Parallel()
 	common, organizations, consumers := domain.Tenant{}, domain.Tenant{TenantType: domain.TenantOrganizations},
@@ -59,7 +60,7 @@ func TestTenants(t *testing.T) {
 	} {
 		got, err := domain.NewTenant(c.kind, c.id)
 		if c.want == nil {
-			if !errors.Is(err, domain.ErrTenantID) {
+			if !errors.Is(err, idpfault.ErrIdpTenantInvalid) {
 				t.Errorf("%d, %q: %+v, %v", c.kind, *c.id, got, err)
 			}
 		} else if err != nil || got != *c.want {

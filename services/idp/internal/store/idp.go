@@ -7,6 +7,7 @@ import (
 
 	"herald/services/idp/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/idpfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -27,7 +28,7 @@ var IdpName = search.Column{Exact: "name", Folded: "name_folded"}
 // Idp reads a provider of an organization.
 func (s Store) Idp(ctx context.Context, orgID, id string) (domain.Idp, error) {
 	i, err := postgres.One[domain.Idp](ctx, s.journal.DB, readIdp, idpKey(orgID, id))
-	return i, postgres.Missing(err, domain.ErrIdpNotFound)
+	return i, postgres.Missing(err, idpfault.ErrIdpNotFound)
 }
 
 // Some returns the providers of an organization with these ids.
@@ -52,7 +53,7 @@ func (s Store) NoteRefusedLogin(ctx context.Context, orgID, id string, refused p
 	_, err := s.journal.Create(ctx, refused, event.Statement{
 		AggregateID: id, OrganizationID: orgID,
 		If:     `exists (select from idps where id = @id and org_id is not distinct from @org_id)`,
-		Unless: domain.ErrIdpNotFound, Args: idpKey(orgID, id),
+		Unless: idpfault.ErrIdpNotFound, Args: idpKey(orgID, id),
 	})
 	return err
 }
@@ -92,7 +93,7 @@ func (s Store) ChangeIdp(
 	ctx context.Context, orgID, id string, change func(*domain.Idp) (proto.Message, error),
 ) (domain.Idp, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Idp]{
-		Lock: lockIdp, Args: idpKey(orgID, id), NotFound: domain.ErrIdpNotFound,
+		Lock: lockIdp, Args: idpKey(orgID, id), NotFound: idpfault.ErrIdpNotFound,
 		Write: func(i domain.Idp) event.Statement {
 			return event.Statement{
 				AggregateID: i.ID, OrganizationID: i.OrgID,
@@ -115,7 +116,7 @@ func (s Store) ChangeIdp(
 // RemoveIdp removes a provider of an organization with its secret.
 func (s Store) RemoveIdp(ctx context.Context, orgID, id string, removed proto.Message) (domain.Idp, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Idp]{
-		Lock: lockIdp, Args: idpKey(orgID, id), NotFound: domain.ErrIdpNotFound,
+		Lock: lockIdp, Args: idpKey(orgID, id), NotFound: idpfault.ErrIdpNotFound,
 		Write: func(i domain.Idp) event.Statement { return event.Removal("idps", i.ID, i.OrgID) },
 	}, func(*domain.Idp) (proto.Message, error) { return removed, nil })
 }

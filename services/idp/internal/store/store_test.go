@@ -14,6 +14,7 @@ import (
 	"herald/services/idp/internal/domain"
 	"herald/services/idp/internal/store"
 	"herald/shared/event"
+	"herald/shared/gen/fault/idpfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
@@ -100,7 +101,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	for _, m := range everything {
 		names = append(names, m.names...)
 		n, err := m.ask(t.Context(), s, "org-b", "of org-a")
-		if m.list && (n != 0 || err != nil) || !m.list && !errors.Is(err, domain.ErrIdpNotFound) {
+		if m.list && (n != 0 || err != nil) || !m.list && !errors.Is(err, idpfault.ErrIdpNotFound) {
 			t.Errorf("%s in another organization: %d, %v", m.names, n, err)
 		}
 	}
@@ -136,9 +137,9 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 		change func(*domain.Idp) (proto.Message, error)
 		loser  string
 	}{
-		{func(i *domain.Idp) (proto.Message, error) { return happened, i.Deactivate() }, domain.ErrIdpNotActive.ID},
+		{func(i *domain.Idp) (proto.Message, error) { return happened, i.Deactivate() }, idpfault.ErrIdpNotActive.ID},
 		{func(i *domain.Idp) (proto.Message, error) { return happened, i.Reactivate() },
-			domain.ErrIdpNotInactive.ID},
+			idpfault.ErrIdpNotInactive.ID},
 	} {
 		if n := testkit.Race(t, 20, func(int) error {
 			_, err := s.ChangeIdp(t.Context(), "org-a", "company", c.change)
@@ -163,7 +164,7 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 	if n := testkit.Race(t, 20, func(int) error {
 		_, err := s.RemoveIdp(t.Context(), "org-a", "company", happened)
 		return err
-	}, domain.ErrIdpNotFound.ID); n != 1 || rows("idps") != 0 {
+	}, idpfault.ErrIdpNotFound.ID); n != 1 || rows("idps") != 0 {
 		t.Errorf("%d removed it", n)
 	}
 }

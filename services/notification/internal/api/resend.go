@@ -8,6 +8,7 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/notificationfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mail"
@@ -25,11 +26,11 @@ func (n Notifications) ResendNotification(
 	case err != nil:
 		return nil, err
 	case found.Kind == domain.Test:
-		return nil, domain.ErrTest
+		return nil, notificationfault.ErrTestMailSentOnce
 	case found.State == domain.Sending:
 		return &notificationv1.ResendNotificationResponse{NotificationId: found.ID}, nil
 	case !found.State.Waits() && found.Kind.Notice():
-		return nil, domain.ErrNotice
+		return nil, notificationfault.ErrNoticeSentOnce
 	case !found.State.Waits():
 		id, err := n.renew(ctx, r.UserId, found.Kind)
 		if err != nil {
@@ -45,18 +46,18 @@ func (n Notifications) ResendNotification(
 }
 
 // hurry makes a waiting mail due at once, also one whose event has not come yet. It returns
-// ErrNotFound for a user who does not exist.
+// ErrNotificationNotFound for a user who does not exist.
 func (n Notifications) hurry(
 	ctx context.Context, r *notificationv1.ResendNotificationRequest,
 ) (domain.Notification, error) {
 	orgID := caller.From(ctx).OrganizationID
 	found, err := n.Store.Hurry(ctx, orgID, r.UserId, r.NotificationId)
-	if !errors.Is(err, domain.ErrNotFound) {
+	if !errors.Is(err, notificationfault.ErrNotificationNotFound) {
 		return found, err
 	}
 	if err := n.catchUp(ctx, r.UserId); err != nil {
 		if fault.From(err).Code == fault.NotFound {
-			return found, domain.ErrNotFound
+			return found, notificationfault.ErrNotificationNotFound
 		}
 		return found, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/notificationfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
@@ -55,7 +56,7 @@ func (n Notifications) try(ctx context.Context, test domain.Notification) error 
 func (n Notifications) recipient(ctx context.Context, asked string) (string, error) {
 	if asked != "" {
 		if _, err := mail.ParseAddress(asked); err != nil {
-			return "", domain.ErrRecipient
+			return "", notificationfault.ErrRecipientInvalid
 		}
 		return asked, nil
 	}
@@ -65,7 +66,7 @@ func (n Notifications) recipient(ctx context.Context, asked string) (string, err
 	}
 	own := me.GetUser().GetHuman().GetEmail().GetEmail()
 	if own == "" {
-		return "", domain.ErrNoRecipient
+		return "", notificationfault.ErrRecipientRequired
 	}
 	return own, nil
 }

@@ -6,24 +6,11 @@ import (
 	"errors"
 	"time"
 
-	"herald/shared/fault"
 	"herald/shared/mail"
 )
 
 // ErrLost is returned when the lease of a mail has run out and another notifier has the mail.
 var ErrLost = errors.New("another notifier has this mail")
-
-// Faults of requests about mails.
-var (
-	ErrNotFound = fault.New(fault.NotFound, "NOTIFICATION_NOT_FOUND", "Notification not found")
-	ErrTest     = fault.New(fault.Precondition, "TEST_MAIL_SENT_ONCE",
-		"A test mail is sent once; POST /admin/v1/mail/_test sends another one")
-	ErrNotice    = fault.New(fault.Precondition, "NOTICE_SENT_ONCE", "A notice tells of one change and is sent once")
-	ErrRecipient = fault.New(fault.Invalid, "RECIPIENT_INVALID", "recipient: one address such as mini@example.com, "+
-		"at most 254 characters").On("recipient", "is not an e-mail address")
-	ErrNoRecipient = fault.New(fault.Precondition, "RECIPIENT_REQUIRED", "The caller has no e-mail address: name one "+
-		"in recipient").On("recipient", "is missing")
-)
 
 // Test is the kind of mail that an administrator sends to find out whether mails can be sent. It is
 // tried once and needs nothing from users.

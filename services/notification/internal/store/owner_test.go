@@ -9,6 +9,7 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/notificationfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
@@ -26,14 +27,16 @@ type owned struct{ org, user, id string }
 
 // everything is what the store does for an organization.
 var everything = []asked{
-	{"Notification", domain.ErrNotFound, func(ctx context.Context, s store.Store, of owned) (int, error) {
-		_, err := s.Notification(ctx, of.org, of.user, of.id)
-		return 1, err
-	}},
-	{"Hurry", domain.ErrNotFound, func(ctx context.Context, s store.Store, of owned) (int, error) {
-		_, err := s.Hurry(ctx, of.org, of.user, of.id)
-		return 1, err
-	}},
+	{"Notification", notificationfault.ErrNotificationNotFound,
+		func(ctx context.Context, s store.Store, of owned) (int, error) {
+			_, err := s.Notification(ctx, of.org, of.user, of.id)
+			return 1, err
+		}},
+	{"Hurry", notificationfault.ErrNotificationNotFound,
+		func(ctx context.Context, s store.Store, of owned) (int, error) {
+			_, err := s.Hurry(ctx, of.org, of.user, of.id)
+			return 1, err
+		}},
 	{"List", nil, func(ctx context.Context, s store.Store, of owned) (n int, err error) {
 		list, err := s.List(ctx, of.org, of.user, search.Page{Limit: 10})
 		for _, row := range list.Rows {

@@ -9,6 +9,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/notificationfault"
 	"herald/shared/postgres"
 	"herald/shared/search"
 )
@@ -75,7 +76,7 @@ func (s Store) Hurry(ctx context.Context, orgID, userID, id string) (domain.Noti
 			"org_id": orgID, "user_id": userID, "id": id,
 			"queued": domain.Queued, "retrying": domain.Retrying, "test": domain.Test,
 		})
-	return n, postgres.Missing(err, domain.ErrNotFound)
+	return n, postgres.Missing(err, notificationfault.ErrNotificationNotFound)
 }
 
 // Notification returns a notification to a user.
@@ -83,7 +84,7 @@ func (s Store) Notification(ctx context.Context, orgID, userID, id string) (doma
 	n, err := postgres.One[domain.Listed](ctx, s.journal.DB,
 		`select `+listed+` from notifications where `+ofUser,
 		postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
-	return n, postgres.Missing(err, domain.ErrNotFound)
+	return n, postgres.Missing(err, notificationfault.ErrNotificationNotFound)
 }
 
 // ofUser finds a notification to a user.

@@ -3,7 +3,7 @@ package domain
 import (
 	"time"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/resource"
 )
 
@@ -14,20 +14,6 @@ type AppState int16
 const (
 	AppActive AppState = iota + 1
 	AppInactive
-)
-
-// Faults of applications.
-var (
-	ErrAppNotFound  = fault.New(fault.NotFound, "APP_NOT_FOUND", "Application not found")
-	ErrAppNameTaken = fault.New(fault.Exists, "APP_NAME_TAKEN", "The name of the application is taken").On("name",
-		"is taken")
-	ErrAppNotActive   = fault.New(fault.Precondition, "APP_NOT_ACTIVE", "The application is not active")
-	ErrAppNotInactive = fault.New(fault.Precondition, "APP_NOT_INACTIVE", "The application is not inactive")
-	ErrAppNotOIDC     = fault.New(fault.Precondition, "APP_NOT_OIDC",
-		"The application is not an OpenID Connect application")
-	ErrAppNotAPI   = fault.New(fault.Precondition, "APP_NOT_API", "The application is not an API application")
-	ErrAppNoSecret = fault.New(fault.Precondition, "APP_USES_NO_SECRET",
-		"The application does not authenticate by a client secret")
 )
 
 // Application is a program of a project that logs users in or only checks tokens. Its id is its
@@ -96,7 +82,7 @@ func (a *Application) Rename(name string) bool {
 // secret that is not used any more.
 func (a *Application) ConfigureOIDC(c OIDCConfig) (changed []string, err error) {
 	if a.OIDC == nil {
-		return nil, ErrAppNotOIDC
+		return nil, projectsfault.ErrAppNotOIDC
 	}
 	changed = a.OIDC.differences(c)
 	a.OIDC = &c
@@ -107,7 +93,7 @@ func (a *Application) ConfigureOIDC(c OIDCConfig) (changed []string, err error) 
 // ConfigureAPI does the same for an API application.
 func (a *Application) ConfigureAPI(c APIConfig) (changed []string, err error) {
 	if a.API == nil {
-		return nil, ErrAppNotAPI
+		return nil, projectsfault.ErrAppNotAPI
 	}
 	if *a.API != c {
 		changed = []string{"authMethodType"}
@@ -127,7 +113,7 @@ func (a *Application) forgetUnused() {
 // hash. The secret before it works for the overlap, if that is not zero. An older one does not work.
 func (a *Application) RenewOIDCSecret(hash []byte, overlap time.Duration, now time.Time) error {
 	if a.OIDC == nil {
-		return ErrAppNotOIDC
+		return projectsfault.ErrAppNotOIDC
 	}
 	return a.renewSecret(hash, overlap, now)
 }
@@ -135,14 +121,14 @@ func (a *Application) RenewOIDCSecret(hash []byte, overlap time.Duration, now ti
 // RenewAPISecret does the same for an API application.
 func (a *Application) RenewAPISecret(hash []byte, overlap time.Duration, now time.Time) error {
 	if a.API == nil {
-		return ErrAppNotAPI
+		return projectsfault.ErrAppNotAPI
 	}
 	return a.renewSecret(hash, overlap, now)
 }
 
 func (a *Application) renewSecret(hash []byte, overlap time.Duration, now time.Time) error {
 	if !a.UsesSecret() {
-		return ErrAppNoSecret
+		return projectsfault.ErrAppUsesNoSecret
 	}
 	renewed := ClientSecret{SecretHash: hash}
 	if overlap > 0 && a.SecretHash != nil {
@@ -156,7 +142,7 @@ func (a *Application) renewSecret(hash []byte, overlap time.Duration, now time.T
 // Deactivate ends the application's tokens for good. It gets no new ones.
 func (a *Application) Deactivate() error {
 	if a.State != AppActive {
-		return ErrAppNotActive
+		return projectsfault.ErrAppNotActive
 	}
 	a.State = AppInactive
 	a.Generation++
@@ -166,7 +152,7 @@ func (a *Application) Deactivate() error {
 // Reactivate lets the application get tokens again.
 func (a *Application) Reactivate() error {
 	if a.State != AppInactive {
-		return ErrAppNotInactive
+		return projectsfault.ErrAppNotInactive
 	}
 	a.State = AppActive
 	return nil

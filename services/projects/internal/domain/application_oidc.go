@@ -8,11 +8,8 @@ import (
 	"time"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 )
-
-// ErrOIDCConfig answers for a configuration that contradicts itself or holds an address
-// that a login must not lead to. It names every faulty field.
-var ErrOIDCConfig = fault.New(fault.Invalid, "OIDC_CONFIG_INVALID", "The configuration is not valid")
 
 // The parts of a configuration that are one of a few, numbered as in the contract.
 type (
@@ -91,7 +88,7 @@ func (c OIDCConfig) WithDefaults() OIDCConfig {
 	return c
 }
 
-// Check refuses what contradicts itself, and addresses by ErrOIDCConfig. That there is
+// Check refuses what contradicts itself, and addresses by ErrOIDCConfigInvalid. That there is
 // one response type, which the code grant needs, WithDefaults has seen to.
 func (c OIDCConfig) Check() error {
 	var fields []fault.Field
@@ -118,7 +115,7 @@ func (c OIDCConfig) Check() error {
 	if fields == nil {
 		return nil
 	}
-	return ErrOIDCConfig.Naming(fields...)
+	return projectsfault.ErrOIDCConfigInvalid.Naming(fields...)
 }
 
 // Problems of a configuration that are allowed but unwise.

@@ -13,6 +13,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 )
 
 // redirect is an address with the reason for its refusal, or "" if it is accepted.
@@ -207,7 +208,7 @@ func judge(t *testing.T, c domain.OIDCConfig, path, value, reason string) {
 		return
 	}
 	f := fault.From(err)
-	if !errors.Is(err, domain.ErrOIDCConfig) || f.HTTPStatus() != 400 || len(f.Fields) != 1 ||
+	if !errors.Is(err, projectsfault.ErrOIDCConfigInvalid) || f.HTTPStatus() != 400 || len(f.Fields) != 1 ||
 		f.Fields[0].Path != path || !strings.Contains(f.Fields[0].Reason, reason) ||
 		!strings.Contains(f.Message, path) {
 		t.Errorf("%s %q: %v, want %q", path, value, err, reason)
@@ -339,7 +340,7 @@ func TestEveryFaultIsNamed(t *testing.T) {
 	}) {
 		t.Error(err)
 	}
-	if len(domain.ErrOIDCConfig.Fields) != 0 {
+	if len(projectsfault.ErrOIDCConfigInvalid.Fields) != 0 {
 		t.Error("the declared fault has fields now")
 	}
 }
@@ -462,7 +463,7 @@ func TestRenewSecret(t *testing.T) {
 			t.Error(err)
 		}
 		expect("a method without", "", "", time.Time{})
-		if err := app.RenewOIDCSecret([]byte("g"), 0, now); !errors.Is(err, domain.ErrAppNoSecret) {
+		if err := app.RenewOIDCSecret([]byte("g"), 0, now); !errors.Is(err, projectsfault.ErrAppUsesNoSecret) {
 			t.Error(err)
 		}
 		expect("refused", "", "", time.Time{})
@@ -471,10 +472,10 @@ func TestRenewSecret(t *testing.T) {
 		}
 		expect("back again", "", "", time.Time{})
 	}
-	if err := app.RenewAPISecret([]byte("h"), 0, now); !errors.Is(err, domain.ErrAppNotAPI) {
+	if err := app.RenewAPISecret([]byte("h"), 0, now); !errors.Is(err, projectsfault.ErrAppNotAPI) {
 		t.Error(err)
 	}
-	if _, err := app.ConfigureAPI(domain.APIConfig{}); !errors.Is(err, domain.ErrAppNotAPI) {
+	if _, err := app.ConfigureAPI(domain.APIConfig{}); !errors.Is(err, projectsfault.ErrAppNotAPI) {
 		t.Error(err)
 	}
 }
@@ -485,10 +486,10 @@ func TestAPIApplication(t *testing.T) {
 	if err := app.RenewAPISecret([]byte("a"), 0, time.Time{}); err != nil || !bytes.Equal(app.SecretHash, []byte("a")) {
 		t.Errorf("%+v, %v", app, err)
 	}
-	if err := app.RenewOIDCSecret([]byte("b"), 0, time.Time{}); !errors.Is(err, domain.ErrAppNotOIDC) {
+	if err := app.RenewOIDCSecret([]byte("b"), 0, time.Time{}); !errors.Is(err, projectsfault.ErrAppNotOIDC) {
 		t.Error(err)
 	}
-	if _, err := app.ConfigureOIDC(domain.OIDCConfig{}.WithDefaults()); !errors.Is(err, domain.ErrAppNotOIDC) {
+	if _, err := app.ConfigureOIDC(domain.OIDCConfig{}.WithDefaults()); !errors.Is(err, projectsfault.ErrAppNotOIDC) {
 		t.Error(err)
 	}
 	if changed, err := app.ConfigureAPI(domain.APIConfig{AuthMethod: domain.APIBasic}); changed != nil || err != nil ||
@@ -499,7 +500,7 @@ func TestAPIApplication(t *testing.T) {
 		changed, []string{"authMethodType"}) || err != nil || app.SecretHash != nil {
 		t.Errorf("%v, %v", changed, err)
 	}
-	if err := app.RenewAPISecret([]byte("c"), 0, time.Time{}); !errors.Is(err, domain.ErrAppNoSecret) {
+	if err := app.RenewAPISecret([]byte("c"), 0, time.Time{}); !errors.Is(err, projectsfault.ErrAppUsesNoSecret) {
 		t.Error(err)
 	}
 }
@@ -515,8 +516,8 @@ func TestApplicationStates(t *testing.T) {
 		err        error
 	}{
 		{domain.AppActive, (*domain.Application).Deactivate, domain.AppInactive, 1, nil},
-		{domain.AppInactive, (*domain.Application).Deactivate, domain.AppInactive, 0, domain.ErrAppNotActive},
-		{domain.AppActive, (*domain.Application).Reactivate, domain.AppActive, 0, domain.ErrAppNotInactive},
+		{domain.AppInactive, (*domain.Application).Deactivate, domain.AppInactive, 0, projectsfault.ErrAppNotActive},
+		{domain.AppActive, (*domain.Application).Reactivate, domain.AppActive, 0, projectsfault.ErrAppNotInactive},
 		{domain.AppInactive, (*domain.Application).Reactivate, domain.AppActive, 0, nil},
 	} {
 		app := domain.Application{State: c.from, Generation: 5}

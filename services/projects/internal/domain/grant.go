@@ -1,7 +1,7 @@
 package domain
 
 import (
-	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/resource"
 )
 
@@ -12,20 +12,6 @@ type GrantState int16
 const (
 	GrantActive GrantState = iota + 1
 	GrantInactive
-)
-
-// Faults of grants to organizations.
-var (
-	ErrGrantNotFound = fault.New(fault.NotFound, "PROJECT_GRANT_NOT_FOUND", "Project grant not found")
-	ErrGrantExists   = fault.New(fault.Exists, "PROJECT_GRANT_EXISTS", "The project is granted to the "+
-		"organization already").On("grantedOrgId", "has a grant")
-	ErrGrantNotActive   = fault.New(fault.Precondition, "PROJECT_GRANT_NOT_ACTIVE", "The project grant is not active")
-	ErrGrantNotInactive = fault.New(fault.Precondition, "PROJECT_GRANT_NOT_INACTIVE",
-		"The project grant is not inactive")
-	ErrGrantToOwner = fault.New(fault.Invalid, "PROJECT_GRANT_TO_OWNER", "grantedOrgId: the organization owns the "+
-		"project").On("grantedOrgId", "owns the project")
-	ErrGrantedOrg = fault.New(fault.Precondition, "GRANTED_ORG_UNKNOWN", "There is no organization to grant the "+
-		"project to").On("grantedOrgId", "is not an organization")
 )
 
 // ProjectGrant is the right of another organization to grant some of a project's roles to its own
@@ -50,7 +36,7 @@ func (g *ProjectGrant) Assign(keys []string) bool { return assign(&g.RoleKeys, k
 // Deactivate makes the grant, and users' roles by it, ineffective.
 func (g *ProjectGrant) Deactivate() error {
 	if g.State != GrantActive {
-		return ErrGrantNotActive
+		return projectsfault.ErrProjectGrantNotActive
 	}
 	g.State = GrantInactive
 	return nil
@@ -59,7 +45,7 @@ func (g *ProjectGrant) Deactivate() error {
 // Reactivate makes the grant effective again.
 func (g *ProjectGrant) Reactivate() error {
 	if g.State != GrantInactive {
-		return ErrGrantNotInactive
+		return projectsfault.ErrProjectGrantNotInactive
 	}
 	g.State = GrantActive
 	return nil

@@ -2,6 +2,8 @@ package domain
 
 import "testing"
 
+import "herald/shared/gen/fault/projectsfault"
+
 func TestProjectGrantStates(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -11,10 +13,10 @@ func TestProjectGrantStates(t *testing.T) {
 	}{
 		"deactivate, active": {GrantActive, GrantInactive, (*ProjectGrant).Deactivate, nil},
 		"deactivate, inactive": {GrantInactive, GrantInactive, (*ProjectGrant).Deactivate,
-			ErrGrantNotActive},
+			projectsfault.ErrProjectGrantNotActive},
 		"reactivate, inactive": {GrantInactive, GrantActive, (*ProjectGrant).Reactivate, nil},
 		"reactivate, active": {GrantActive, GrantActive, (*ProjectGrant).Reactivate,
-			ErrGrantNotInactive},
+			projectsfault.ErrProjectGrantNotInactive},
 	} {
 		g := ProjectGrant{State: c.from}
 		if err := c.change(&g); err != c.want || g.State != c.then {

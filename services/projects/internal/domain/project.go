@@ -3,7 +3,7 @@
 package domain
 
 import (
-	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/resource"
 )
 
@@ -14,15 +14,6 @@ type ProjectState int16
 const (
 	ProjectActive ProjectState = iota + 1
 	ProjectInactive
-)
-
-// Faults of projects.
-var (
-	ErrProjectNotFound  = fault.New(fault.NotFound, "PROJECT_NOT_FOUND", "Project not found")
-	ErrProjectNameTaken = fault.New(fault.Exists, "PROJECT_NAME_TAKEN", "The name of the project is taken").On("name",
-		"is taken")
-	ErrProjectNotActive   = fault.New(fault.Precondition, "PROJECT_NOT_ACTIVE", "The project is not active")
-	ErrProjectNotInactive = fault.New(fault.Precondition, "PROJECT_NOT_INACTIVE", "The project is not inactive")
 )
 
 // Project is a group of applications that share their roles.
@@ -69,7 +60,7 @@ func (p *Project) Change(s Settings) (changed []string) {
 // Deactivate ends the tokens of the project's applications for good. They get no new ones.
 func (p *Project) Deactivate() error {
 	if p.State != ProjectActive {
-		return ErrProjectNotActive
+		return projectsfault.ErrProjectNotActive
 	}
 	p.State = ProjectInactive
 	p.Generation++
@@ -79,7 +70,7 @@ func (p *Project) Deactivate() error {
 // Reactivate lets the project's applications have tokens again.
 func (p *Project) Reactivate() error {
 	if p.State != ProjectInactive {
-		return ErrProjectNotInactive
+		return projectsfault.ErrProjectNotInactive
 	}
 	p.State = ProjectActive
 	return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 )
 
 func TestProjectChange(t *testing.T) {
@@ -36,14 +37,15 @@ func TestProjectStates(t *testing.T) {
 		p := Project{State: state, Generation: 7}
 		off := p.Deactivate()
 		if state == ProjectActive && (off != nil || p.State != ProjectInactive || p.Generation != 8) ||
-			state == ProjectInactive && (!errors.Is(off, ErrProjectNotActive) || p.State != state ||
+			state == ProjectInactive && (!errors.Is(off, projectsfault.ErrProjectNotActive) || p.State != state ||
 				p.Generation != 7) {
 			t.Errorf("deactivated from %d: %v, %+v", state, off, p)
 		}
 		p = Project{State: state, Generation: 7}
 		on := p.Reactivate()
 		if state == ProjectInactive && (on != nil || p.State != ProjectActive) ||
-			state == ProjectActive && (!errors.Is(on, ErrProjectNotInactive) || p.State != state) || p.Generation != 7 {
+			state == ProjectActive && (!errors.Is(on, projectsfault.ErrProjectNotInactive) || p.State != state) ||
+			p.Generation != 7 {
 			t.Errorf("reactivated from %d: %v, %+v", state, on, p)
 		}
 	}
@@ -73,12 +75,12 @@ func TestRoleChange(t *testing.T) {
 func TestRolesExist(t *testing.T) {
 	t.Parallel()
 	f := RolesExist([]Role{{Key: "a"}, {Key: "b"}, {Key: "c"}}, []string{"c", "a", "x"})
-	if !errors.Is(f, ErrRoleExists) || len(f.Fields) != 2 || f.Fields[0].Path != "roles[0].key" ||
+	if !errors.Is(f, projectsfault.ErrProjectRoleExists) || len(f.Fields) != 2 || f.Fields[0].Path != "roles[0].key" ||
 		f.Fields[1].Path != "roles[2].key" || !strings.Contains(f.Message, `roles[2].key: the project has a role "c"`) {
 		t.Errorf("%v %v", f, f.Fields)
 	}
 	many := make([]Role, 200)
-	if f := RolesExist(many, []string{""}); len(f.Fields) != 20 || len(ErrRoleExists.Fields) != 1 {
+	if f := RolesExist(many, []string{""}); len(f.Fields) != 20 || len(projectsfault.ErrProjectRoleExists.Fields) != 1 {
 		t.Errorf("%d fields", len(f.Fields))
 	}
 }
@@ -98,7 +100,7 @@ func TestRoleKeys(t *testing.T) {
 		err := CheckGiven(c.keys, c.givable)
 		f, refused := errors.AsType[*fault.Fault](err)
 		if refused != (c.field != "") || refused && (len(f.Fields) != 1 || f.Fields[0].Path != c.field ||
-			f.ID != ErrRoleUnknown.ID) {
+			f.ID != projectsfault.ErrProjectRoleUnknown.ID) {
 			t.Errorf("%v of %v: %v", c.keys, c.givable, err)
 		}
 	}
@@ -117,7 +119,8 @@ func TestRoleKeys(t *testing.T) {
 			t.Errorf("from %v to %v: %v, %v", c.from, c.to, g.RoleKeys, u.RoleKeys)
 		}
 	}
-	if err := CheckDistinct([]Role{{Key: "a"}, {Key: "A"}, {Key: "a"}}); !errors.Is(err, ErrRoleTwice) {
+	if err := CheckDistinct([]Role{{Key: "a"}, {Key: "A"}, {Key: "a"}}); !errors.Is(err,
+		projectsfault.ErrProjectRoleTwice) {
 		t.Errorf("%v", err)
 	}
 	if err := CheckDistinct([]Role{{Key: "a"}, {Key: "A"}}); err != nil {

@@ -6,17 +6,8 @@ import (
 	"slices"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/resource"
-)
-
-// Faults of a project's roles.
-var (
-	ErrRoleNotFound = fault.New(fault.NotFound, "PROJECT_ROLE_NOT_FOUND", "Role not found")
-	ErrRoleExists   = fault.New(fault.Exists, "PROJECT_ROLE_EXISTS", "The project has a role of that key").On("key",
-		"is taken")
-	ErrRoleTwice   = fault.New(fault.Invalid, "PROJECT_ROLE_TWICE", "Two roles have the same key")
-	ErrRoleUnknown = fault.New(fault.Precondition, "PROJECT_ROLE_UNKNOWN", "The roles cannot be given: one of them "+
-		"does not exist").On("roleKeys", "names a role that does not exist")
 )
 
 // Role is a role that users can have on a project.
@@ -49,7 +40,7 @@ func CheckDistinct(roles []Role) error {
 	for i, r := range roles {
 		if seen[r.Key] {
 			path := fmt.Sprintf("roles[%d].key", i)
-			return ErrRoleTwice.Say("%s: another role has the key %q", path, r.Key).
+			return projectsfault.ErrProjectRoleTwice.Say("%s: another role has the key %q", path, r.Key).
 				On(path, "has the key of another role")
 		}
 		seen[r.Key] = true
@@ -67,7 +58,7 @@ func RolesExist(roles []Role, taken []string) *fault.Fault {
 			})
 		}
 	}
-	return ErrRoleExists.Naming(there...)
+	return projectsfault.ErrProjectRoleExists.Naming(there...)
 }
 
 // CheckGiven returns a fault if a key is not one of those that can be granted.
@@ -75,7 +66,7 @@ func CheckGiven(keys, givable []string) error {
 	for i, key := range keys {
 		if !slices.Contains(givable, key) {
 			path := fmt.Sprintf("roleKeys[%d]", i)
-			f := ErrRoleUnknown.Say("%s: there is no role %q to give", path, key)
+			f := projectsfault.ErrProjectRoleUnknown.Say("%s: there is no role %q to give", path, key)
 			f.Fields = []fault.Field{{Path: path, Reason: "is not a role to give"}}
 			return f
 		}

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -29,7 +30,7 @@ var ApplicationName = search.Column{Exact: "name", Folded: "name_folded"}
 // Application reads an application of a project.
 func (s Store) Application(ctx context.Context, orgID, projectID, id string) (domain.Application, error) {
 	a, err := postgres.One[domain.Application](ctx, s.journal.DB, readApplication, applicationKey(orgID, projectID, id))
-	return a, postgres.Missing(err, domain.ErrAppNotFound)
+	return a, postgres.Missing(err, projectsfault.ErrAppNotFound)
 }
 
 // CreateApplication writes an application.
@@ -37,7 +38,7 @@ func (s Store) CreateApplication(
 	ctx context.Context, a domain.Application, created proto.Message,
 ) (resource.Record, error) {
 	return s.journal.Create(ctx, created, event.Statement{
-		AggregateID: a.ID, OrganizationID: a.OrgID, Unless: domain.ErrProjectNotFound,
+		AggregateID: a.ID, OrganizationID: a.OrgID, Unless: projectsfault.ErrProjectNotFound,
 		If: `exists (select from projects where id = @project_id and org_id is not distinct from @event_organization)`,
 		SQL: `application as (
 			insert into applications (
@@ -61,7 +62,7 @@ func (s Store) ChangeApplication(
 ) (domain.Application, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Application]{
 		Lock: readApplication + ` for update`, Args: applicationKey(orgID, projectID, id),
-		NotFound: domain.ErrAppNotFound,
+		NotFound: projectsfault.ErrAppNotFound,
 		Write:    saveApplication,
 	}, change)
 }
@@ -90,7 +91,7 @@ func (s Store) RemoveApplication(
 ) (domain.Application, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Application]{
 		Lock: readApplication + ` for update`, Args: applicationKey(orgID, projectID, id),
-		NotFound: domain.ErrAppNotFound,
+		NotFound: projectsfault.ErrAppNotFound,
 		Write: func(a domain.Application) event.Statement {
 			removal := event.Removal("applications", a.ID, a.OrgID)
 			removal.Along = `select 'application', 'key_removed', @id::text, @event_organization::text,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"herald/services/projects/internal/domain"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
 )
 
@@ -19,7 +20,7 @@ func (s Store) Client(ctx context.Context, clientID, keyID string) (domain.Clien
 		join projects p on p.id = a.project_id
 		left join application_keys k on k.application_id = a.id and k.id = @key_id and k.expires_at > @now
 		where a.id = @id`, postgres.Args{"id": clientID, "key_id": keyID, "now": s.Now()})
-	return c, postgres.Missing(err, domain.ErrAppNotFound)
+	return c, postgres.Missing(err, projectsfault.ErrAppNotFound)
 }
 
 // Access returns what a user of an organization has on a project. Roles that were given by a grant count while that is
@@ -55,7 +56,7 @@ func (s Store) Access(ctx context.Context, projectID, userID, orgID string) (dom
 		}
 	}
 	if err == nil && len(rows) == 0 {
-		err = domain.ErrProjectNotFound
+		err = projectsfault.ErrProjectNotFound
 	}
 	return a, err
 }

@@ -8,6 +8,7 @@ import (
 	"herald/services/projects/internal/store"
 	"herald/shared/event"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/testkit"
 )
 
@@ -20,7 +21,7 @@ type violation struct {
 // violations are those of every constraint with a fault. There are the objects of ids and, in the same organization,
 // the projects p2 and p3.
 var violations = map[string]violation{
-	"projects_name": {domain.ErrProjectNameTaken, map[string]func(world, ids) error{
+	"projects_name": {projectsfault.ErrProjectNameTaken, map[string]func(world, ids) error{
 		"created": func(w world, i ids) error {
 			p := ids{org: i.org, project: "p4"}.aProject()
 			p.Name = i.project
@@ -32,7 +33,7 @@ var violations = map[string]violation{
 			return err
 		},
 	}},
-	"applications_name": {domain.ErrAppNameTaken, map[string]func(world, ids) error{
+	"applications_name": {projectsfault.ErrAppNameTaken, map[string]func(world, ids) error{
 		"created": func(w world, i ids) error {
 			a := i.more("2").anApp()
 			a.Name = i.app
@@ -40,7 +41,7 @@ var violations = map[string]violation{
 			return err
 		},
 	}},
-	"applications_project": {domain.ErrProjectNotFound, map[string]func(world, ids) error{
+	"applications_project": {projectsfault.ErrProjectNotFound, map[string]func(world, ids) error{
 		"removed meanwhile": func(w world, i ids) error {
 			return w.removedMeanwhile("p2", func() error {
 				_, err := w.CreateApplication(w.Context(), ids{org: i.org, project: "p2", app: "a2"}.anApp(), happened)
@@ -48,13 +49,13 @@ var violations = map[string]violation{
 			})
 		},
 	}},
-	"roles_key": {domain.ErrRoleExists, map[string]func(world, ids) error{
+	"roles_key": {projectsfault.ErrProjectRoleExists, map[string]func(world, ids) error{
 		"created": func(w world, i ids) error {
 			_, err := w.CreateRoles(w.Context(), i.org, i.project, []domain.Role{{Key: "new"}, {Key: i.role}}, happened)
 			return err
 		},
 	}},
-	"project_grants_org": {domain.ErrGrantExists, map[string]func(world, ids) error{
+	"project_grants_org": {projectsfault.ErrProjectGrantExists, map[string]func(world, ids) error{
 		"created": func(w world, i ids) error {
 			g := i.aGrant()
 			g.ID = "g2"
@@ -62,7 +63,7 @@ var violations = map[string]violation{
 			return err
 		},
 	}},
-	"user_grants_place": {domain.ErrUserGrantExists, map[string]func(world, ids) error{
+	"user_grants_place": {projectsfault.ErrUserGrantExists, map[string]func(world, ids) error{
 		"created": func(w world, i ids) error {
 			g := i.aUserGrant()
 			g.ID = "ug2"
@@ -70,7 +71,7 @@ var violations = map[string]violation{
 			return err
 		},
 	}},
-	"user_grants_user": {domain.ErrUserGrantUser, map[string]func(world, ids) error{
+	"user_grants_user": {projectsfault.ErrUserGrantUserRemoved, map[string]func(world, ids) error{
 		"removed": func(w world, i ids) error {
 			g := i.more("2").aUserGrant()
 			if err := w.RemoveGrantsOfUser(w.Context(), event.Delivery{AggregateID: g.UserID}); err != nil {

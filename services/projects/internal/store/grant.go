@@ -7,6 +7,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -35,7 +36,7 @@ var GrantedProjectName = search.Column{Exact: "p.name", Folded: "p.name_folded"}
 // ProjectGrant reads a grant of a project.
 func (s Store) ProjectGrant(ctx context.Context, orgID, projectID, id string) (domain.ProjectGrant, error) {
 	g, err := postgres.One[domain.ProjectGrant](ctx, s.journal.DB, readGrant, grantKey(orgID, projectID, id))
-	return g, postgres.Missing(err, domain.ErrGrantNotFound)
+	return g, postgres.Missing(err, projectsfault.ErrProjectGrantNotFound)
 }
 
 // GrantTo reads a grant of a project to an organization.
@@ -44,7 +45,7 @@ func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) 
 		where g.id = @id and g.granted_org_id is not distinct from @org_id
 			and g.project_id is not distinct from @project_id`,
 		grantKey(grantedOrgID, projectID, id))
-	return g, postgres.Missing(err, domain.ErrGrantNotFound)
+	return g, postgres.Missing(err, projectsfault.ErrProjectGrantNotFound)
 }
 
 // giving writes a grant of a project's roles, whose statement is in lock. lock locks the project.
@@ -58,15 +59,15 @@ func (s Store) giving(
 // holdOwn locks an organization's own project while its roles are granted.
 const holdOwn = readProject + ` for share`
 
-// CreateProjectGrant writes a grant. It returns ErrRoleUnknown if a role was removed meanwhile.
+// CreateProjectGrant writes a grant. It returns ErrProjectRoleUnknown if a role was removed meanwhile.
 func (s Store) CreateProjectGrant(
 	ctx context.Context, g domain.ProjectGrant, added proto.Message,
 ) (resource.Record, error) {
 	return s.giving(ctx, event.Locked[domain.Project]{
-		Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID), NotFound: domain.ErrProjectNotFound,
+		Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID), NotFound: projectsfault.ErrProjectNotFound,
 		Write: func(p domain.Project) event.Statement {
 			return event.Statement{
-				AggregateID: g.ID, OrganizationID: p.OrgID, Unless: domain.ErrRoleUnknown,
+				AggregateID: g.ID, OrganizationID: p.OrgID, Unless: projectsfault.ErrProjectRoleUnknown,
 				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
 				SQL: `project_grant as (
 					insert into project_grants (
@@ -90,10 +91,10 @@ func (s Store) ChangeProjectGrant(
 	ctx context.Context, orgID, projectID, id string, change func(*domain.ProjectGrant) (proto.Message, error),
 ) (domain.ProjectGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
-		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
+		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: projectsfault.ErrProjectGrantNotFound,
 		Write: func(g domain.ProjectGrant) event.Statement {
 			return event.Statement{
-				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrRoleUnknown,
+				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrProjectRoleUnknown,
 				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
 				Along: `select 'user_grant', 'changed', u.id, u.org_id,
 						jsonb_build_object('userId', u.user_id, 'projectId', u.project_id, 'changed', array['roleKeys'])
@@ -119,7 +120,7 @@ func (s Store) RemoveProjectGrant(
 	ctx context.Context, orgID, projectID, id string, remove func(*domain.ProjectGrant) (proto.Message, error),
 ) (domain.ProjectGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.ProjectGrant]{
-		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: domain.ErrGrantNotFound,
+		Lock: lockGrant, Args: grantKey(orgID, projectID, id), NotFound: projectsfault.ErrProjectGrantNotFound,
 		Write: func(g domain.ProjectGrant) event.Statement {
 			removal := event.Removal("project_grants", g.ID, g.OrgID)
 			removal.Along = `select 'user_grant', 'removed', u.id, u.org_id,

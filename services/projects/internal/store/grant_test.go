@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/projects/internal/domain"
+	"herald/shared/gen/fault/projectsfault"
 )
 
 // What a user is given by a grant needs an active grant of the same project to the user's own
@@ -34,7 +35,7 @@ func TestGivenByAGrant(t *testing.T) {
 		t.Errorf("by its grant: %v", err)
 	}
 	for what, grant := range map[string]string{"another project's": "g2", "another organization's": "g3"} {
-		if err := by(grant); !errors.Is(err, domain.ErrUserGrantNotAllowed) {
+		if err := by(grant); !errors.Is(err, projectsfault.ErrUserGrantOutdated) {
 			t.Errorf("by %s grant: %v", what, err)
 		}
 	}
@@ -42,10 +43,10 @@ func TestGivenByAGrant(t *testing.T) {
 		g.State = domain.GrantInactive
 		return happened, nil
 	}))
-	if err := by("g1"); !errors.Is(err, domain.ErrUserGrantNotAllowed) {
+	if err := by("g1"); !errors.Is(err, projectsfault.ErrUserGrantOutdated) {
 		t.Errorf("by an inactive grant: %v", err)
 	}
-	if _, err := w.GrantTo(t.Context(), "org-c", "p2", "g1"); !errors.Is(err, domain.ErrGrantNotFound) {
+	if _, err := w.GrantTo(t.Context(), "org-c", "p2", "g1"); !errors.Is(err, projectsfault.ErrProjectGrantNotFound) {
 		t.Errorf("a grant of another project: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -28,7 +29,7 @@ func appKeyKey(orgID, projectID, appID, id string) postgres.Args {
 // AppKey reads a key of an application.
 func (s Store) AppKey(ctx context.Context, orgID, projectID, appID, id string) (domain.AppKey, error) {
 	k, err := postgres.One[domain.AppKey](ctx, s.journal.DB, readAppKey, appKeyKey(orgID, projectID, appID, id))
-	return k, postgres.Missing(err, domain.ErrAppKeyNotFound)
+	return k, postgres.Missing(err, projectsfault.ErrAppKeyNotFound)
 }
 
 // AddAppKey adds a public key. It locks the application, which does not change, so that its events
@@ -38,10 +39,10 @@ func (s Store) AddAppKey(
 ) (resource.Record, error) {
 	a, err := event.Change(ctx, s.journal, event.Locked[domain.Application]{
 		Lock: readApplication + ` for no key update`, Args: applicationKey(k.OrgID, k.ProjectID, k.ApplicationID),
-		NotFound: domain.ErrAppNotFound,
+		NotFound: projectsfault.ErrAppNotFound,
 		Write: func(a domain.Application) event.Statement {
 			return event.Statement{
-				AggregateID: a.ID, OrganizationID: a.OrgID, Unless: domain.ErrAppKeyLimit,
+				AggregateID: a.ID, OrganizationID: a.OrgID, Unless: projectsfault.ErrAppKeyLimit,
 				If: `(select count(*) from application_keys where application_id = @application_id) < @most`,
 				SQL: `key as (
 					insert into application_keys (
@@ -66,7 +67,7 @@ func (s Store) RemoveAppKey(
 ) (domain.AppKey, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.AppKey]{
 		Lock: readAppKey + ` for no key update of a for update of k`, Args: appKeyKey(orgID, projectID, appID, id),
-		NotFound: domain.ErrAppKeyNotFound,
+		NotFound: projectsfault.ErrAppKeyNotFound,
 		Write: func(k domain.AppKey) event.Statement {
 			removal := event.Removal("application_keys", k.ID, k.OrgID)
 			removal.AggregateID = k.ApplicationID

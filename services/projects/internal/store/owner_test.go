@@ -8,6 +8,7 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
@@ -32,10 +33,11 @@ func method(names ...string) []string { return names }
 // everything are calls of all methods for an organization. Removals are last, the innermost objects
 // first.
 var everything = []asked{
-	{method("Project"), domain.ErrProjectNotFound, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return one(s.Project(ctx, i.org, i.project))
-	}},
-	{method("ChangeProject"), domain.ErrProjectNotFound, false,
+	{method("Project"), projectsfault.ErrProjectNotFound, false,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.Project(ctx, i.org, i.project))
+		}},
+	{method("ChangeProject"), projectsfault.ErrProjectNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.ChangeProject(ctx, i.org, i.project, touch))
 		}},
@@ -45,7 +47,7 @@ var everything = []asked{
 	{method("Changes"), nil, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
 		return listed(s.Changes(ctx, "project", i.org, i.project, page()))
 	}},
-	{method("CreateRoles"), domain.ErrProjectNotFound, false,
+	{method("CreateRoles"), projectsfault.ErrProjectNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.CreateRoles(ctx, i.org, i.project, []domain.Role{{Key: "another"}}, happened))
 		}},
@@ -53,23 +55,24 @@ var everything = []asked{
 		found, err := s.RoleKeys(ctx, i.org, i.project, []string{i.role})
 		return len(found), err
 	}},
-	{method("ChangeRole"), domain.ErrRoleNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return one(s.ChangeRole(ctx, i.org, i.project, i.role, touch))
-	}},
+	{method("ChangeRole"), projectsfault.ErrProjectRoleNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.ChangeRole(ctx, i.org, i.project, i.role, touch))
+		}},
 	{method("Roles", "SearchRoles"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
 		return many(s.SearchRoles(ctx, s.Roles(i.org, i.project).Where("r.key = ?", i.role), page()))
 	}},
-	{method("ProjectGrant"), domain.ErrGrantNotFound, true,
+	{method("ProjectGrant"), projectsfault.ErrProjectGrantNotFound, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.ProjectGrant(ctx, i.org, i.project, i.grant))
 		}},
-	{method("CreateProjectGrant"), domain.ErrProjectNotFound, false,
+	{method("CreateProjectGrant"), projectsfault.ErrProjectNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			g := i.more("2").aGrant()
 			g.GrantedOrgID = "org-d"
 			return one(s.CreateProjectGrant(ctx, g, happened))
 		}},
-	{method("ChangeProjectGrant"), domain.ErrGrantNotFound, true,
+	{method("ChangeProjectGrant"), projectsfault.ErrProjectGrantNotFound, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.ChangeProjectGrant(ctx, i.org, i.project, i.grant, touch))
 		}},
@@ -78,15 +81,15 @@ var everything = []asked{
 			return many(s.SearchProjectGrants(ctx, s.ProjectGrants(i.org, i.project).Where("g.id = ?", i.grant),
 				page()))
 		}},
-	{method("UserGrant"), domain.ErrUserGrantNotFound, false,
+	{method("UserGrant"), projectsfault.ErrUserGrantNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.UserGrant(ctx, i.org, i.user, i.userGrant))
 		}},
-	{method("CreateUserGrant"), domain.ErrUserGrantProject, false,
+	{method("CreateUserGrant"), projectsfault.ErrUserGrantProjectUnknown, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.CreateUserGrant(ctx, i.more("2").aUserGrant(), happened))
 		}},
-	{method("ChangeUserGrant"), domain.ErrUserGrantNotFound, false,
+	{method("ChangeUserGrant"), projectsfault.ErrUserGrantNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.ChangeUserGrant(ctx, i.org, i.user, i.userGrant, touch))
 		}},
@@ -94,14 +97,15 @@ var everything = []asked{
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return many(s.SearchUserGrants(ctx, s.UserGrants(i.org).Where("u.id = ?", i.userGrant), page()))
 		}},
-	{method("Application"), domain.ErrAppNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return one(s.Application(ctx, i.org, i.project, i.app))
-	}},
-	{method("CreateApplication"), domain.ErrProjectNotFound, false,
+	{method("Application"), projectsfault.ErrAppNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.Application(ctx, i.org, i.project, i.app))
+		}},
+	{method("CreateApplication"), projectsfault.ErrProjectNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.CreateApplication(ctx, i.more("2").anApp(), happened))
 		}},
-	{method("ChangeApplication"), domain.ErrAppNotFound, true,
+	{method("ChangeApplication"), projectsfault.ErrAppNotFound, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.ChangeApplication(ctx, i.org, i.project, i.app, touch))
 		}},
@@ -109,37 +113,40 @@ var everything = []asked{
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return many(s.SearchApplications(ctx, s.Applications(i.org, i.project).Where("id = ?", i.app), page()))
 		}},
-	{method("AppKey"), domain.ErrAppKeyNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return one(s.AppKey(ctx, i.org, i.project, i.app, i.key))
-	}},
-	{method("AddAppKey"), domain.ErrAppNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		k := i.aKey()
-		k.ID += "2"
-		return one(s.AddAppKey(ctx, k, []byte{2}, happened))
-	}},
+	{method("AppKey"), projectsfault.ErrAppKeyNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.AppKey(ctx, i.org, i.project, i.app, i.key))
+		}},
+	{method("AddAppKey"), projectsfault.ErrAppNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			k := i.aKey()
+			k.ID += "2"
+			return one(s.AddAppKey(ctx, k, []byte{2}, happened))
+		}},
 	{method("SearchAppKeys"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
 		return many(s.SearchAppKeys(ctx, i.org, i.project, i.app, page()))
 	}},
-	{method("RemoveAppKey"), domain.ErrAppKeyNotFound, true,
+	{method("RemoveAppKey"), projectsfault.ErrAppKeyNotFound, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.RemoveAppKey(ctx, i.org, i.project, i.app, i.key, happened))
 		}},
-	{method("RemoveApplication"), domain.ErrAppNotFound, true,
+	{method("RemoveApplication"), projectsfault.ErrAppNotFound, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.RemoveApplication(ctx, i.org, i.project, i.app, happened))
 		}},
-	{method("RemoveUserGrant"), domain.ErrUserGrantNotFound, false,
+	{method("RemoveUserGrant"), projectsfault.ErrUserGrantNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.RemoveUserGrant(ctx, i.org, i.user, i.userGrant, touch))
 		}},
-	{method("RemoveProjectGrant"), domain.ErrGrantNotFound, true,
+	{method("RemoveProjectGrant"), projectsfault.ErrProjectGrantNotFound, true,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.RemoveProjectGrant(ctx, i.org, i.project, i.grant, touch))
 		}},
-	{method("RemoveRole"), domain.ErrRoleNotFound, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return one(s.RemoveRole(ctx, i.org, i.project, i.role, happened))
-	}},
-	{method("RemoveProject"), domain.ErrProjectNotFound, false,
+	{method("RemoveRole"), projectsfault.ErrProjectRoleNotFound, true,
+		func(ctx context.Context, s store.Store, i ids) (int, error) {
+			return one(s.RemoveRole(ctx, i.org, i.project, i.role, happened))
+		}},
+	{method("RemoveProject"), projectsfault.ErrProjectNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.RemoveProject(ctx, i.org, i.project, happened))
 		}},
@@ -177,7 +184,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		if m.inside {
 			places["another project"] = wrong
 		}
-		if m.absent == domain.ErrAppKeyNotFound {
+		if m.absent == projectsfault.ErrAppKeyNotFound {
 			another := mine
 			another.app = second.ID
 			places["another application"] = another
@@ -216,14 +223,15 @@ func TestGrantIsOfWhoHasIt(t *testing.T) {
 	for org, want := range map[string]int{"org-c": 1, "org-a": 0, "org-b": 0} {
 		_, err := w.GrantTo(t.Context(), org, i.project, i.grant)
 		n, searching := many(w.SearchProjectGrants(t.Context(), w.GrantedProjects(org), page()))
-		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, domain.ErrGrantNotFound) || n != want ||
+		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, projectsfault.ErrProjectGrantNotFound) ||
+			n != want ||
 			searching != nil {
 			t.Errorf("%s: %v; %d found, %v", org, err, n, searching)
 		}
 		g := i.more("2").aUserGrant()
 		g.OrgID, g.ProjectGrantID = org, i.grant
 		_, err = w.CreateUserGrant(t.Context(), g, happened)
-		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, domain.ErrUserGrantByGrant) {
+		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, projectsfault.ErrUserGrantProjectGrantUnknown) {
 			t.Errorf("%s gives by the grant: %v", org, err)
 		}
 	}

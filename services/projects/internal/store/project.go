@@ -7,6 +7,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -26,7 +27,7 @@ var ProjectName = search.Column{Exact: "name", Folded: "name_folded"}
 // Project reads a project of an organization.
 func (s Store) Project(ctx context.Context, orgID, id string) (domain.Project, error) {
 	p, err := postgres.One[domain.Project](ctx, s.journal.DB, readProject, projectKey(orgID, id))
-	return p, postgres.Missing(err, domain.ErrProjectNotFound)
+	return p, postgres.Missing(err, projectsfault.ErrProjectNotFound)
 }
 
 // CreateProject writes a project.
@@ -63,7 +64,7 @@ func (s Store) ChangeProject(
 	ctx context.Context, orgID, id string, change func(*domain.Project) (proto.Message, error),
 ) (domain.Project, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
-		Lock: lockProject, Args: projectKey(orgID, id), NotFound: domain.ErrProjectNotFound, Write: saveProject,
+		Lock: lockProject, Args: projectKey(orgID, id), NotFound: projectsfault.ErrProjectNotFound, Write: saveProject,
 	}, change)
 }
 
@@ -105,7 +106,7 @@ const inProject = `
 // RemoveProject removes a project with everything in it.
 func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed proto.Message) (domain.Project, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
-		Lock: lockProject, Args: projectKey(orgID, id), NotFound: domain.ErrProjectNotFound,
+		Lock: lockProject, Args: projectKey(orgID, id), NotFound: projectsfault.ErrProjectNotFound,
 		// Applications and their keys come and go without the project's lock.
 		LockParts: `select from applications where org_id = @org_id and project_id = @id order by id for update`,
 		Write: func(p domain.Project) event.Statement {

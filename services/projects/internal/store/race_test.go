@@ -9,6 +9,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/testkit"
 )
 
@@ -50,8 +51,8 @@ func TestProjectRemovedMeanwhile(t *testing.T) {
 			if err := <-removed; err != nil {
 				t.Error(err)
 			}
-			if err := <-added; !errors.Is(err, domain.ErrProjectNotFound) {
-				t.Errorf("%v, want %v", err, domain.ErrProjectNotFound)
+			if err := <-added; !errors.Is(err, projectsfault.ErrProjectNotFound) {
+				t.Errorf("%v, want %v", err, projectsfault.ErrProjectNotFound)
 			}
 		})
 	}
@@ -81,7 +82,7 @@ func TestUserRemovedWhileGiven(t *testing.T) {
 	if err := <-removed; err != nil {
 		t.Error(err)
 	}
-	if err := <-later; !errors.Is(err, domain.ErrUserGrantUser) {
+	if err := <-later; !errors.Is(err, projectsfault.ErrUserGrantUserRemoved) {
 		t.Errorf("given afterwards: %v", err)
 	}
 	if err := w.RemoveGrantsOfUser(t.Context(), gone); err != nil {
@@ -124,10 +125,10 @@ func TestRoleRemovedWhileGiven(t *testing.T) {
 	if err := <-removed; err != nil {
 		t.Error(err)
 	}
-	if err := <-granted; !errors.Is(err, domain.ErrRoleUnknown) {
+	if err := <-granted; !errors.Is(err, projectsfault.ErrProjectRoleUnknown) {
 		t.Errorf("to an organization: %v", err)
 	}
-	if err := <-given; !errors.Is(err, domain.ErrUserGrantNotAllowed) {
+	if err := <-given; !errors.Is(err, projectsfault.ErrUserGrantOutdated) {
 		t.Errorf("to a user: %v", err)
 	}
 	for _, table := range []string{"project_grants", "user_grants"} {
@@ -152,7 +153,7 @@ func TestKeyLimit(t *testing.T) {
 		k.ID = fmt.Sprintf("another %d", n)
 		_, err := w.AddAppKey(t.Context(), k, []byte{1}, happened)
 		return err
-	}, domain.ErrAppKeyLimit.ID)
+	}, projectsfault.ErrAppKeyLimit.ID)
 	if rows := testkit.Rows(t, w.db, "application_keys"); n != domain.MaxAppKeys-1 || rows != domain.MaxAppKeys {
 		t.Errorf("%d were added, %d are there", n, rows)
 	}
@@ -168,7 +169,7 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 		p.Name = "Shop"
 		_, err := w.CreateProject(t.Context(), p, happened)
 		return err
-	}, domain.ErrProjectNameTaken.ID); n != 1 {
+	}, projectsfault.ErrProjectNameTaken.ID); n != 1 {
 		t.Errorf("%d projects have the name", n)
 	}
 	i := w.make(clerk)
@@ -176,8 +177,8 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 		change func(*domain.Project) (proto.Message, error)
 		loser  string
 	}{
-		{deactivated, domain.ErrProjectNotActive.ID},
-		{reactivated, domain.ErrProjectNotInactive.ID},
+		{deactivated, projectsfault.ErrProjectNotActive.ID},
+		{reactivated, projectsfault.ErrProjectNotInactive.ID},
 	} {
 		if n := testkit.Race(t, 20, func(int) error {
 			_, err := w.ChangeProject(t.Context(), i.org, i.project, c.change)

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -49,7 +50,7 @@ func (s Store) CreateRoles(
 		groups = append(groups, r.Group)
 	}
 	return s.journal.Create(ctx, added, event.Statement{
-		AggregateID: projectID, OrganizationID: orgID, Unless: domain.ErrProjectNotFound,
+		AggregateID: projectID, OrganizationID: orgID, Unless: projectsfault.ErrProjectNotFound,
 		// The project is locked before the event has its position.
 		If: `exists (select from projects where id = @project_id and org_id is not distinct from @event_organization
 			for no key update)`,
@@ -83,7 +84,7 @@ func (s Store) ChangeRole(
 	ctx context.Context, orgID, projectID, key string, change func(*domain.Role) (proto.Message, error),
 ) (domain.Role, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
-		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
+		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: projectsfault.ErrProjectRoleNotFound,
 		Write: func(r domain.Role) event.Statement {
 			return event.Statement{
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,
@@ -106,7 +107,7 @@ func (s Store) RemoveRole(
 	ctx context.Context, orgID, projectID, key string, removed proto.Message,
 ) (domain.Role, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Role]{
-		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: domain.ErrRoleNotFound,
+		Lock: lockRole, Args: roleKey(orgID, projectID, key), NotFound: projectsfault.ErrProjectRoleNotFound,
 		Write: func(r domain.Role) event.Statement {
 			return event.Statement{
 				AggregateID: r.ProjectID, OrganizationID: r.OrgID,

@@ -7,9 +7,9 @@ import (
 	"embed"
 	"time"
 
-	"herald/services/projects/internal/domain"
 	"herald/shared/event"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/history"
 	"herald/shared/search"
@@ -31,13 +31,13 @@ func New(j event.Journal) Store {
 
 // constraints are the faults of the constraints of all tables.
 var constraints = map[string]*fault.Fault{
-	"projects_name":        domain.ErrProjectNameTaken,
-	"applications_name":    domain.ErrAppNameTaken,
-	"applications_project": domain.ErrProjectNotFound,
-	"roles_key":            domain.ErrRoleExists,
-	"project_grants_org":   domain.ErrGrantExists,
-	"user_grants_place":    domain.ErrUserGrantExists,
-	"user_grants_user":     domain.ErrUserGrantUser,
+	"projects_name":        projectsfault.ErrProjectNameTaken,
+	"applications_name":    projectsfault.ErrAppNameTaken,
+	"applications_project": projectsfault.ErrProjectNotFound,
+	"roles_key":            projectsfault.ErrProjectRoleExists,
+	"project_grants_org":   projectsfault.ErrProjectGrantExists,
+	"user_grants_place":    projectsfault.ErrUserGrantExists,
+	"user_grants_user":     projectsfault.ErrUserGrantUserRemoved,
 }
 
 // Now is the time that changes have.

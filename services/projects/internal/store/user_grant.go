@@ -7,6 +7,7 @@ import (
 
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -42,23 +43,23 @@ func userGrantKey(orgID, userID, id string) postgres.Args {
 // UserGrant reads a grant that an organization gave a user.
 func (s Store) UserGrant(ctx context.Context, orgID, userID, id string) (domain.UserGrant, error) {
 	g, err := postgres.One[domain.UserGrant](ctx, s.journal.DB, readUserGrant, userGrantKey(orgID, userID, id))
-	return g, postgres.Missing(err, domain.ErrUserGrantNotFound)
+	return g, postgres.Missing(err, projectsfault.ErrUserGrantNotFound)
 }
 
 // CreateUserGrant writes a grant on an organization's own project, or on one that is granted to it.
-// It returns ErrUserGrantNotAllowed if the roles or the grant were removed in the meantime.
+// It returns ErrUserGrantOutdated if the roles or the grant were removed in the meantime.
 func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added proto.Message) (resource.Record, error) {
 	lock := event.Locked[domain.Project]{Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID),
-		NotFound: domain.ErrUserGrantProject}
+		NotFound: projectsfault.ErrUserGrantProjectUnknown}
 	if g.ProjectGrantID != "" {
-		lock.Lock, lock.NotFound = holdGranted, domain.ErrUserGrantByGrant
+		lock.Lock, lock.NotFound = holdGranted, projectsfault.ErrUserGrantProjectGrantUnknown
 		lock.Args["project_grant_id"] = g.ProjectGrantID
 	}
 	lock.Write = func(domain.Project) event.Statement {
 		args := userGrantArgs(g)
 		args["user_id"] = g.UserID
 		return event.Statement{
-			AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrUserGrantNotAllowed, If: givable,
+			AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrUserGrantOutdated, If: givable,
 			SQL: `user_grant as (
 				insert into user_grants (
 					id, org_id, project_id, project_grant_id, role_keys,
@@ -87,10 +88,10 @@ func (s Store) ChangeUserGrant(
 	ctx context.Context, orgID, userID, id string, change func(*domain.UserGrant) (proto.Message, error),
 ) (domain.UserGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.UserGrant]{
-		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: domain.ErrUserGrantNotFound,
+		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: projectsfault.ErrUserGrantNotFound,
 		Write: func(g domain.UserGrant) event.Statement {
 			return event.Statement{
-				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: domain.ErrUserGrantNotAllowed, If: givable,
+				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrUserGrantOutdated, If: givable,
 				SQL: `user_grant as (
 					update user_grants set role_keys = @role_keys::text[], sequence = position, changed_at = time
 						from event where id = @id
@@ -106,7 +107,7 @@ func (s Store) RemoveUserGrant(
 	ctx context.Context, orgID, userID, id string, remove func(*domain.UserGrant) (proto.Message, error),
 ) (domain.UserGrant, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.UserGrant]{
-		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: domain.ErrUserGrantNotFound,
+		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: projectsfault.ErrUserGrantNotFound,
 		Write: func(g domain.UserGrant) event.Statement { return event.Removal("user_grants", g.ID, g.OrgID) },
 	}, remove)
 }

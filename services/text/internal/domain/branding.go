@@ -3,13 +3,9 @@ package domain
 import (
 	"strings"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/resource"
 )
-
-// ErrBrandingNotFound is returned for an organization that has neither a color nor a logo.
-var ErrBrandingNotFound = fault.New(fault.NotFound, "BRANDING_NOT_FOUND",
-	"The organization has no branding of its own")
 
 // Branding is how login pages look for an organization. If it chose nothing, the sequence is 0 and the times are those
 // of the first start.
@@ -48,7 +44,7 @@ func (b *Branding) SetLogo(l Logo) (changed []string) {
 // Reset removes color and logo. It returns ErrBrandingNotFound if there are none.
 func (b *Branding) Reset() error {
 	if b.IsDefault() {
-		return ErrBrandingNotFound
+		return textfault.ErrBrandingNotFound
 	}
 	b.PrimaryColor, b.LogoHash = "", ""
 	return nil

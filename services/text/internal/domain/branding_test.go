@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"herald/shared/gen/fault/textfault"
 )
 
 func TestBrandingChanges(t *testing.T) {
@@ -55,7 +57,7 @@ func TestBrandingReset(t *testing.T) {
 			t.Errorf("%+v, %v", b, err)
 		}
 	}
-	if err := new(Branding).Reset(); !errors.Is(err, ErrBrandingNotFound) {
+	if err := new(Branding).Reset(); !errors.Is(err, textfault.ErrBrandingNotFound) {
 		t.Errorf("nothing is reset: %v", err)
 	}
 }

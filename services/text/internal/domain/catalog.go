@@ -12,17 +12,8 @@ import (
 
 	"golang.org/x/text/language"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/mail"
-)
-
-// Faults of languages that are asked for.
-var (
-	// ErrLanguage is returned for a text that is not a language tag (BCP 47).
-	ErrLanguage = fault.New(fault.Invalid, "LANGUAGE_INVALID", "The language is not a BCP 47 tag").
-			On("language", "must be a BCP 47 tag such as en or de-CH")
-	// ErrUnsupported is returned for a language that is not supported.
-	ErrUnsupported = fault.New(fault.Invalid, "LANGUAGE_NOT_SUPPORTED", "The language is not supported")
 )
 
 // files holds a file per language, named by its tag, with the texts by kind.
@@ -86,15 +77,16 @@ func (c Catalog) Languages() []string { return slices.Sorted(maps.Keys(c.texts))
 func (c Catalog) list() string { return strings.Join(c.Languages(), ", ") }
 
 // Supported returns the supported language for a tag: the tag itself or the nearest more general
-// one, or "" if there is none. It returns ErrLanguage for a text that is not a tag.
+// one, or "" if there is none. It returns ErrLanguageInvalid for a text that is not a tag.
 func (c Catalog) Supported(asked string) (string, error) { return lookup(asked, c.Languages()) }
 
 // Listed returns the supported language with exactly this tag, in any case and with "_" for "-".
-// For others it returns ErrUnsupported, which names the supported ones.
+// For others it returns ErrLanguageNotSupported, which names the supported ones.
 func (c Catalog) Listed(tag string) (string, error) {
 	language, ok := c.listed(tag)
 	if !ok {
-		return "", ErrUnsupported.Say("language: %s", c.mustBeListed()).On("language", c.mustBeListed())
+		return "", textfault.ErrLanguageNotSupported.Say("language: %s", c.mustBeListed()).On("language",
+			c.mustBeListed())
 	}
 	return language, nil
 }
@@ -116,7 +108,7 @@ func (c Catalog) mustBeListed() string { return "must be one of " + c.list() }
 func lookup(asked string, among []string) (string, error) {
 	parsed, err := language.Parse(asked)
 	if _, unknown := errors.AsType[language.ValueError](err); err != nil && !unknown {
-		return "", ErrLanguage
+		return "", textfault.ErrLanguageInvalid
 	}
 	tag := parsed.String()
 	for tag != "" && !slices.Contains(among, tag) {
@@ -125,11 +117,11 @@ func lookup(asked string, among []string) (string, error) {
 	return tag, nil
 }
 
-// Default returns the default texts of a message in a supported language, or ErrKind.
+// Default returns the default texts of a message in a supported language, or ErrMessageKindNotFound.
 func (c Catalog) Default(kind, language string) (Texts, error) {
 	t, ok := c.texts[language][kind]
 	if !ok {
-		return Texts{}, ErrKind
+		return Texts{}, textfault.ErrMessageKindNotFound
 	}
 	return t, nil
 }

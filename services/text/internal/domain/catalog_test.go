@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/mail"
 )
 
@@ -35,18 +36,18 @@ func TestSupported(t *testing.T) {
 		{"und", "", nil},
 		{"und-DE", "", nil},
 		{"x-private", "", nil},
-		{"", "", ErrLanguage},
-		{"d", "", ErrLanguage},
-		{"german-language", "", ErrLanguage},
-		{"de-", "", ErrLanguage},
-		{"de--CH", "", ErrLanguage},
-		{"-de", "", ErrLanguage},
-		{"de CH", "", ErrLanguage},
-		{"de\x00", "", ErrLanguage},
-		{"../texts/de", "", ErrLanguage},
-		{"日本語", "", ErrLanguage},
-		{"\xff\xfe", "", ErrLanguage},
-		{strings.Repeat("a-", 100), "", ErrLanguage},
+		{"", "", textfault.ErrLanguageInvalid},
+		{"d", "", textfault.ErrLanguageInvalid},
+		{"german-language", "", textfault.ErrLanguageInvalid},
+		{"de-", "", textfault.ErrLanguageInvalid},
+		{"de--CH", "", textfault.ErrLanguageInvalid},
+		{"-de", "", textfault.ErrLanguageInvalid},
+		{"de CH", "", textfault.ErrLanguageInvalid},
+		{"de\x00", "", textfault.ErrLanguageInvalid},
+		{"../texts/de", "", textfault.ErrLanguageInvalid},
+		{"日本語", "", textfault.ErrLanguageInvalid},
+		{"\xff\xfe", "", textfault.ErrLanguageInvalid},
+		{strings.Repeat("a-", 100), "", textfault.ErrLanguageInvalid},
 	} {
 		t.Run(test.asked, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +70,8 @@ func TestListed(t *testing.T) {
 	for _, tag := range []string{"", "de-CH", "de_CH", "tlh", " de", "de\n", "d", "../de", "\xff", "ſv", "m\u212a"} {
 		_, err := c.Listed(tag)
 		f, ok := errors.AsType[*fault.Fault](err)
-		if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 1 || f.Fields[0].Path != "language" ||
+		if !ok || f.ID != textfault.ErrLanguageNotSupported.ID || len(f.Fields) != 1 ||
+			f.Fields[0].Path != "language" ||
 			!strings.Contains(f.Fields[0].Reason, "bg, cs, de, ") {
 			t.Errorf("Listed(%q): %v", tag, err)
 		}
@@ -80,11 +82,12 @@ func TestListed(t *testing.T) {
 	}
 	_, err = c.AllListed([]string{"de", "xx", "fr", "de-CH"})
 	f, ok := errors.AsType[*fault.Fault](err)
-	if !ok || f.ID != ErrUnsupported.ID || len(f.Fields) != 2 || f.Fields[0].Path != "languages[1]" ||
+	if !ok || f.ID != textfault.ErrLanguageNotSupported.ID || len(f.Fields) != 2 ||
+		f.Fields[0].Path != "languages[1]" ||
 		f.Fields[1].Path != "languages[3]" || !strings.HasSuffix(f.Message, `, not "xx", "de-CH"`) {
 		t.Errorf("%+v", f)
 	}
-	if len(ErrUnsupported.Fields) != 0 {
+	if len(textfault.ErrLanguageNotSupported.Fields) != 0 {
 		t.Error("the declared fault has fields now")
 	}
 }
@@ -118,7 +121,8 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"", "Init", "init ", "password", "__proto__"} {
-		if _, err := c.Default(kind, "en"); !errors.Is(err, ErrKind) || !errors.Is(CheckKind(kind), ErrKind) {
+		if _, err := c.Default(kind, "en"); !errors.Is(err, textfault.ErrMessageKindNotFound) ||
+			!errors.Is(CheckKind(kind), textfault.ErrMessageKindNotFound) {
 			t.Errorf("Default(%q) = %v", kind, err)
 		}
 	}
@@ -136,7 +140,7 @@ func FuzzLanguage(f *testing.F) {
 		if got != "" && !slices.Contains(c.Languages(), got) {
 			t.Fatalf("Supported(%q) = %q", asked, got)
 		}
-		if err != nil && !errors.Is(err, ErrLanguage) {
+		if err != nil && !errors.Is(err, textfault.ErrLanguageInvalid) {
 			t.Fatalf("Supported(%q): %v", asked, err)
 		}
 		if tag, err := c.Listed(asked); err == nil && tag != got {

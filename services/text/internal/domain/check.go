@@ -9,11 +9,9 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/mail"
 )
-
-// ErrText is returned for texts that cannot be sent. Its fields are the wrong parts.
-var ErrText = fault.New(fault.Invalid, "MESSAGE_TEXT_INVALID", "The text cannot be sent")
 
 // maxPlaceholders bounds the placeholders of one message, so that it is not too large for a mail
 // when the longest values of a user are filled in.
@@ -44,7 +42,7 @@ func (t *Texts) parts() []part {
 }
 
 // Accept returns the texts of a kind of message as they are stored, with all line breaks as "\n". If they
-// cannot be sent it returns ErrText, which names every wrong part. An empty part stands for the default
+// cannot be sent it returns ErrMessageTextInvalid, which names every wrong part. An empty part stands for the default
 // text and is always accepted.
 func (t Texts) Accept(kind mail.Kind) (Texts, error) {
 	var wrong []fault.Field
@@ -65,7 +63,7 @@ func (t Texts) Accept(kind mail.Kind) (Texts, error) {
 		}
 	}
 	if wrong != nil {
-		return Texts{}, ErrText.Naming(wrong...)
+		return Texts{}, textfault.ErrMessageTextInvalid.Naming(wrong...)
 	}
 	return t, nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/mail"
 )
 
@@ -89,7 +90,8 @@ func TestAccept(t *testing.T) {
 					}
 					continue
 				}
-				if !refused || f.ID != ErrText.ID || len(f.Fields) != 1 || f.Fields[0].Path != name ||
+				if !refused || f.ID != textfault.ErrMessageTextInvalid.ID || len(f.Fields) != 1 ||
+					f.Fields[0].Path != name ||
 					!strings.Contains(f.Fields[0].Reason, test.reason) || f.Message != name+": "+f.Fields[0].Reason {
 					t.Errorf("%s: %+v", name, f)
 				}
@@ -108,7 +110,8 @@ func TestAcceptByKind(t *testing.T) {
 			_, err := Texts{Text: "a {{ ." + name + " }}"}.Accept(kind)
 			want := name == "ChangeDate" || kind.Notice() == ofNotice
 			if f, refused := errors.AsType[*fault.Fault](err); refused == want ||
-				refused && (f.ID != ErrText.ID || !strings.Contains(f.Message, "must not hold {{."+name+"}}")) {
+				refused && (f.ID != textfault.ErrMessageTextInvalid.ID || !strings.Contains(f.Message,
+					"must not hold {{."+name+"}}")) {
 				t.Errorf("%s in %s: %v", name, kind, err)
 			}
 		}
@@ -139,7 +142,7 @@ func TestAcceptNamesAllFaults(t *testing.T) {
 	} else if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "greeting" {
 		t.Errorf("%+v", f)
 	}
-	if len(ErrText.Fields) != 0 {
+	if len(textfault.ErrMessageTextInvalid.Fields) != 0 {
 		t.Error("the declared fault has fields now")
 	}
 }
@@ -168,7 +171,8 @@ func FuzzAccept(f *testing.F) {
 		in := Texts{one, other, one, other, one, other, other}
 		got, err := in.Accept(mail.Init)
 		if err != nil {
-			if f := fault.From(err); f.ID != ErrText.ID || len(f.Fields) == 0 || !utf8.ValidString(f.Message) {
+			if f := fault.From(err); f.ID != textfault.ErrMessageTextInvalid.ID || len(f.Fields) == 0 ||
+				!utf8.ValidString(f.Message) {
 				t.Fatalf("%+v", f)
 			}
 			return

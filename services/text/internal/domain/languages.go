@@ -5,16 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/resource"
-)
-
-// Faults of the instance's languages.
-var (
-	ErrNotAllowed = fault.New(fault.Precondition, "LANGUAGE_NOT_ALLOWED", "The language is not an allowed one").
-			On("language", "must be an allowed language")
-	ErrDefaultMissing = fault.New(fault.Invalid, "DEFAULT_LANGUAGE_NOT_ALLOWED",
-		"The default language must be among the allowed languages")
 )
 
 // Languages is the default and allowed languages of mails and pages. Texts can still be written
@@ -56,7 +48,7 @@ func (l Languages) For(c Catalog, preferred string) string {
 // SetDefault sets the default language to a supported one. It returns false if it is the same.
 func (l *Languages) SetDefault(c Catalog, language string) (changed bool, err error) {
 	if !slices.Contains(l.Allowed(c), language) {
-		return false, ErrNotAllowed.Say("%s is not among the allowed languages %s", language,
+		return false, textfault.ErrLanguageNotAllowed.Say("%s is not among the allowed languages %s", language,
 			strings.Join(l.Allowed(c), ", "))
 	}
 	changed = l.Default(c) != language
@@ -71,7 +63,7 @@ func (l *Languages) SetAllowed(c Catalog, languages []string) (changed bool, err
 	was, standard := l.Allowed(c), l.Default(c)
 	if len(languages) > 0 && !slices.Contains(languages, standard) {
 		reason := "must contain the default language " + standard
-		return false, ErrDefaultMissing.Say("languages: %s", reason).On("languages", reason)
+		return false, textfault.ErrDefaultLanguageNotAllowed.Say("languages: %s", reason).On("languages", reason)
 	}
 	if len(languages) == len(c.texts) {
 		languages = nil
@@ -81,9 +73,9 @@ func (l *Languages) SetAllowed(c Catalog, languages []string) (changed bool, err
 }
 
 // AllListed is Listed for the field languages. It returns each language once, sorted.
-// ErrUnsupported names every language that is not supported.
+// ErrLanguageNotSupported names every language that is not supported.
 func (c Catalog) AllListed(tags []string) (languages []string, err error) {
-	f := ErrUnsupported
+	f := textfault.ErrLanguageNotSupported
 	var said []string
 	for i, tag := range tags {
 		language, ok := c.listed(tag)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"herald/shared/gen/fault/textfault"
 )
 
 func TestLanguagesFor(t *testing.T) {
@@ -51,7 +53,8 @@ func TestSetLanguages(t *testing.T) {
 	if changed, err := l.SetAllowed(c, c.Languages()); changed || err != nil || len(l.AllowedLanguages) != 0 {
 		t.Errorf("all languages again: %v, %v, %v", changed, err, l.AllowedLanguages)
 	}
-	if changed, err := l.SetAllowed(c, []string{"de", "en"}); changed || !errors.Is(err, ErrDefaultMissing) {
+	if changed, err := l.SetAllowed(c, []string{"de", "en"}); changed ||
+		!errors.Is(err, textfault.ErrDefaultLanguageNotAllowed) {
 		t.Errorf("without the default: %v, %v", changed, err)
 	}
 	l = Languages{}
@@ -65,7 +68,8 @@ func TestSetLanguages(t *testing.T) {
 	if got := l.Default(other); got != "fr" {
 		t.Errorf("another setting makes %q the default, which is not allowed", got)
 	}
-	if changed, err := l.SetDefault(c, "en"); changed || !errors.Is(err, ErrNotAllowed) || l.DefaultLanguage != "fr" {
+	if changed, err := l.SetDefault(c, "en"); changed || !errors.Is(err, textfault.ErrLanguageNotAllowed) ||
+		l.DefaultLanguage != "fr" {
 		t.Errorf("a language that is not allowed: %v, %v, %+v", changed, err, l)
 	}
 	if changed, err := l.SetDefault(c, "de"); !changed || err != nil || l.Default(c) != "de" {

@@ -11,13 +11,7 @@ import (
 
 	"golang.org/x/image/webp"
 
-	"herald/shared/fault"
-)
-
-// Faults of logos.
-var (
-	ErrLogo         = fault.New(fault.Invalid, "LOGO_INVALID", "The logo cannot be used")
-	ErrLogoNotFound = fault.New(fault.NotFound, "LOGO_NOT_FOUND", "The organization has no such logo")
+	"herald/shared/gen/fault/textfault"
 )
 
 // maxSide is how many pixels a logo may have in width and in height.
@@ -45,8 +39,8 @@ var formats = []format{
 	{"image/webp", isWebP, webp.DecodeConfig, wholeWebP},
 }
 
-// ReadLogo returns the logo that somebody sent. It returns ErrLogo unless that is a PNG or WebP image of a size that
-// pages can show, whole and without anything after it. The pixels are left to browsers.
+// ReadLogo returns the logo that somebody sent. It returns ErrLogoInvalid unless that is a PNG or WebP image of a size
+// that pages can show, whole and without anything after it. The pixels are left to browsers.
 func ReadLogo(data []byte) (Logo, error) {
 	for _, f := range formats {
 		if !f.is(data) {
@@ -55,13 +49,13 @@ func ReadLogo(data []byte) (Logo, error) {
 		size, err := f.size(bytes.NewReader(data))
 		switch {
 		case err != nil || !f.whole(data):
-			return Logo{}, ErrLogo.On("logo", "must be a whole image with nothing after it")
+			return Logo{}, textfault.ErrLogoInvalid.On("logo", "must be a whole image with nothing after it")
 		case size.Width < 1 || size.Height < 1 || size.Width > maxSide || size.Height > maxSide:
-			return Logo{}, ErrLogo.On("logo", "must be 1 to 4096 pixels wide and high")
+			return Logo{}, textfault.ErrLogoInvalid.On("logo", "must be 1 to 4096 pixels wide and high")
 		}
 		return Logo{Image: data, MediaType: f.mediaType}, nil
 	}
-	return Logo{}, ErrLogo.On("logo", "must be a PNG or WebP image")
+	return Logo{}, textfault.ErrLogoInvalid.On("logo", "must be a PNG or WebP image")
 }
 
 // Hash returns the SHA-256 of the image in hexadecimal digits.

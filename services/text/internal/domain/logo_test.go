@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 )
 
 // pngOf returns an image of a size.
@@ -144,7 +145,7 @@ func TestHostileLogos(t *testing.T) {
 		_, err := ReadLogo([]byte(c.data))
 		f, ok := errors.AsType[*fault.Fault](err)
 		want := []fault.Field{{Path: "logo", Reason: c.want}}
-		if !ok || f.ID != ErrLogo.ID || fmt.Sprint(f.Fields) != fmt.Sprint(want) {
+		if !ok || f.ID != textfault.ErrLogoInvalid.ID || fmt.Sprint(f.Fields) != fmt.Sprint(want) {
 			t.Errorf("%s: %v, %+v", name, err, f)
 		}
 	}
@@ -169,7 +170,7 @@ func FuzzLogo(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := ReadLogo(data)
 		if err != nil {
-			if !errors.Is(err, ErrLogo) {
+			if !errors.Is(err, textfault.ErrLogoInvalid) {
 				t.Fatal(err)
 			}
 			return

@@ -6,23 +6,15 @@ package domain
 import (
 	"cmp"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/mail"
 	"herald/shared/resource"
 )
 
-// Faults of messages.
-var (
-	// ErrKind is returned for a message that the system does not send.
-	ErrKind           = fault.New(fault.NotFound, "MESSAGE_KIND_NOT_FOUND", "There is no message of this kind")
-	ErrCustomNotFound = fault.New(fault.NotFound, "CUSTOM_TEXT_NOT_FOUND",
-		"The organization has no text of its own for this message in this language")
-)
-
-// CheckKind returns ErrKind for a message that the system does not send.
+// CheckKind returns ErrMessageKindNotFound for a message that the system does not send.
 func CheckKind(kind string) error {
 	if _, err := mail.ParseKind(kind); err != nil {
-		return ErrKind
+		return textfault.ErrMessageKindNotFound
 	}
 	return nil
 }
@@ -74,10 +66,10 @@ func (c *Custom) Write(t Texts) (changed []string) {
 	return changed
 }
 
-// Reset removes the organization's own texts. It returns ErrCustomNotFound if there are none.
+// Reset removes the organization's own texts. It returns ErrCustomTextNotFound if there are none.
 func (c *Custom) Reset() error {
 	if c.IsDefault() {
-		return ErrCustomNotFound
+		return textfault.ErrCustomTextNotFound
 	}
 	c.Texts = Texts{}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/resource"
 )
 
@@ -36,7 +37,7 @@ func TestEmptyPartsHaveTheDefault(t *testing.T) {
 func TestWriteAndReset(t *testing.T) {
 	t.Parallel()
 	var c Custom
-	if err := c.Reset(); !errors.Is(err, ErrCustomNotFound) {
+	if err := c.Reset(); !errors.Is(err, textfault.ErrCustomTextNotFound) {
 		t.Errorf("nothing to reset: %v", err)
 	}
 	if changed := c.Write(Texts{}); changed != nil {

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/text/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/postgres"
 )
 
@@ -26,7 +27,8 @@ func (s Store) Branding(ctx context.Context, orgID string) (domain.Branding, err
 	return b, nil
 }
 
-// Logo returns an organization's logo. It returns domain.ErrLogoNotFound if the organization has another one or none.
+// Logo returns an organization's logo. It returns textfault.ErrLogoNotFound if the organization has another one or
+// none.
 func (s Store) Logo(ctx context.Context, orgID, hash string) (domain.Logo, error) {
 	all, err := postgres.All[domain.Logo](ctx, s.journal.DB, `select logo as image, logo_type as media_type
 		from brandings where org_id = @org_id and logo_hash = @hash and logo_hash != ''`,
@@ -35,7 +37,7 @@ func (s Store) Logo(ctx context.Context, orgID, hash string) (domain.Logo, error
 		return domain.Logo{}, fmt.Errorf("read a logo: %w", postgres.Fault(err))
 	}
 	if len(all) == 0 {
-		return domain.Logo{}, domain.ErrLogoNotFound
+		return domain.Logo{}, textfault.ErrLogoNotFound
 	}
 	return all[0], nil
 }
@@ -83,7 +85,7 @@ func (s Store) ResetBranding(
 ) (domain.Branding, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Branding]{
 		Lock: `select ` + brandingColumns + ` from brandings where org_id = @org_id for update`,
-		Args: postgres.Args{"org_id": orgID}, NotFound: domain.ErrBrandingNotFound,
+		Args: postgres.Args{"org_id": orgID}, NotFound: textfault.ErrBrandingNotFound,
 		Write: func(domain.Branding) event.Statement { return removedBranding(orgID) },
 	}, change)
 }

@@ -10,6 +10,7 @@ import (
 
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/testkit"
 )
 
@@ -34,17 +35,18 @@ var brandings = []struct {
 	{"Branding", nil, func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
 		return s.Branding(ctx, orgID)
 	}},
-	{"Logo", domain.ErrLogoNotFound, func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
-		l, err := s.Logo(ctx, orgID, logo("mine").Hash())
-		if err != nil || !bytes.Equal(l.Image, []byte("mine")) || l.MediaType != "image/png" {
-			return domain.Branding{}, err
-		}
-		return s.Branding(ctx, orgID)
-	}},
+	{"Logo", textfault.ErrLogoNotFound,
+		func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
+			l, err := s.Logo(ctx, orgID, logo("mine").Hash())
+			if err != nil || !bytes.Equal(l.Image, []byte("mine")) || l.MediaType != "image/png" {
+				return domain.Branding{}, err
+			}
+			return s.Branding(ctx, orgID)
+		}},
 	{"SetBranding", nil, func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
 		return s.SetBranding(ctx, orgID, func(*domain.Branding) (proto.Message, error) { return nil, nil })
 	}},
-	{"ResetBranding", domain.ErrBrandingNotFound,
+	{"ResetBranding", textfault.ErrBrandingNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
 			return s.ResetBranding(ctx, orgID, func(*domain.Branding) (proto.Message, error) { return happened, nil })
 		}},
@@ -68,7 +70,7 @@ func TestBrandingOfTwoOrganizations(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.Logo(t.Context(), "org-b", logo("mine").Hash()); !errors.Is(err, domain.ErrLogoNotFound) {
+	if _, err := w.Logo(t.Context(), "org-b", logo("mine").Hash()); !errors.Is(err, textfault.ErrLogoNotFound) {
 		t.Errorf("another organization has the logo: %v", err)
 	}
 	if testkit.Rows(t, w.db, "events") != before || testkit.Rows(t, w.db, "brandings") != 2 {
@@ -118,7 +120,7 @@ func TestLogoStays(t *testing.T) {
 	}
 	set(func(b *domain.Branding) { b.SetLogo(logo("two")) })
 	has("two")
-	if _, err := w.Logo(t.Context(), "org-a", logo("one").Hash()); !errors.Is(err, domain.ErrLogoNotFound) {
+	if _, err := w.Logo(t.Context(), "org-a", logo("one").Hash()); !errors.Is(err, textfault.ErrLogoNotFound) {
 		t.Errorf("the old logo: %v", err)
 	}
 	set(func(b *domain.Branding) { b.PrimaryColor, b.LogoHash = "", "" })
@@ -137,7 +139,7 @@ func TestNoLogo(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := w.Logo(t.Context(), "org-a", ""); !errors.Is(err, domain.ErrLogoNotFound) {
+	if l, err := w.Logo(t.Context(), "org-a", ""); !errors.Is(err, textfault.ErrLogoNotFound) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
@@ -162,7 +164,7 @@ func TestBrandingAtOnce(t *testing.T) {
 			return happened, nil
 		})
 		return err
-	}, domain.ErrBrandingNotFound.ID)
+	}, textfault.ErrBrandingNotFound.ID)
 	if left := testkit.Rows(t, w.db, "brandings"); n != 1 || left != 0 {
 		t.Errorf("%d of twenty removed the branding, %d are left", n, left)
 	}

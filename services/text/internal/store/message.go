@@ -8,6 +8,7 @@ import (
 
 	"herald/services/text/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 )
@@ -87,7 +88,7 @@ func (s Store) ResetCustom(
 	return event.Change(ctx, s.journal, event.Locked[domain.Custom]{
 		Lock: `select ` + customColumns + ` from custom_texts where org_id = @org_id and kind = @kind
 			and language = @language for update`,
-		Args: k.args(), NotFound: domain.ErrCustomNotFound,
+		Args: k.args(), NotFound: textfault.ErrCustomTextNotFound,
 		Write: func(domain.Custom) event.Statement { return k.removal() },
 	}, change)
 }

@@ -12,6 +12,7 @@ import (
 
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
+	"herald/shared/gen/fault/textfault"
 	"herald/shared/testkit"
 )
 
@@ -71,7 +72,7 @@ var everything = []asked{
 	{"SetCustom", nil, func(ctx context.Context, s store.Store, k store.Key) (domain.Custom, error) {
 		return s.SetCustom(ctx, k, func(*domain.Custom) (proto.Message, error) { return nil, nil })
 	}},
-	{"ResetCustom", domain.ErrCustomNotFound,
+	{"ResetCustom", textfault.ErrCustomTextNotFound,
 		func(ctx context.Context, s store.Store, k store.Key) (domain.Custom, error) {
 			return s.ResetCustom(ctx, k, kept)
 		}},
@@ -164,7 +165,7 @@ func TestTextsRemovedOnce(t *testing.T) {
 	n := testkit.Race(t, 20, func(int) error {
 		_, err := w.ResetCustom(t.Context(), mine, kept)
 		return err
-	}, domain.ErrCustomNotFound.ID)
+	}, textfault.ErrCustomTextNotFound.ID)
 	if left := testkit.Rows(t, w.db, "custom_texts"); n != 1 || left != 0 {
 		t.Errorf("%d of twenty removed the texts, %d are left", n, left)
 	}

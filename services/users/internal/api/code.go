@@ -11,6 +11,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/id"
@@ -41,7 +42,7 @@ func requested(kind domain.Kind) proto.Message {
 
 // changeUser changes a user. It returns the details of the change and the id of the mail that it sends, or "". Only
 // mails of users' own changes are counted, so that who hijacks an account cannot keep managers from recovering it. It
-// returns domain.ErrTooManyMails if such a change would send one too many.
+// returns usersfault.ErrTooManyMails if such a change would send one too many.
 func (u Users) changeUser(
 	ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error),
 ) (*heraldv1.ObjectDetails, string, error) {
@@ -151,9 +152,9 @@ func (u Users) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*use
 		return &usersv1.CheckCodeResponse{}, nil
 	}
 	code, err := u.guess(ctx, typed{kind, r.UserId, r.Code})
-	expired := errors.Is(err, domain.ErrCodeExpired)
+	expired := errors.Is(err, usersfault.ErrCodeExpired)
 	switch {
-	case errors.Is(err, domain.ErrCodeLocked), errors.Is(err, domain.ErrCodeWrong):
+	case errors.Is(err, usersfault.ErrCodeLocked), errors.Is(err, usersfault.ErrCodeWrong):
 		return &usersv1.CheckCodeResponse{}, nil
 	case err != nil && !expired:
 		return nil, err
@@ -178,11 +179,11 @@ func (u Users) CompleteCode(
 	kind, known := domain.ParseKind(r.Kind)
 	switch {
 	case !known:
-		return nil, domain.ErrCodeWrong
+		return nil, usersfault.ErrCodeWrong
 	case !kind.TakesPassword():
 		r.Password = ""
 	case kind.NeedsPassword() && r.Password == "":
-		return nil, domain.ErrPasswordRequired
+		return nil, usersfault.ErrPasswordRequired
 	}
 	if r.Password != "" {
 		if err := password.Check("password", r.Password); err != nil {
@@ -231,9 +232,9 @@ func (u Users) guess(ctx context.Context, t typed) (store.Code, error) {
 	case err != nil:
 		return store.Code{}, err
 	case !u.Codes.Right(t.kind, t.userID, t.code, code.MAC):
-		return store.Code{}, domain.ErrCodeWrong
+		return store.Code{}, usersfault.ErrCodeWrong
 	case code.ExpiresAt != nil && !u.Now().Before(*code.ExpiresAt):
-		return code, domain.ErrCodeExpired
+		return code, usersfault.ErrCodeExpired
 	}
 	return code, nil
 }
@@ -242,12 +243,12 @@ func (u Users) guess(ctx context.Context, t typed) (store.Code, error) {
 func (u Users) use(ctx context.Context, t typed, mac []byte, hash string) (domain.User, error) {
 	return u.Store.UseCode(ctx, t.userID, t.kind, mac, func(found *domain.User) (store.UserChange, error) {
 		if found.Awaits(t.kind) != nil {
-			return store.UserChange{}, domain.ErrCodeWrong
+			return store.UserChange{}, usersfault.ErrCodeWrong
 		}
 		switch t.kind {
 		case domain.KindInit:
 			if hash == "" && found.PasswordHash == "" {
-				return store.UserChange{}, domain.ErrPasswordRequired
+				return store.UserChange{}, usersfault.ErrPasswordRequired
 			}
 			changed, err := found.Initialize(hash)
 			initialized := &usersv1.HumanInitialized{State: usersv1.UserState(found.State), Changed: changed}

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 )
@@ -39,7 +40,7 @@ func (u Users) CreateExternalUser(
 		return nil, err
 	}
 	if o.State != domain.OrgActive {
-		return nil, domain.ErrOrgNotActive
+		return nil, usersfault.ErrOrgNotActive
 	}
 	n, err := newHuman(r.OrgId, r.User)
 	if err == nil {

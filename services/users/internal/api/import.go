@@ -15,6 +15,7 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	"herald/shared/contract"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
@@ -44,14 +45,14 @@ func (u Users) ImportHumanUser(
 	if err := u.bringOTP(&n, data); err != nil {
 		return nil, err
 	}
-	if err := u.checkIdpLinks(ctx, n.OrgID, n.IdpLinks); n.Digest != nil && errors.Is(err, domain.ErrIdpUnknown) {
+	if err := u.checkIdpLinks(ctx, n.OrgID, n.IdpLinks); n.Digest != nil && errors.Is(err, usersfault.ErrIdpUnknown) {
 		return u.repeated(ctx, n, err) // the provider may have been removed since the first import
 	} else if err != nil {
 		return nil, err
 	}
 	created := imported(&n, u.settle(&n))
 	record, err := u.Store.CreateUser(ctx, n, created)
-	if n.Digest != nil && (errors.Is(err, domain.ErrUserIDTaken) || errors.Is(err, domain.ErrUserNameTaken)) {
+	if n.Digest != nil && (errors.Is(err, usersfault.ErrUserIDTaken) || errors.Is(err, usersfault.ErrUserNameTaken)) {
 		return u.repeated(ctx, n, err)
 	}
 	if err != nil {
@@ -78,7 +79,7 @@ func imported(n *store.NewUser, kind domain.Kind) *usersv1.HumanImported {
 func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*usersv1.ImportHumanUserResponse, error) {
 	first, err := u.Store.FirstImport(ctx, n.ID)
 	switch {
-	case errors.Is(err, domain.ErrUserNotFound):
+	case errors.Is(err, usersfault.ErrUserNotFound):
 		return nil, taken // the id by a user who was not imported, or the name by another user
 	case err != nil:
 		return nil, err
@@ -88,7 +89,7 @@ func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*use
 	case err != nil:
 		return nil, err
 	case above[n.ID]:
-		return nil, domain.ErrUserIDTaken
+		return nil, usersfault.ErrUserIDTaken
 	}
 	if err := (domain.Known{OrgID: first.OrgID, Digest: first.ImportDigest}).Repeat(n.OrgID, n.Digest); err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (u Users) repeated(ctx context.Context, n store.NewUser, taken error) (*use
 // importData reads an import in one of its three shapes and checks the rules of its fields.
 func importData(r *usersv1.ImportHumanUserRequest) (*usersv1.HumanUserData, error) {
 	if r.DataOrgs != nil {
-		return nil, domain.ErrImportBulk
+		return nil, usersfault.ErrImportIsBulk
 	}
 	data, from := &usersv1.HumanUserData{}, r.ProtoReflect()
 	flat := false
@@ -118,7 +119,7 @@ func importData(r *usersv1.ImportHumanUserRequest) (*usersv1.HumanUserData, erro
 		}
 	}
 	if flat && r.User != nil {
-		return nil, domain.ErrImportMixed
+		return nil, usersfault.ErrImportMixed
 	}
 	if r.User != nil {
 		return r.User, nil
@@ -184,7 +185,7 @@ func metadataByKey(list []*usersv1.Metadata) (map[string][]byte, error) {
 	for i, m := range list {
 		if _, known := values[m.Key]; known {
 			path := fmt.Sprintf("metadata[%d].key", i)
-			return nil, domain.ErrMetadataTwice.Say("%s: the key %q is given twice", path, m.Key).
+			return nil, usersfault.ErrMetadataKeyTwice.Say("%s: the key %q is given twice", path, m.Key).
 				On(path, "is given twice")
 		}
 		values[m.Key] = m.Value
@@ -198,11 +199,12 @@ func passwordHash(d *usersv1.HumanUserData) (string, error) {
 	encoded := d.HashedPassword.GetValue()
 	switch {
 	case encoded != "" && d.Password != "":
-		return "", domain.ErrTwoPasswords
+		return "", usersfault.ErrPasswordAndHash
 	case encoded != "":
 		hash, err := password.Parse(encoded)
 		if refused, ok := errors.AsType[*password.FormatError](err); ok {
-			return "", domain.ErrPasswordHash.Say("hashedPassword.value: %s", refused).On("hashedPassword.value",
+			return "", usersfault.ErrPasswordHashInvalid.Say("hashedPassword.value: %s",
+				refused).On("hashedPassword.value",
 				refused.Error())
 		}
 		return hash.Encoded(), err

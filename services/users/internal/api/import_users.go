@@ -12,6 +12,7 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	"herald/shared/contract"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/rpc"
 )
@@ -186,8 +187,8 @@ func (u Users) findOrg(ctx context.Context, org *usersv1.ImportOrg, errs *import
 	case err == nil && (org.Org == nil || org.Org.Name == found.Name):
 		return nil
 	case err == nil:
-		return errs.add(about, domain.ErrImportOrg)
-	case !errors.Is(err, domain.ErrOrgNotFound) || org.Org == nil:
+		return errs.add(about, usersfault.ErrImportOrgDiffers)
+	case !errors.Is(err, usersfault.ErrOrgNotFound) || org.Org == nil:
 		return err
 	case !caller.From(ctx).CanIn("org.create", org.OrgId):
 		err = rpc.Denied("org.create", org.OrgId)
@@ -200,7 +201,7 @@ func (u Users) findOrg(ctx context.Context, org *usersv1.ImportOrg, errs *import
 	if err := errs.add(about, err); err != nil {
 		return err
 	}
-	return domain.ErrOrgNotFound
+	return usersfault.ErrOrgNotFound
 }
 
 func (u Users) makeOrg(ctx context.Context, o domain.Org) error {
@@ -257,7 +258,7 @@ func checkRow(row proto.Message, userID string) error {
 		return err
 	}
 	if userID == "" {
-		return domain.ErrUserID
+		return usersfault.ErrUserIDInvalid
 	}
 	return domain.CheckUserID(userID)
 }

@@ -8,6 +8,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // unhashed stands for the hash of a password that is not hashed yet.
@@ -46,7 +47,7 @@ func (u Users) importAll(ctx context.Context, orgID string, all []*rowState) err
 	}
 	for _, a := range all {
 		if a.pending() {
-			a.err = domain.ErrUserNameTaken // as in every round
+			a.err = usersfault.ErrUserNameTaken // as in every round
 		}
 	}
 	return nil
@@ -199,14 +200,14 @@ func (u Users) compare(ctx context.Context, orgID string, all []*rowState) error
 		first, there := taken.IDs[a.id]
 		switch {
 		case above[a.id]:
-			a.err = domain.ErrUserIDTaken
+			a.err = usersfault.ErrUserIDTaken
 		case there:
 			a.err = first.Repeat(orgID, a.user.Digest)
 			a.known = a.err == nil
 		case taken.Names[a.name]:
-			a.err = domain.ErrUserNameTaken
+			a.err = usersfault.ErrUserNameTaken
 		case slices.ContainsFunc(a.user.IdpLinks, taken.Linked):
-			a.err = domain.ErrIdpLinkTaken
+			a.err = usersfault.ErrIdpLinkTaken
 		default:
 			taken.Link(a.user.IdpLinks)
 			taken.IDs[a.id] = domain.Known{OrgID: orgID, Digest: a.user.Digest}

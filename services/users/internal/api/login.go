@@ -7,6 +7,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 )
@@ -29,12 +30,12 @@ func (u Users) CheckPassword(
 	}
 	right, outdated, err := u.Passwords.Verify(password.In(ctx, line), hash, r.Password)
 	switch {
-	case errors.Is(err, password.ErrTooLong):
-		return nil, domain.ErrLoginWrong
+	case errors.Is(err, usersfault.ErrPasswordTooLong):
+		return nil, usersfault.ErrLoginWrong
 	case err != nil:
 		return nil, errors.Join(err, u.Store.UntryLogin(context.WithoutCancel(ctx), found))
 	case !right:
-		return nil, domain.ErrLoginWrong
+		return nil, usersfault.ErrLoginWrong
 	}
 	next := password.Hash{}
 	if outdated { // a login does not fail because of it
@@ -69,8 +70,8 @@ func (u Users) CheckFactor(
 		}
 		return change, err
 	})
-	if errors.Is(err, domain.ErrOTPNotFound) || errors.Is(err, domain.ErrOTPNotReady) {
-		return nil, domain.ErrLoginOver
+	if errors.Is(err, usersfault.ErrOTPNotFound) || errors.Is(err, usersfault.ErrOTPNotReady) {
+		return nil, usersfault.ErrLoginOver
 	}
 	return &usersv1.CheckFactorResponse{RecoveryCode: accepted.RecoveryCode}, err
 }
@@ -80,7 +81,7 @@ func (u Users) ChooseNextPassword(
 	ctx context.Context, r *usersv1.ChooseNextPasswordRequest,
 ) (*usersv1.ChooseNextPasswordResponse, error) {
 	if r.Password == "" {
-		return nil, domain.ErrPasswordRequired
+		return nil, usersfault.ErrPasswordRequired
 	}
 	if err := password.Check("password", r.Password); err != nil {
 		return nil, err
@@ -101,11 +102,11 @@ func (u Users) ChooseNextPassword(
 	return &usersv1.ChooseNextPasswordResponse{Generation: uint64(changed.Generation)}, err
 }
 
-// loggingIn returns a user whose password was right, or domain.ErrLoginOver if the user has changed since.
+// loggingIn returns a user whose password was right, or usersfault.ErrLoginOver if the user has changed since.
 func (u Users) loggingIn(ctx context.Context, id string, generation uint64) (domain.User, error) {
 	found, err := u.Store.AnyUser(ctx, id)
-	if errors.Is(err, domain.ErrUserNotFound) {
-		return domain.User{}, domain.ErrLoginOver
+	if errors.Is(err, usersfault.ErrUserNotFound) {
+		return domain.User{}, usersfault.ErrLoginOver
 	}
 	if err == nil {
 		err = found.IsOf(int64(generation))

@@ -9,6 +9,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/resource"
@@ -29,7 +30,7 @@ func (u Users) CreateOrg(ctx context.Context, r *usersv1.CreateOrgRequest) (*use
 func (u Users) createOrg(ctx context.Context, o domain.Org, ownerID string) (resource.Record, error) {
 	o.PrimaryDomain = u.primaryDomain(o, false)
 	record, err := u.Store.CreateOrg(ctx, o, ownerID, &usersv1.OrgCreated{})
-	if errors.Is(err, domain.ErrDomainTaken) { // another name has the same slug
+	if errors.Is(err, usersfault.ErrOrgDomainTaken) { // another name has the same slug
 		o.PrimaryDomain = u.primaryDomain(o, true)
 		record, err = u.Store.CreateOrg(ctx, o, ownerID, &usersv1.OrgCreated{})
 	}

@@ -8,6 +8,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/resource"
@@ -31,13 +32,13 @@ func (u Users) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*users
 	key := domain.NewOTPKey()
 	f := domain.NewOTP(found, u.sealOTP(found.ID, key.Reveal()))
 	f.Record, err = u.Store.CreateOTP(ctx, f, &usersv1.OtpAdded{})
-	if errors.Is(err, domain.ErrOTPNotVerified) {
+	if errors.Is(err, usersfault.ErrOTPNotVerified) {
 		f, err = u.Store.ChangeOTP(ctx, found.OrgID, found.ID, func(there *domain.OTP) (store.OTPChange, error) {
 			if err := there.Renew(f.Secret); err != nil {
 				return store.OTPChange{}, err
 			}
 			if !r.Replace {
-				return store.OTPChange{}, domain.ErrOTPNotVerified
+				return store.OTPChange{}, usersfault.ErrOTPNotVerified
 			}
 			return store.OTPChange{Event: &usersv1.OtpAdded{Replaced: true}}, nil
 		})
@@ -84,7 +85,7 @@ func (u Users) changeOTP(
 			return store.OTPChange{}, fmt.Errorf("one-time-password factor: %w", err)
 		}
 		happened, err := change(f, secret.NewText(string(key)))
-		if !errors.Is(err, domain.ErrCodeWrong) {
+		if !errors.Is(err, usersfault.ErrCodeWrong) {
 			return happened, err
 		}
 		refusal = err

@@ -8,6 +8,7 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -36,7 +37,7 @@ func (u Users) nextPassword(ctx context.Context, old domain.Hidden, typed, field
 			return "", err
 		}
 		if same {
-			return "", password.ErrUnchanged.On(field, password.ErrUnchanged.Message)
+			return "", usersfault.ErrPasswordUnchanged.On(field, usersfault.ErrPasswordUnchanged.Message)
 		}
 	}
 	return u.newPassword(ctx, typed, field)
@@ -45,7 +46,7 @@ func (u Users) nextPassword(ctx context.Context, old domain.Hidden, typed, field
 // SetPassword sets a user's password.
 func (u Users) SetPassword(ctx context.Context, r *usersv1.SetPasswordRequest) (*usersv1.SetPasswordResponse, error) {
 	if r.Password == "" {
-		return nil, domain.ErrPasswordRequired
+		return nil, usersfault.ErrPasswordRequired
 	}
 	hash, err := u.newPassword(ctx, r.Password, "password")
 	if err != nil {
@@ -81,7 +82,7 @@ func (u Users) UpdateMyPassword(
 		return nil, err
 	}
 	if found.Type != domain.Human {
-		return nil, domain.ErrUserNotHuman
+		return nil, usersfault.ErrUserNotHuman
 	}
 	if err := u.guessPassword(ctx, found, r.OldPassword); err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (u Users) guessPassword(ctx context.Context, found domain.User, typed strin
 		return err
 	}
 	if wait > 0 {
-		return domain.ErrPasswordLocked.After(wait)
+		return usersfault.ErrPasswordLocked.After(wait)
 	}
 	hash, err := password.Parse(string(found.PasswordHash))
 	if err != nil {
@@ -113,12 +114,12 @@ func (u Users) guessPassword(ctx context.Context, found domain.User, typed strin
 	}
 	right, _, err := u.Passwords.Verify(ctx, hash, typed)
 	switch {
-	case errors.Is(err, password.ErrTooLong):
-		return domain.ErrPasswordWrong
+	case errors.Is(err, usersfault.ErrPasswordTooLong):
+		return usersfault.ErrPasswordWrong
 	case err != nil:
 		return errors.Join(err, u.Store.UntryPassword(context.WithoutCancel(ctx), found.ID))
 	case !right:
-		return domain.ErrPasswordWrong
+		return usersfault.ErrPasswordWrong
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -17,8 +18,8 @@ func (u Users) MakeProjectOwner(
 	err := u.Store.CreateProjectOwner(ctx, m, &usersv1.MemberAdded{
 		UserId: m.UserID, Roles: m.Roles, ProjectId: m.ProjectID,
 	})
-	if errors.Is(err, domain.ErrOwnerMade) || errors.Is(err, domain.ErrMemberExists) ||
-		errors.Is(err, domain.ErrProjectRemoved) {
+	if errors.Is(err, usersfault.ErrProjectOwnerMade) || errors.Is(err, usersfault.ErrMemberExists) ||
+		errors.Is(err, usersfault.ErrProjectRemoved) {
 		err = nil
 	}
 	return &usersv1.MakeProjectOwnerResponse{}, err

@@ -6,6 +6,8 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
@@ -44,11 +46,11 @@ func (u Users) ResolveCaller(
 
 func (u Users) callerOf(rows []store.Holder, orgID string) (*usersv1.ResolveTokenResponse, error) {
 	if len(rows) == 0 {
-		return nil, domain.ErrTokenInvalid
+		return nil, fault.ErrTokenInvalid
 	}
 	h := rows[0]
 	if h.UserState != domain.UserActive || h.HomeState != domain.OrgActive || !u.Now().Before(h.ExpiresAt) {
-		return nil, domain.ErrTokenInvalid
+		return nil, fault.ErrTokenInvalid
 	}
 	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes,
 		TokenID: h.TokenID}
@@ -57,7 +59,7 @@ func (u Users) callerOf(rows []store.Holder, orgID string) (*usersv1.ResolveToke
 	}
 	switch instance := c.InInstance(); {
 	case h.AskedState == nil && instance:
-		return nil, domain.ErrOrgNotFound
+		return nil, usersfault.ErrOrgNotFound
 	case h.AskedState == nil, h.AskedID != h.HomeOrgID && len(c.Memberships) == 0,
 		*h.AskedState != domain.OrgActive && !instance:
 		return nil, rpc.Denied("membership", orgID)

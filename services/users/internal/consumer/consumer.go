@@ -8,8 +8,8 @@ import (
 	"errors"
 
 	"herald/services/users/internal/api"
-	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
@@ -39,7 +39,7 @@ func owner(u api.Users) func(context.Context, event.Delivery, *projectsv1.Projec
 		_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
 			OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: created.OwnerId,
 		})
-		if errors.Is(err, domain.ErrUserNotFound) {
+		if errors.Is(err, usersfault.ErrUserNotFound) {
 			return nil
 		}
 		return err

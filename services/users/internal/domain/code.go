@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"herald/shared/fault"
 	"herald/shared/mail"
 	"herald/shared/secret"
 )
@@ -74,16 +73,6 @@ const (
 	codeLength = 8
 	// Letters and digits that cannot be confused.
 	codeAlphabet = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
-)
-
-// Faults of mailed codes. A used, replaced, foreign or invented code is a wrong one.
-var (
-	ErrCodeWrong   = fault.New(fault.Invalid, "CODE_WRONG", "The code is wrong").On("code", "is wrong")
-	ErrCodeExpired = fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired; ask for a new mail")
-	ErrCodeLocked  = fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes; ask for a new mail").
-			After(time.Minute)
-	ErrMailObsolete = fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE",
-		"The mail is no longer wanted: its code was used or replaced")
 )
 
 // Coder derives codes, so that no row, event or queue contains one.

@@ -6,21 +6,15 @@ import (
 
 	"golang.org/x/text/language"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/mail"
-)
-
-// Faults of e-mail addresses and languages.
-var (
-	ErrEmail = fault.New(fault.Invalid, "EMAIL_INVALID",
-		"An e-mail address is one address such as mini@example.com, at most 254 characters")
-	ErrLanguage = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "A language tag is one such as de or pt-BR")
 )
 
 // CheckEmail returns a fault if a text is not one e-mail address. Field is the path of its field.
 func CheckEmail(field, s string) error {
 	if _, err := mail.ParseAddress(s); err != nil {
-		return ErrEmail.Say("%s: one address such as mini@example.com, at most 254 characters", field).
+		return usersfault.ErrEmailInvalid.Say("%s: one address such as mini@example.com, at most 254 characters",
+			field).
 			On(field, "is not an e-mail address")
 	}
 	return nil
@@ -40,6 +34,6 @@ func Language(field, s string) (string, error) {
 	if _, unknown := errors.AsType[language.ValueError](err); unknown {
 		return s, nil
 	}
-	return "", ErrLanguage.Say("%s: a language tag such as de or pt-BR", field).
+	return "", usersfault.ErrPreferredLanguageInvalid.Say("%s: a language tag such as de or pt-BR", field).
 		On(field, "is not a BCP 47 language tag")
 }

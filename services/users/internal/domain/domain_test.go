@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
 )
 
@@ -34,7 +35,8 @@ func TestCheckEmail(t *testing.T) {
 		if (err == nil) != ok {
 			t.Errorf("CheckEmail(%q) = %v", s, err)
 		}
-		if err != nil && (!errors.Is(err, domain.ErrEmail) || !strings.Contains(err.Error(), "email.email: ")) {
+		if err != nil && (!errors.Is(err, usersfault.ErrEmailInvalid) ||
+			!strings.Contains(err.Error(), "email.email: ")) {
 			t.Errorf("CheckEmail(%q) = %v, which does not name the field", s, err)
 		}
 	}
@@ -49,7 +51,8 @@ func TestLanguage(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"de;", "d", "german language", "-", "de-", "1", "\x00"} {
-		if got, err := domain.Language("profile.preferredLanguage", s); !errors.Is(err, domain.ErrLanguage) {
+		if got, err := domain.Language("profile.preferredLanguage", s); !errors.Is(err,
+			usersfault.ErrPreferredLanguageInvalid) {
 			t.Errorf("Language(%q) = %q, %v", s, got, err)
 		}
 	}
@@ -116,7 +119,7 @@ func TestOTPSecret(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "JBSWY3DP", "0189" + kept, strings.Repeat("A", 105), kept + "é"} {
-		if _, err := domain.OTPSecret(s); !errors.Is(err, domain.ErrOTPCode) {
+		if _, err := domain.OTPSecret(s); !errors.Is(err, usersfault.ErrOTPCodeInvalid) {
 			t.Errorf("OTPSecret(%q): %v", s, err)
 		}
 	}
@@ -134,7 +137,7 @@ func TestDigest(t *testing.T) {
 		t.Error(err)
 	}
 	err := d.Compare(domain.NewDigest(k, "u1", map[string]string{"userName": "maxi", "phone.phone": "+41"}))
-	if !errors.Is(err, domain.ErrImportDiffers) ||
+	if !errors.Is(err, usersfault.ErrImportDiffers) ||
 		!strings.HasSuffix(err.Error(), "another credential, phone.phone, userName") {
 		t.Errorf("%v", err)
 	}

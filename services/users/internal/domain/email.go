@@ -1,16 +1,6 @@
 package domain
 
-import "herald/shared/fault"
-
-// Faults of a user's e-mail.
-var (
-	ErrEmailAlreadyVerified = fault.New(fault.Precondition, "EMAIL_ALREADY_VERIFIED",
-		"The e-mail address is verified already")
-	ErrEmailNotVerified = fault.New(fault.Precondition, "EMAIL_NOT_VERIFIED", "The e-mail address is not verified: "+
-		"POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it")
-	ErrEmailOutranked = fault.New(fault.Precondition, "EMAIL_OUTRANKED", "The e-mail address was chosen by somebody "+
-		"who lacks a permission that the user got later, so no code is sent to it: set the address again")
-)
+import "herald/shared/gen/fault/usersfault"
 
 // Email is an address, and whether it is verified that the user reads its mails.
 type Email struct {
@@ -40,7 +30,7 @@ func (u *User) EmailIsCredential(to Email) bool {
 // address that is set again counts as a new one.
 func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	if u.Type != Human {
-		return EmailChange{}, ErrUserNotHuman
+		return EmailChange{}, usersfault.ErrUserNotHuman
 	}
 	var c EmailChange
 	moved := to.Address != u.Email || u.EmailOutranked // its codes are gone

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/permission"
 )
 
@@ -47,7 +48,8 @@ func TestCheckEscalation(t *testing.T) {
 			continue
 		}
 		f, ok := errors.AsType[*fault.Fault](err)
-		if !ok || !errors.Is(err, domain.ErrEscalation) || f.Permission != c.permission || f.Organization != c.org ||
+		if !ok || !errors.Is(err, usersfault.ErrEscalation) || f.Permission != c.permission ||
+			f.Organization != c.org ||
 			!strings.HasSuffix(f.Message, c.permission+" is missing "+c.inText) {
 			t.Errorf("%s: %+v", name, f)
 		}

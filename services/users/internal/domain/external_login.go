@@ -1,10 +1,6 @@
 package domain
 
-import "herald/shared/fault"
-
-// ErrIdpLinkOtherTenant is returned for an account of another tenant than the one of the link.
-var ErrIdpLinkOtherTenant = fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT",
-	"The link to the account at the identity provider names another tenant or none")
+import "herald/shared/gen/fault/usersfault"
 
 // ExternalLogin is who is linked to an account at an identity provider.
 type ExternalLogin struct {
@@ -21,5 +17,5 @@ func (l ExternalLogin) CheckTenant(tenantID, only string) error {
 	if tenantID != "" && l.TenantID != "" && (l.TenantID == tenantID || l.TenantID == only) {
 		return nil
 	}
-	return ErrIdpLinkOtherTenant
+	return usersfault.ErrIdpLinkOtherTenant
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 )
 
 func TestTenantOfALink(t *testing.T) {
@@ -18,7 +19,7 @@ func TestTenantOfALink(t *testing.T) {
 		{"", "a", "", false}, {"", "a", "a", false}, {"a", "", "a", false}, {"", "", "", false},
 	} {
 		err := domain.ExternalLogin{TenantID: c.linked}.CheckTenant(c.came, c.only)
-		if c.admits != (err == nil) || err != nil && !errors.Is(err, domain.ErrIdpLinkOtherTenant) {
+		if c.admits != (err == nil) || err != nil && !errors.Is(err, usersfault.ErrIdpLinkOtherTenant) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -5,25 +5,12 @@ import (
 	"fmt"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/resource"
 )
 
 // MaxIdpLinks is the maximum number of accounts that a user is linked to. A new user has as many at most.
 const MaxIdpLinks = 20
-
-// Faults of accounts at identity providers.
-var (
-	ErrIdpUnknown = fault.New(fault.Precondition, "IDP_UNKNOWN", "The organization has no such identity provider").
-			On("idps", "names an identity provider that does not exist")
-	ErrIdpLinkNotFound = fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND",
-		"The user is not linked to that account at the identity provider")
-	ErrIdpLinkTaken = fault.New(fault.Exists, "IDP_LINK_TAKEN", "Another user is linked to that account at the "+
-		"identity provider").On("idps", "names an account that another user is linked to")
-	ErrIdpLinkLimit = fault.New(fault.Precondition, "IDP_LINK_LIMIT",
-		"A user is linked to at most 20 accounts at identity providers")
-	ErrIdpLinkTwice = fault.New(fault.Invalid, "IDP_LINK_TWICE",
-		"Two links name the same account at an identity provider")
-)
 
 // IdpLink is an account at an identity provider with which a user logs in.
 type IdpLink struct {
@@ -45,13 +32,13 @@ func CheckIdpLinks(links []IdpLink, known map[string]string) error {
 	for i, l := range links {
 		account := [2]string{l.IdpID, l.ExternalUserID}
 		if seen[account] {
-			f := ErrIdpLinkTwice.Say("idps[%d]: another link names the same account", i)
+			f := usersfault.ErrIdpLinkTwice.Say("idps[%d]: another link names the same account", i)
 			return f.On(fmt.Sprintf("idps[%d]", i), "names the same account as another link")
 		}
 		tenant, there := known[l.IdpID]
 		if !there {
 			path := fmt.Sprintf("idps[%d].configId", i)
-			f := ErrIdpUnknown.Say("%s: there is no identity provider %q", path, l.IdpID)
+			f := usersfault.ErrIdpUnknown.Say("%s: there is no identity provider %q", path, l.IdpID)
 			f.Fields = []fault.Field{{Path: path, Reason: "is not an identity provider of the organization"}}
 			return f
 		}
@@ -65,7 +52,7 @@ func CheckIdpLinks(links []IdpLink, known map[string]string) error {
 // worth something. A login with an account elsewhere does not allow to link another one.
 func (u User) MayLink(credential string, generation int64) error {
 	if u.Type != Human || u.State != UserActive || u.Generation != generation || credential != CredentialPassword {
-		return ErrTokenInvalid
+		return fault.ErrTokenInvalid
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // The links of a new user have each account once, at providers of the organization.
@@ -22,10 +23,10 @@ func TestCheckIdpLinks(t *testing.T) {
 		"one":           {[]domain.IdpLink{at("a", "1")}, nil, ""},
 		"two accounts":  {[]domain.IdpLink{at("a", "1"), at("a", "2")}, nil, ""},
 		"two providers": {[]domain.IdpLink{at("a", "1"), at("b", "1")}, nil, ""},
-		"unknown":       {[]domain.IdpLink{at("a", "1"), at("c", "1")}, domain.ErrIdpUnknown, "idps[1].configId"},
-		"nowhere":       {[]domain.IdpLink{at("", "1")}, domain.ErrIdpUnknown, "idps[0].configId"},
+		"unknown":       {[]domain.IdpLink{at("a", "1"), at("c", "1")}, usersfault.ErrIdpUnknown, "idps[1].configId"},
+		"nowhere":       {[]domain.IdpLink{at("", "1")}, usersfault.ErrIdpUnknown, "idps[0].configId"},
 		"twice": {
-			[]domain.IdpLink{at("a", "1"), at("b", "1"), at("a", "1")}, domain.ErrIdpLinkTwice, "idps[2]",
+			[]domain.IdpLink{at("a", "1"), at("b", "1"), at("a", "1")}, usersfault.ErrIdpLinkTwice, "idps[2]",
 		},
 		"twice in one case": {[]domain.IdpLink{at("a", "m"), at("a", "M")}, nil, ""},
 	} {
@@ -67,7 +68,7 @@ func TestMayLink(t *testing.T) {
 	} {
 		u := ada
 		c.change(&u)
-		if err := u.MayLink(c.credential, c.generation); !errors.Is(err, domain.ErrTokenInvalid) {
+		if err := u.MayLink(c.credential, c.generation); !errors.Is(err, fault.ErrTokenInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,23 +10,8 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
-)
-
-// Faults of imports.
-var (
-	ErrImportBulk = fault.New(fault.Invalid, "IMPORT_IS_BULK", "This is the shape of the bulk import: send it to "+
-		"POST /admin/v1/import").On("dataOrgs", "belongs to the bulk import")
-	ErrImportMixed = fault.New(fault.Invalid, "IMPORT_MIXED", "The fields of the user must be either in user or "+
-		"beside userId, not both").On("user", "cannot be combined with the fields of a user")
-	ErrImportDiffers = fault.New(fault.Exists, "IMPORT_DIFFERS", "The user id was imported with other content")
-	ErrTwoPasswords  = fault.New(fault.Invalid, "PASSWORD_AND_HASH", "password and hashedPassword cannot be combined").
-				On("hashedPassword", "cannot be combined with password")
-	ErrPasswordHash = fault.New(fault.Invalid, "PASSWORD_HASH_INVALID", "The password hash cannot be used")
-	ErrOTPCode      = fault.New(fault.Invalid, "OTP_CODE_INVALID", "otpCode: a secret of 10 to 64 bytes in base32").
-			On("otpCode", "is not a base32 secret")
-	ErrImportOrg = fault.New(fault.Exists, "IMPORT_ORG_DIFFERS", "There is an organization with the id, "+
-		"which has another name").On("org.name", "differs from that of the organization")
 )
 
 // Digest has a keyed digest of each field of the first import of a user, to recognize a repeated
@@ -57,7 +42,7 @@ func (d Digest) Compare(other Digest) error {
 	if len(differ) == 0 {
 		return nil
 	}
-	f := ErrImportDiffers.Say("The user id was imported with another %s", strings.Join(differ, ", "))
+	f := usersfault.ErrImportDiffers.Say("The user id was imported with another %s", strings.Join(differ, ", "))
 	for _, path := range differ {
 		f = f.On(path, "differs from the first import")
 	}
@@ -75,7 +60,7 @@ type Known struct {
 // fault. It does not compare digests with a user of another organization.
 func (k Known) Repeat(orgID string, d Digest) error {
 	if k.OrgID != orgID || k.Digest == nil {
-		return ErrUserIDTaken
+		return usersfault.ErrUserIDTaken
 	}
 	return k.Digest.Compare(d)
 }
@@ -109,10 +94,10 @@ func Refusal(err error) (*fault.Fault, bool) {
 func OTPSecret(s string) (string, error) {
 	s = strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "=", "").Replace(s))
 	if len(s) < 16 || len(s) > 104 { // 10 and 64 bytes
-		return "", ErrOTPCode
+		return "", usersfault.ErrOTPCodeInvalid
 	}
 	if _, err := totp.GenerateCode(s, time.Unix(0, 0)); err != nil {
-		return "", ErrOTPCode
+		return "", usersfault.ErrOTPCodeInvalid
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 func TestKnownUsersAreCompared(t *testing.T) {
@@ -17,10 +18,10 @@ func TestKnownUsersAreCompared(t *testing.T) {
 		want  error
 	}{
 		"the same":                {domain.Known{OrgID: "o", Digest: digest}, nil},
-		"other content":           {domain.Known{OrgID: "o", Digest: other}, domain.ErrImportDiffers},
-		"not imported":            {domain.Known{OrgID: "o"}, domain.ErrUserIDTaken},
-		"in another organization": {domain.Known{OrgID: "p", Digest: digest}, domain.ErrUserIDTaken},
-		"removed":                 {domain.Known{}, domain.ErrUserIDTaken},
+		"other content":           {domain.Known{OrgID: "o", Digest: other}, usersfault.ErrImportDiffers},
+		"not imported":            {domain.Known{OrgID: "o"}, usersfault.ErrUserIDTaken},
+		"in another organization": {domain.Known{OrgID: "p", Digest: digest}, usersfault.ErrUserIDTaken},
+		"removed":                 {domain.Known{}, usersfault.ErrUserIDTaken},
 	} {
 		if err := c.known.Repeat("o", digest); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -57,14 +58,14 @@ func TestSettleAs(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, own := range []*fault.Fault{
-		domain.ErrEmail, domain.ErrUserNameTaken, domain.ErrOrgNotFound, fault.ErrDenied,
+		usersfault.ErrEmailInvalid, usersfault.ErrUserNameTaken, usersfault.ErrOrgNotFound, fault.ErrPermissionDenied,
 	} {
 		if f, ok := domain.Refusal(own); !ok || f != own {
 			t.Errorf("%v is not the row's own", own)
 		}
 	}
 	for _, err := range []error{
-		errors.New("broken"), context.Canceled, fault.ErrUnavailable, fault.ErrOverloaded, fault.ErrDeadline,
+		errors.New("broken"), context.Canceled, fault.ErrUnavailable, fault.ErrOverloaded, fault.ErrDeadlineExceeded,
 		fault.ErrUnauthenticated,
 	} {
 		if _, ok := domain.Refusal(err); ok {

@@ -3,15 +3,8 @@ package domain
 import (
 	"encoding/binary"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
-)
-
-// Faults of logins.
-var (
-	// ErrLoginWrong is also returned for a name that nobody has.
-	ErrLoginWrong = fault.New(fault.Invalid, "LOGIN_WRONG", "The login name or the password is wrong")
-	ErrLoginOver  = fault.New(fault.Precondition, "LOGIN_OVER", "The user has changed since; log in from the beginning")
 )
 
 // CredentialPassword is the credential of logins with a password.
@@ -31,7 +24,7 @@ type Candidate struct {
 // IsOf returns a fault unless the user is as at the check of the password, and may log in.
 func (u *User) IsOf(generation int64) error {
 	if u.State != UserActive || u.Generation != generation {
-		return ErrLoginOver
+		return usersfault.ErrLoginOver
 	}
 	return nil
 }
@@ -42,7 +35,7 @@ func (u *User) ReplaceRequired(generation int64, hash Hidden) (PasswordChange, e
 		return PasswordChange{}, err
 	}
 	if !u.PasswordChangeRequired {
-		return PasswordChange{}, ErrLoginOver
+		return PasswordChange{}, usersfault.ErrLoginOver
 	}
 	return u.SetPassword(Password{Hash: hash})
 }

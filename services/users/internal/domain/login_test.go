@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 )
 
 func TestReplaceRequired(t *testing.T) {
@@ -18,10 +19,10 @@ func TestReplaceRequired(t *testing.T) {
 		want       error
 	}{
 		"as at the check":      {domain.UserActive, 3, true, nil},
-		"changed since":        {domain.UserActive, 2, true, domain.ErrLoginOver},
-		"need not be replaced": {domain.UserActive, 3, false, domain.ErrLoginOver},
-		"locked since":         {domain.UserLocked, 3, true, domain.ErrLoginOver},
-		"never active":         {domain.UserInitial, 3, true, domain.ErrLoginOver},
+		"changed since":        {domain.UserActive, 2, true, usersfault.ErrLoginOver},
+		"need not be replaced": {domain.UserActive, 3, false, usersfault.ErrLoginOver},
+		"locked since":         {domain.UserLocked, 3, true, usersfault.ErrLoginOver},
+		"never active":         {domain.UserInitial, 3, true, usersfault.ErrLoginOver},
 	} {
 		u := domain.User{Type: domain.Human, State: c.state, Generation: 3, PasswordHash: "old",
 			PasswordChangeRequired: c.required}

@@ -1,13 +1,6 @@
 package domain
 
-import "herald/shared/fault"
-
-// Faults of machine users.
-var (
-	ErrUserNotMachine = fault.New(fault.Precondition, "USER_NOT_MACHINE",
-		"The user is a person: only machines have a name of their own, keys and a secret")
-	ErrSecretNotFound = fault.New(fault.NotFound, "SECRET_NOT_FOUND", "The user has no secret")
-)
+import "herald/shared/gen/fault/usersfault"
 
 // AccessTokenType is the format of a machine's access tokens.
 type AccessTokenType int16
@@ -37,7 +30,7 @@ func NewMachine(orgID, id string, d MachineData) User {
 // ChangeMachine replaces the fields of a machine user and returns the names of the changed ones.
 func (u *User) ChangeMachine(d MachineData) (changed []string, err error) {
 	if u.Type != Machine {
-		return nil, ErrUserNotMachine
+		return nil, usersfault.ErrUserNotMachine
 	}
 	old := *u
 	u.setMachine(d)
@@ -67,7 +60,7 @@ func (u *User) setMachine(d MachineData) {
 // MayHaveKeys returns a fault for a person, and for a user who may not have tokens.
 func (u *User) MayHaveKeys() error {
 	if u.Type != Machine {
-		return ErrUserNotMachine
+		return usersfault.ErrUserNotMachine
 	}
 	return u.MayHaveTokens()
 }
@@ -84,10 +77,10 @@ func (u *User) SetSecret(hash Hidden) error {
 // RemoveSecret removes a machine user's secret, in any state of the user.
 func (u *User) RemoveSecret() error {
 	if u.Type != Machine {
-		return ErrUserNotMachine
+		return usersfault.ErrUserNotMachine
 	}
 	if u.SecretHash == "" {
-		return ErrSecretNotFound
+		return usersfault.ErrSecretNotFound
 	}
 	u.SecretHash = ""
 	return nil

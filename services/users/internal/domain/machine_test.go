@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 )
 
 func TestNewMachine(t *testing.T) {
@@ -47,7 +48,7 @@ func TestChangeMachine(t *testing.T) {
 		}
 	}
 	person := domain.User{Type: domain.Human, UserName: "mini"}
-	if _, err := person.ChangeMachine(ci); !errors.Is(err, domain.ErrUserNotMachine) || person.UserName != "mini" {
+	if _, err := person.ChangeMachine(ci); !errors.Is(err, usersfault.ErrUserNotMachine) || person.UserName != "mini" {
 		t.Errorf("a person: %v, %+v", err, person)
 	}
 }
@@ -70,15 +71,16 @@ func TestMachineSecrets(t *testing.T) {
 		want error
 		hash domain.Hidden
 	}{
-		"first":               {of(domain.Machine, domain.UserActive, ""), set, nil, "new"},
-		"another":             {of(domain.Machine, domain.UserActive, "old"), set, nil, "new"},
-		"of a person":         {of(domain.Human, domain.UserActive, ""), set, domain.ErrUserNotMachine, ""},
-		"while inactive":      {of(domain.Machine, domain.UserInactive, "old"), set, domain.ErrUserNotActive, "old"},
-		"while locked":        {of(domain.Machine, domain.UserLocked, "old"), set, domain.ErrUserNotActive, "old"},
+		"first":       {of(domain.Machine, domain.UserActive, ""), set, nil, "new"},
+		"another":     {of(domain.Machine, domain.UserActive, "old"), set, nil, "new"},
+		"of a person": {of(domain.Human, domain.UserActive, ""), set, usersfault.ErrUserNotMachine, ""},
+		"while inactive": {of(domain.Machine, domain.UserInactive, "old"), set, usersfault.ErrUserNotActive,
+			"old"},
+		"while locked":        {of(domain.Machine, domain.UserLocked, "old"), set, usersfault.ErrUserNotActive, "old"},
 		"removed":             {of(domain.Machine, domain.UserActive, "old"), remove, nil, ""},
 		"removed locked":      {of(domain.Machine, domain.UserLocked, "old"), remove, nil, ""},
-		"removed twice":       {of(domain.Machine, domain.UserActive, ""), remove, domain.ErrSecretNotFound, ""},
-		"removed of a person": {of(domain.Human, domain.UserActive, ""), remove, domain.ErrUserNotMachine, ""},
+		"removed twice":       {of(domain.Machine, domain.UserActive, ""), remove, usersfault.ErrSecretNotFound, ""},
+		"removed of a person": {of(domain.Human, domain.UserActive, ""), remove, usersfault.ErrUserNotMachine, ""},
 	} {
 		if err := c.do(&c.user); !errors.Is(err, c.want) || c.user.SecretHash != c.hash {
 			t.Errorf("%s: %v, not %q", label, err, string(c.hash))
@@ -89,14 +91,14 @@ func TestMachineSecrets(t *testing.T) {
 func TestMayHaveKeys(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[domain.UserState]error{
-		domain.UserActive: nil, domain.UserInactive: domain.ErrUserNotActive,
-		domain.UserLocked: domain.ErrUserNotActive, domain.UserInitial: domain.ErrUserNotInitialized,
+		domain.UserActive: nil, domain.UserInactive: usersfault.ErrUserNotActive,
+		domain.UserLocked: usersfault.ErrUserNotActive, domain.UserInitial: usersfault.ErrUserNotInitialized,
 	} {
 		if err := (&domain.User{Type: domain.Machine, State: state}).MayHaveKeys(); !errors.Is(err, want) {
 			t.Errorf("machine in state %d: %v", state, err)
 		}
 		if err := (&domain.User{Type: domain.Human, State: state}).MayHaveKeys(); !errors.Is(err,
-			domain.ErrUserNotMachine) {
+			usersfault.ErrUserNotMachine) {
 			t.Errorf("person in state %d: %v", state, err)
 		}
 	}

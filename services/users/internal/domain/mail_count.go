@@ -2,15 +2,9 @@ package domain
 
 import (
 	"strings"
-	"time"
 
-	"herald/shared/fault"
 	"herald/shared/secret"
 )
-
-// ErrTooManyMails is returned to callers who have logged in. Strangers get the same answer as ever.
-var ErrTooManyMails = fault.New(fault.Exhausted, "TOO_MANY_MAILS",
-	"10 such mails were sent to the user or the address within a day; try again later").After(time.Hour)
 
 // MailCount is a keyed hash by which mails are counted. It outlives a user who is removed, and names nobody.
 type MailCount []byte

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/mail"
 )
 
@@ -48,30 +49,31 @@ func TestAwaits(t *testing.T) {
 		user                domain.User
 		init, verify, reset *fault.Fault
 	}{
-		"initial, outranked": {outranked(human(domain.UserInitial, false)), domain.ErrEmailOutranked,
-			domain.ErrUserNotInitialized, domain.ErrUserNotInitialized},
-		"active, outranked": {outranked(human(domain.UserActive, false)), domain.ErrUserNotInitial,
-			domain.ErrEmailOutranked, domain.ErrEmailNotVerified},
-		"verified, outranked": {outranked(human(domain.UserActive, true)), domain.ErrUserNotInitial,
-			domain.ErrEmailAlreadyVerified, domain.ErrEmailOutranked},
+		"initial, outranked": {outranked(human(domain.UserInitial, false)), usersfault.ErrEmailOutranked,
+			usersfault.ErrUserNotInitialized, usersfault.ErrUserNotInitialized},
+		"active, outranked": {outranked(human(domain.UserActive, false)), usersfault.ErrUserNotInitial,
+			usersfault.ErrEmailOutranked, usersfault.ErrEmailNotVerified},
+		"verified, outranked": {outranked(human(domain.UserActive, true)), usersfault.ErrUserNotInitial,
+			usersfault.ErrEmailAlreadyVerified, usersfault.ErrEmailOutranked},
 		"machine": {domain.User{Type: domain.Machine, State: domain.UserActive, EmailVerified: true},
-			domain.ErrUserNotHuman, domain.ErrUserNotHuman, domain.ErrUserNotHuman},
+			usersfault.ErrUserNotHuman, usersfault.ErrUserNotHuman, usersfault.ErrUserNotHuman},
 		"initial": {human(domain.UserInitial, false), nil,
-			domain.ErrUserNotInitialized, domain.ErrUserNotInitialized},
+			usersfault.ErrUserNotInitialized, usersfault.ErrUserNotInitialized},
 		"initial, verified": {human(domain.UserInitial, true), nil,
-			domain.ErrUserNotInitialized, domain.ErrUserNotInitialized},
-		"active": {human(domain.UserActive, false), domain.ErrUserNotInitial, nil,
-			domain.ErrEmailNotVerified},
-		"active, verified": {human(domain.UserActive, true), domain.ErrUserNotInitial,
-			domain.ErrEmailAlreadyVerified, nil},
-		"inactive": {human(domain.UserInactive, false), domain.ErrUserNotInitial, domain.ErrUserNotActive,
-			domain.ErrUserNotActive},
-		"inactive, verified": {human(domain.UserInactive, true), domain.ErrUserNotInitial, domain.ErrUserNotActive,
-			domain.ErrUserNotActive},
-		"locked": {human(domain.UserLocked, false), domain.ErrUserNotInitial, domain.ErrUserNotActive,
-			domain.ErrUserNotActive},
-		"locked, verified": {human(domain.UserLocked, true), domain.ErrUserNotInitial, domain.ErrUserNotActive,
-			domain.ErrUserNotActive},
+			usersfault.ErrUserNotInitialized, usersfault.ErrUserNotInitialized},
+		"active": {human(domain.UserActive, false), usersfault.ErrUserNotInitial, nil,
+			usersfault.ErrEmailNotVerified},
+		"active, verified": {human(domain.UserActive, true), usersfault.ErrUserNotInitial,
+			usersfault.ErrEmailAlreadyVerified, nil},
+		"inactive": {human(domain.UserInactive, false), usersfault.ErrUserNotInitial, usersfault.ErrUserNotActive,
+			usersfault.ErrUserNotActive},
+		"inactive, verified": {human(domain.UserInactive, true), usersfault.ErrUserNotInitial,
+			usersfault.ErrUserNotActive,
+			usersfault.ErrUserNotActive},
+		"locked": {human(domain.UserLocked, false), usersfault.ErrUserNotInitial, usersfault.ErrUserNotActive,
+			usersfault.ErrUserNotActive},
+		"locked, verified": {human(domain.UserLocked, true), usersfault.ErrUserNotInitial, usersfault.ErrUserNotActive,
+			usersfault.ErrUserNotActive},
 	} {
 		for kind, want := range map[domain.Kind]*fault.Fault{domain.KindInit: c.init, domain.KindVerifyEmail: c.verify,
 			domain.KindPasswordReset: c.reset} {
@@ -144,7 +146,7 @@ func TestChangeEmail(t *testing.T) {
 		}
 	}
 	machine := domain.User{Type: domain.Machine, State: domain.UserActive}
-	if _, err := machine.ChangeEmail(domain.Email{other, true}); err != error(domain.ErrUserNotHuman) ||
+	if _, err := machine.ChangeEmail(domain.Email{other, true}); err != error(usersfault.ErrUserNotHuman) ||
 		machine.Email != "" {
 		t.Errorf("machine: %v, %+v", err, machine)
 	}
@@ -203,11 +205,11 @@ func TestSetPassword(t *testing.T) {
 		}
 	}
 	for u, want := range map[domain.User]*fault.Fault{
-		{Type: domain.Machine, State: domain.UserActive}:                      domain.ErrUserNotHuman,
-		{Type: domain.Human, State: domain.UserInitial}:                       domain.ErrUserNotInitialized,
-		{Type: domain.Human, State: domain.UserInitial, EmailVerified: true}:  domain.ErrUserNotInitialized,
-		{Type: domain.Human, State: domain.UserInactive, Uninitialized: true}: domain.ErrUserNotInitialized,
-		{Type: domain.Human, State: domain.UserLocked, Uninitialized: true}:   domain.ErrUserNotInitialized,
+		{Type: domain.Machine, State: domain.UserActive}:                      usersfault.ErrUserNotHuman,
+		{Type: domain.Human, State: domain.UserInitial}:                       usersfault.ErrUserNotInitialized,
+		{Type: domain.Human, State: domain.UserInitial, EmailVerified: true}:  usersfault.ErrUserNotInitialized,
+		{Type: domain.Human, State: domain.UserInactive, Uninitialized: true}: usersfault.ErrUserNotInitialized,
+		{Type: domain.Human, State: domain.UserLocked, Uninitialized: true}:   usersfault.ErrUserNotInitialized,
 	} {
 		before := u
 		if _, err := u.SetPassword(domain.Password{Hash: "new"}); err != error(want) || u != before {

@@ -4,23 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/permission"
 	"herald/shared/resource"
-)
-
-// Faults of memberships.
-var (
-	ErrMemberNotFound = fault.New(fault.NotFound, "MEMBER_NOT_FOUND", "Member not found")
-	ErrMemberExists   = fault.New(fault.Exists, "MEMBER_EXISTS", "The user is a member already")
-	ErrRoleUnknown    = fault.New(fault.Invalid, "ROLE_UNKNOWN", "Unknown role")
-	ErrEscalation     = fault.New(fault.Denied, "ESCALATION",
-		"The caller needs every permission of the user or role concerned")
-	ErrLastOwner = fault.New(fault.Precondition, "LAST_IAM_OWNER",
-		"The last IAM_OWNER cannot be removed, locked, deactivated or demoted")
-	ErrProjectRemoved = fault.New(fault.NotFound, "PROJECT_REMOVED", "The project has just been removed")
-	// ErrOwnerMade is not returned to callers.
-	ErrOwnerMade = fault.New(fault.Exists, "PROJECT_OWNER_MADE", "The project has had its first owner")
 )
 
 // Member is a user's roles on the instance, an organization or a project. Both ids are empty for the
@@ -78,7 +64,8 @@ func CheckEscalation(mine []permission.Membership, orgID string, members ...Memb
 	if where == "" {
 		place = "the whole instance"
 	}
-	return ErrEscalation.Lacking(missing, where).Say("%s: %s is missing in %s", ErrEscalation.Message, missing, place)
+	return usersfault.ErrEscalation.Lacking(missing, where).Say("%s: %s is missing in %s",
+		usersfault.ErrEscalation.Message, missing, place)
 }
 
 // Assign replaces the roles. It returns false if they are the same.
@@ -105,7 +92,8 @@ func (m Member) CheckRoles(roles []string) error {
 	for i, name := range roles {
 		if !permission.IsRole(m.scope(), name) {
 			path := fmt.Sprintf("roles[%d]", i)
-			return ErrRoleUnknown.Say("%s: there is no role %q here", path, name).On(path, "is not a role here")
+			return usersfault.ErrRoleUnknown.Say("%s: there is no role %q here", path, name).On(path,
+				"is not a role here")
 		}
 	}
 	return nil

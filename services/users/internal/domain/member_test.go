@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // Each role can be given in one kind of place: the instance, an organization or a project.
@@ -25,7 +26,7 @@ func TestCheckRoles(t *testing.T) {
 			}
 			for _, r := range roles {
 				if err := m.CheckRoles([]string{r.Name}); (err == nil) != (of == place) ||
-					err != nil && !errors.Is(err, domain.ErrRoleUnknown) {
+					err != nil && !errors.Is(err, usersfault.ErrRoleUnknown) {
 					t.Errorf("%s of the %s in the %s: %v", r.Name, of, place, err)
 				}
 			}
@@ -36,7 +37,7 @@ func TestCheckRoles(t *testing.T) {
 	}
 	err := places["organization"].CheckRoles([]string{"ORG_OWNER", "org_owner", ""})
 	const says = `roles[1]: there is no role "org_owner"`
-	if !errors.Is(err, domain.ErrRoleUnknown) || !strings.Contains(err.Error(), says) {
+	if !errors.Is(err, usersfault.ErrRoleUnknown) || !strings.Contains(err.Error(), says) {
 		t.Errorf("%v, want %s", err, says)
 	}
 }

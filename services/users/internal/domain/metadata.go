@@ -3,20 +3,12 @@ package domain
 import (
 	"bytes"
 
-	"herald/shared/fault"
 	"herald/shared/resource"
 )
 
 // MaxMetadata is the maximum number of keys of a user. With values of at most 64 KiB they fit in
 // one answer.
 const MaxMetadata = 100
-
-// Faults of metadata.
-var (
-	ErrMetadataTwice    = fault.New(fault.Invalid, "METADATA_KEY_TWICE", "A key of metadata is given twice")
-	ErrMetadataNotFound = fault.New(fault.NotFound, "METADATA_NOT_FOUND", "Metadata not found")
-	ErrMetadataLimit    = fault.New(fault.Precondition, "METADATA_LIMIT", "A user has at most 100 keys of metadata")
-)
 
 // Metadata is a value that another system stores about a user.
 type Metadata struct {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/resource"
 )
 
@@ -22,21 +22,6 @@ const (
 	// OrgRemoved is not in the contract. No caller finds the organization, and its users are being
 	// removed.
 	OrgRemoved
-)
-
-// Faults of organizations.
-var (
-	ErrOrgNotFound  = fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
-	ErrOrgNameTaken = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name",
-		"is taken")
-	ErrOrgNotActive   = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
-	ErrOrgNotInactive = fault.New(fault.Precondition, "ORG_NOT_INACTIVE", "The organization is active already")
-	ErrOrgIDTaken     = fault.New(fault.Exists, "ORG_ID_TAKEN",
-		"The id is another organization's, or was that of one that was removed")
-	ErrOrgOfInstance = fault.New(fault.Precondition, "ORG_OF_INSTANCE",
-		"The organization that the first start made belongs to the instance and stays")
-	// ErrDomainTaken is not returned to callers: another domain is tried.
-	ErrDomainTaken = fault.New(fault.Exists, "ORG_DOMAIN_TAKEN", "The primary domain is taken")
 )
 
 // Org is an organization, which has users and projects.
@@ -59,7 +44,7 @@ func (o *Org) Rename(name string) bool {
 // Deactivate makes the organization inactive, which ends the tokens of its users for good.
 func (o *Org) Deactivate() error {
 	if o.State != OrgActive {
-		return ErrOrgNotActive
+		return usersfault.ErrOrgNotActive
 	}
 	o.State = OrgInactive
 	o.Generation++
@@ -69,7 +54,7 @@ func (o *Org) Deactivate() error {
 // Reactivate makes the organization active again.
 func (o *Org) Reactivate() error {
 	if o.State == OrgActive {
-		return ErrOrgNotInactive
+		return usersfault.ErrOrgNotInactive
 	}
 	o.State = OrgActive
 	return nil

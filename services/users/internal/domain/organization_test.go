@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // Only a deactivation increases the generation, which ends older tokens.
@@ -18,12 +19,12 @@ func TestOrgStates(t *testing.T) {
 		"deactivate, active": {
 			domain.OrgActive, (*domain.Org).Deactivate, nil, domain.Org{State: domain.OrgInactive, Generation: 2},
 		},
-		"deactivate, inactive": {domain.OrgInactive, (*domain.Org).Deactivate, domain.ErrOrgNotActive,
+		"deactivate, inactive": {domain.OrgInactive, (*domain.Org).Deactivate, usersfault.ErrOrgNotActive,
 			domain.Org{State: domain.OrgInactive, Generation: 1}},
 		"reactivate, inactive": {
 			domain.OrgInactive, (*domain.Org).Reactivate, nil, domain.Org{State: domain.OrgActive, Generation: 1},
 		},
-		"reactivate, active": {domain.OrgActive, (*domain.Org).Reactivate, domain.ErrOrgNotInactive,
+		"reactivate, active": {domain.OrgActive, (*domain.Org).Reactivate, usersfault.ErrOrgNotInactive,
 			domain.Org{State: domain.OrgActive, Generation: 1}},
 	} {
 		o := domain.Org{State: c.from, Generation: 1}

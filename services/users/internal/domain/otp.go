@@ -14,7 +14,7 @@ import (
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/hotp"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/resource"
 	"herald/shared/secret"
 )
@@ -27,21 +27,6 @@ const (
 	// FactorNotReady is a factor whose first code was not verified.
 	FactorNotReady FactorState = iota + 1
 	FactorReady
-)
-
-// Faults of one-time-password factors.
-var (
-	ErrOTPReady = fault.New(fault.Exists, "OTP_ALREADY_READY",
-		"There is a one-time-password factor already: DELETE /auth/v1/users/me/auth_factors/otp removes it")
-	ErrOTPNotVerified = fault.New(fault.Exists, "OTP_NOT_VERIFIED", "There is a one-time-password factor already, "+
-		"which waits for its first code: POST /auth/v1/users/me/auth_factors/otp/_verify takes one, DELETE "+
-		"/auth/v1/users/me/auth_factors/otp removes the factor, and {\"replace\":true} here gives it another secret")
-	ErrOTPNotFound = fault.New(fault.NotFound, "OTP_NOT_FOUND", "One-time-password factor not found")
-	ErrOTPVerified = fault.New(fault.Precondition, "OTP_ALREADY_VERIFIED", "The factor is verified already")
-	ErrOTPNotReady = fault.New(fault.Precondition, "OTP_NOT_READY", "The factor is not verified yet: POST "+
-		"/auth/v1/users/me/auth_factors/otp/_verify takes a code of the app")
-	ErrOTPLocked = fault.New(fault.Exhausted, "OTP_LOCKED",
-		"Too many wrong codes: the factor takes none for up to 15 minutes")
 )
 
 const (
@@ -101,7 +86,7 @@ func NewOTP(u User, sealed []byte) OTP {
 // MayHaveOTP returns a fault for a machine, and for a user who may not have tokens.
 func (u *User) MayHaveOTP() error {
 	if u.Type != Human {
-		return ErrUserNotHuman
+		return usersfault.ErrUserNotHuman
 	}
 	return u.MayHaveTokens()
 }
@@ -130,7 +115,7 @@ func OTPURL(issuer, loginName string, key secret.Text) string {
 // one.
 func (f *OTP) Renew(sealed []byte) error {
 	if f.State == FactorReady {
-		return ErrOTPReady
+		return usersfault.ErrOTPAlreadyReady
 	}
 	f.Secret, f.LastStep, f.WrongAt = sealed, 0, nil
 	return nil
@@ -140,7 +125,7 @@ func (f *OTP) Renew(sealed []byte) error {
 // ErrCodeWrong, it has counted a wrong code.
 func (f *OTP) Verify(key secret.Text, typed string, now time.Time) (recovery []string, err error) {
 	if f.State == FactorReady {
-		return nil, ErrOTPVerified
+		return nil, usersfault.ErrOTPAlreadyVerified
 	}
 	if err := f.take(key, typed, now); err != nil {
 		return nil, err
@@ -153,7 +138,7 @@ func (f *OTP) Verify(key secret.Text, typed string, now time.Time) (recovery []s
 // ErrCodeWrong, it has counted a wrong code.
 func (f *OTP) Check(key secret.Text, typed string, now time.Time) error {
 	if f.State != FactorReady {
-		return ErrOTPNotReady
+		return usersfault.ErrOTPNotReady
 	}
 	return f.take(key, typed, now)
 }
@@ -161,7 +146,7 @@ func (f *OTP) Check(key secret.Text, typed string, now time.Time) error {
 // RenewRecoveryCodes replaces the recovery codes and returns the new ones.
 func (f *OTP) RenewRecoveryCodes(key secret.Text) ([]string, error) {
 	if f.State != FactorReady {
-		return nil, ErrOTPNotReady
+		return nil, usersfault.ErrOTPNotReady
 	}
 	codes := make([]string, recoveryCodes)
 	f.RecoveryCodes = make([][]byte, recoveryCodes)
@@ -184,7 +169,7 @@ func (f *OTP) LockedFor(now time.Time) time.Duration {
 // take accepts a code, or counts it as a wrong one.
 func (f *OTP) take(key secret.Text, typed string, now time.Time) error {
 	if wait := f.LockedFor(now); wait > 0 {
-		return ErrOTPLocked.After(wait)
+		return usersfault.ErrOTPLocked.After(wait)
 	}
 	code := normalize(typed)
 	if step, right := f.step(key, code, now); right {
@@ -198,7 +183,7 @@ func (f *OTP) take(key secret.Text, typed string, now time.Time) error {
 	}
 	old := func(at time.Time) bool { return now.Sub(at) >= otpLockTime }
 	f.WrongAt = append(slices.DeleteFunc(f.WrongAt, old), now)
-	return ErrCodeWrong
+	return usersfault.ErrCodeWrong
 }
 
 // step returns the time step of a code, and false if there is none or a code of this or a later

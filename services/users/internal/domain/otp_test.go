@@ -18,6 +18,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
 )
 
@@ -97,8 +98,8 @@ func TestOTPVectors(t *testing.T) {
 func TestOTPDrift(t *testing.T) {
 	t.Parallel()
 	for ahead, want := range map[time.Duration]error{
-		-60 * time.Second: domain.ErrCodeWrong, -30 * time.Second: nil, 0: nil, 30 * time.Second: nil,
-		60 * time.Second: domain.ErrCodeWrong,
+		-60 * time.Second: usersfault.ErrCodeWrong, -30 * time.Second: nil, 0: nil, 30 * time.Second: nil,
+		60 * time.Second: usersfault.ErrCodeWrong,
 	} {
 		for _, at := range []time.Time{noon, noon.Add(29 * time.Second)} {
 			a, _ := ready(t)
@@ -114,12 +115,12 @@ func TestOTPReplay(t *testing.T) {
 	if _, err := a.Verify(a.key, a.code(noon), noon); err != nil {
 		t.Fatal(err)
 	}
-	a.takes(a.code(noon), noon, domain.ErrCodeWrong)
-	a.takes(a.code(noon.Add(-30*time.Second)), noon, domain.ErrCodeWrong)
+	a.takes(a.code(noon), noon, usersfault.ErrCodeWrong)
+	a.takes(a.code(noon.Add(-30*time.Second)), noon, usersfault.ErrCodeWrong)
 	next := noon.Add(30 * time.Second)
-	a.takes(a.code(noon), next, domain.ErrCodeWrong)
+	a.takes(a.code(noon), next, usersfault.ErrCodeWrong)
 	a.takes(a.code(next), next, nil)
-	a.takes(a.code(next), next, domain.ErrCodeWrong)
+	a.takes(a.code(next), next, usersfault.ErrCodeWrong)
 }
 
 // After the fifth wrong code within 15 minutes no code is accepted for 15 minutes, not even a right
@@ -139,18 +140,18 @@ func TestOTPLock(t *testing.T) {
 			if wait := a.LockedFor(fifth); wait > 0 {
 				t.Errorf("%s: locked early, at %s", name, fifth)
 			}
-			a.takes(a.wrong(fifth), fifth, domain.ErrCodeWrong)
+			a.takes(a.wrong(fifth), fifth, usersfault.ErrCodeWrong)
 		}
 		last := fifth.Add(15*time.Minute - time.Second)
 		for _, at := range []time.Time{fifth, last} {
-			a.takes(a.code(at), at, domain.ErrOTPLocked)
-			a.takes(recovery[0], at, domain.ErrOTPLocked)
+			a.takes(a.code(at), at, usersfault.ErrOTPLocked)
+			a.takes(recovery[0], at, usersfault.ErrOTPLocked)
 		}
 		if f := fault.From(a.Check(a.key, a.code(last), last)); f.RetryAfter != time.Second {
 			t.Errorf("%s: try again after %s", name, f.RetryAfter)
 		}
 		open := fifth.Add(15 * time.Minute)
-		a.takes(a.wrong(open), open, domain.ErrCodeWrong)
+		a.takes(a.wrong(open), open, usersfault.ErrCodeWrong)
 		a.takes(a.code(open), open, nil)
 		a.takes(recovery[0], open, nil)
 		if len(a.WrongAt) != 1 {
@@ -166,12 +167,12 @@ func TestOTPNoLock(t *testing.T) {
 	a, recovery := ready(t)
 	for n := range 20 {
 		at := noon.Add(time.Duration(n) * 4 * time.Minute)
-		a.takes(a.wrong(at), at, domain.ErrCodeWrong)
+		a.takes(a.wrong(at), at, usersfault.ErrCodeWrong)
 		a.takes(a.code(at), at, nil)
 	}
 	at := noon.Add(19 * 4 * time.Minute)
-	a.takes(a.wrong(at), at, domain.ErrCodeWrong)
-	a.takes(recovery[0], at, domain.ErrOTPLocked)
+	a.takes(a.wrong(at), at, usersfault.ErrCodeWrong)
+	a.takes(recovery[0], at, usersfault.ErrOTPLocked)
 }
 
 func TestRecoveryCodes(t *testing.T) {
@@ -186,10 +187,10 @@ func TestRecoveryCodes(t *testing.T) {
 		" " + strings.ReplaceAll(recovery[3], "-", " - ") + " ",
 	} {
 		at := noon.Add(time.Duration(n) * time.Hour)
-		foreign.takes(typed, at, domain.ErrCodeWrong)
-		a.takes(recovery[4][:13], at, domain.ErrCodeWrong)
+		foreign.takes(typed, at, usersfault.ErrCodeWrong)
+		a.takes(recovery[4][:13], at, usersfault.ErrCodeWrong)
 		a.takes(typed, at, nil)
-		a.takes(typed, at, domain.ErrCodeWrong)
+		a.takes(typed, at, usersfault.ErrCodeWrong)
 		if len(a.RecoveryCodes) != 9-n {
 			t.Errorf("%d codes are left", len(a.RecoveryCodes))
 		}
@@ -199,7 +200,7 @@ func TestRecoveryCodes(t *testing.T) {
 		t.Fatalf("%d, %v", len(a.RecoveryCodes), err)
 	}
 	later := noon.Add(24 * time.Hour)
-	a.takes(recovery[9], later, domain.ErrCodeWrong)
+	a.takes(recovery[9], later, usersfault.ErrCodeWrong)
 	a.takes(renewed[9], later, nil)
 }
 
@@ -230,16 +231,16 @@ func TestRecoveryCodesAreRandom(t *testing.T) {
 func TestOTPStates(t *testing.T) {
 	t.Parallel()
 	waiting := newApp(t)
-	waiting.takes(waiting.code(noon), noon, domain.ErrOTPNotReady)
-	if _, err := waiting.RenewRecoveryCodes(waiting.key); !errors.Is(err, domain.ErrOTPNotReady) {
+	waiting.takes(waiting.code(noon), noon, usersfault.ErrOTPNotReady)
+	if _, err := waiting.RenewRecoveryCodes(waiting.key); !errors.Is(err, usersfault.ErrOTPNotReady) {
 		t.Errorf("recovery codes of one that is not verified: %v", err)
 	}
 	for range 5 {
-		if _, err := waiting.Verify(waiting.key, waiting.wrong(noon), noon); !errors.Is(err, domain.ErrCodeWrong) {
+		if _, err := waiting.Verify(waiting.key, waiting.wrong(noon), noon); !errors.Is(err, usersfault.ErrCodeWrong) {
 			t.Error(err)
 		}
 	}
-	if _, err := waiting.Verify(waiting.key, waiting.code(noon), noon); !errors.Is(err, domain.ErrOTPLocked) {
+	if _, err := waiting.Verify(waiting.key, waiting.code(noon), noon); !errors.Is(err, usersfault.ErrOTPLocked) {
 		t.Error(err)
 	}
 	if err := waiting.Renew([]byte("other")); err != nil || waiting.LockedFor(noon) > 0 ||
@@ -247,10 +248,10 @@ func TestOTPStates(t *testing.T) {
 		t.Errorf("renewed: %v, %+v", err, waiting.OTP)
 	}
 	a, _ := ready(t)
-	if _, err := a.Verify(a.key, a.code(noon), noon); !errors.Is(err, domain.ErrOTPVerified) {
+	if _, err := a.Verify(a.key, a.code(noon), noon); !errors.Is(err, usersfault.ErrOTPAlreadyVerified) {
 		t.Errorf("verified twice: %v", err)
 	}
-	if err := a.Renew([]byte("other")); !errors.Is(err, domain.ErrOTPReady) || string(a.Secret) != "sealed" {
+	if err := a.Renew([]byte("other")); !errors.Is(err, usersfault.ErrOTPAlreadyReady) || string(a.Secret) != "sealed" {
 		t.Errorf("renewed: %v", err)
 	}
 }
@@ -259,10 +260,10 @@ func TestMayHaveOTP(t *testing.T) {
 	t.Parallel()
 	for u, want := range map[domain.User]error{
 		{Type: domain.Human, State: domain.UserActive}:    nil,
-		{Type: domain.Human, State: domain.UserLocked}:    domain.ErrUserNotActive,
-		{Type: domain.Human, State: domain.UserInitial}:   domain.ErrUserNotInitialized,
-		{Type: domain.Machine, State: domain.UserActive}:  domain.ErrUserNotHuman,
-		{Type: domain.Machine, State: domain.UserInitial}: domain.ErrUserNotHuman,
+		{Type: domain.Human, State: domain.UserLocked}:    usersfault.ErrUserNotActive,
+		{Type: domain.Human, State: domain.UserInitial}:   usersfault.ErrUserNotInitialized,
+		{Type: domain.Machine, State: domain.UserActive}:  usersfault.ErrUserNotHuman,
+		{Type: domain.Machine, State: domain.UserInitial}: usersfault.ErrUserNotHuman,
 	} {
 		if err := u.MayHaveOTP(); !errors.Is(err, want) {
 			t.Errorf("type %d in state %d: %v, want %v", u.Type, u.State, err, want)

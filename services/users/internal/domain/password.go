@@ -3,7 +3,7 @@ package domain
 import (
 	"time"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 const (
@@ -20,15 +20,6 @@ const (
 func PasswordPauses() []time.Duration {
 	return []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
 }
-
-// Faults of passwords.
-var (
-	ErrPasswordRequired = fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password").
-				On("password", "is missing")
-	ErrPasswordWrong = fault.New(fault.Invalid, "PASSWORD_WRONG", "The old password is wrong").
-				On("oldPassword", "is wrong")
-	ErrPasswordLocked = fault.New(fault.Exhausted, "PASSWORD_LOCKED", "Too many wrong passwords; try again later")
-)
 
 // Password is a new password, as its hash.
 type Password struct {
@@ -59,9 +50,9 @@ type PasswordChange struct {
 func (u *User) SetPassword(p Password) (PasswordChange, error) {
 	switch {
 	case u.Type != Human:
-		return PasswordChange{}, ErrUserNotHuman
+		return PasswordChange{}, usersfault.ErrUserNotHuman
 	case u.State == UserInitial || u.Uninitialized:
-		return PasswordChange{}, ErrUserNotInitialized
+		return PasswordChange{}, usersfault.ErrUserNotInitialized
 	}
 	c := PasswordChange{Changed: []string{"password"}, Ended: []Kind{KindPasswordReset}, Noticed: u.noticed()}
 	if u.PasswordChangeRequired != p.ChangeRequired {
@@ -85,7 +76,7 @@ func (u *User) ResetPassword(hash Hidden) (PasswordChange, error) {
 // if the password has changed since.
 func (u *User) ReplacePassword(verified, hash Hidden) (PasswordChange, error) {
 	if u.PasswordHash != verified {
-		return PasswordChange{}, ErrPasswordWrong
+		return PasswordChange{}, usersfault.ErrPasswordWrong
 	}
 	c, err := u.SetPassword(Password{Hash: hash})
 	c.Forgiven = true

@@ -3,14 +3,7 @@ package domain
 import (
 	"time"
 
-	"herald/shared/fault"
 	"herald/shared/resource"
-)
-
-// Faults of personal access tokens.
-var (
-	ErrTokenNotFound = fault.New(fault.NotFound, "PAT_NOT_FOUND", "Personal access token not found")
-	ErrTokenInvalid  = fault.ErrTokenInvalid
 )
 
 // PAT is the details of a personal access token, of which only the hash is stored.

@@ -1,12 +1,9 @@
 package domain
 
 import (
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/mail"
 )
-
-// ErrPhoneNotFound is the fault of a phone that is not there.
-var ErrPhoneNotFound = fault.New(fault.NotFound, "PHONE_NOT_FOUND", "The user has no phone")
 
 // Profile is what people are called, and the language in which they are written to.
 type Profile struct {
@@ -29,7 +26,7 @@ func (u *User) Rename(name string) bool {
 // differ.
 func (u *User) ChangeProfile(p Profile) (changed []string, err error) {
 	if u.Type != Human {
-		return nil, ErrUserNotHuman
+		return nil, usersfault.ErrUserNotHuman
 	}
 	if p.DisplayName == "" {
 		p.DisplayName = mail.DisplayName(p.PreferredLanguage, p.FirstName, p.LastName)
@@ -61,7 +58,7 @@ func (u *User) UnchosenName() string {
 // ChangePhone replaces the phone of a person. It returns the names of the fields that differ.
 func (u *User) ChangePhone(phone string, verified bool) (changed []string, err error) {
 	if u.Type != Human {
-		return nil, ErrUserNotHuman
+		return nil, usersfault.ErrUserNotHuman
 	}
 	if u.Phone != phone {
 		changed = append(changed, "phone.phone")
@@ -77,9 +74,9 @@ func (u *User) ChangePhone(phone string, verified bool) (changed []string, err e
 func (u *User) RemovePhone() error {
 	switch {
 	case u.Type != Human:
-		return ErrUserNotHuman
+		return usersfault.ErrUserNotHuman
 	case u.Phone == "":
-		return ErrPhoneNotFound
+		return usersfault.ErrPhoneNotFound
 	}
 	u.Phone, u.PhoneVerified = "", false
 	return nil

@@ -1,19 +1,11 @@
 package domain
 
-import "herald/shared/fault"
-
-// Faults of the states of users.
-var (
-	ErrUserAlreadyInactive = fault.New(fault.Precondition, "USER_ALREADY_INACTIVE", "The user is inactive already")
-	ErrUserNotInactive     = fault.New(fault.Precondition, "USER_NOT_INACTIVE", "The user is not inactive")
-	ErrUserAlreadyLocked   = fault.New(fault.Precondition, "USER_ALREADY_LOCKED", "The user is locked already")
-	ErrUserNotLocked       = fault.New(fault.Precondition, "USER_NOT_LOCKED", "The user is not locked")
-)
+import "herald/shared/gen/fault/usersfault"
 
 // Deactivate makes the user inactive, also a locked one, which ends the user's tokens for good.
 func (u *User) Deactivate() error {
 	if u.State == UserInactive {
-		return ErrUserAlreadyInactive
+		return usersfault.ErrUserAlreadyInactive
 	}
 	u.leave(UserInactive)
 	return nil
@@ -22,7 +14,7 @@ func (u *User) Deactivate() error {
 // Reactivate makes an inactive user active or initial again.
 func (u *User) Reactivate() error {
 	if u.State != UserInactive {
-		return ErrUserNotInactive
+		return usersfault.ErrUserNotInactive
 	}
 	u.comeBack()
 	return nil
@@ -32,9 +24,9 @@ func (u *User) Reactivate() error {
 func (u *User) Lock() error {
 	switch u.State {
 	case UserLocked:
-		return ErrUserAlreadyLocked
+		return usersfault.ErrUserAlreadyLocked
 	case UserInactive:
-		return ErrUserNotActive
+		return usersfault.ErrUserNotActive
 	}
 	u.leave(UserLocked)
 	return nil
@@ -43,7 +35,7 @@ func (u *User) Lock() error {
 // Unlock makes a locked user active or initial again.
 func (u *User) Unlock() error {
 	if u.State != UserLocked {
-		return ErrUserNotLocked
+		return usersfault.ErrUserNotLocked
 	}
 	u.comeBack()
 	return nil
@@ -52,10 +44,10 @@ func (u *User) Unlock() error {
 // MayHaveTokens returns a fault for a user who is not active.
 func (u *User) MayHaveTokens() error {
 	if u.State == UserInitial {
-		return ErrUserNotInitialized
+		return usersfault.ErrUserNotInitialized
 	}
 	if u.State != UserActive {
-		return ErrUserNotActive
+		return usersfault.ErrUserNotActive
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // The result of each change in each state: the new state or the fault.
@@ -29,14 +30,15 @@ func TestUserStates(t *testing.T) {
 	}
 	for from, ends := range map[domain.User]map[string]end{
 		{State: active}: {"deactivate": to(inactive), "lock": to(locked), "token": to(active),
-			"reactivate": no(domain.ErrUserNotInactive), "unlock": no(domain.ErrUserNotLocked)},
-		{State: inactive}: {"reactivate": to(active), "deactivate": no(domain.ErrUserAlreadyInactive),
-			"lock": no(domain.ErrUserNotActive), "unlock": no(domain.ErrUserNotLocked),
-			"token": no(domain.ErrUserNotActive)},
-		{State: locked}: {"unlock": to(active), "deactivate": to(inactive), "lock": no(domain.ErrUserAlreadyLocked),
-			"reactivate": no(domain.ErrUserNotInactive), "token": no(domain.ErrUserNotActive)},
-		{State: initial}: {"deactivate": to(inactive), "lock": to(locked), "token": no(domain.ErrUserNotInitialized),
-			"reactivate": no(domain.ErrUserNotInactive), "unlock": no(domain.ErrUserNotLocked)},
+			"reactivate": no(usersfault.ErrUserNotInactive), "unlock": no(usersfault.ErrUserNotLocked)},
+		{State: inactive}: {"reactivate": to(active), "deactivate": no(usersfault.ErrUserAlreadyInactive),
+			"lock": no(usersfault.ErrUserNotActive), "unlock": no(usersfault.ErrUserNotLocked),
+			"token": no(usersfault.ErrUserNotActive)},
+		{State: locked}: {"unlock": to(active), "deactivate": to(inactive), "lock": no(usersfault.ErrUserAlreadyLocked),
+			"reactivate": no(usersfault.ErrUserNotInactive), "token": no(usersfault.ErrUserNotActive)},
+		{State: initial}: {"deactivate": to(inactive), "lock": to(locked),
+			"token":      no(usersfault.ErrUserNotInitialized),
+			"reactivate": no(usersfault.ErrUserNotInactive), "unlock": no(usersfault.ErrUserNotLocked)},
 		// A user who still had to use a mailed code must do so afterwards.
 		{State: inactive, Uninitialized: true}: {"reactivate": to(initial)},
 		{State: locked, Uninitialized: true}:   {"unlock": to(initial), "deactivate": to(inactive)},
@@ -80,13 +82,13 @@ func TestChangeProfile(t *testing.T) {
 		t.Errorf("%v, %v, %+v; want %s", changed, err, u, want)
 	}
 	machine := domain.User{Type: domain.Machine}
-	if _, err := machine.ChangeProfile(same); !errors.Is(err, domain.ErrUserNotHuman) {
+	if _, err := machine.ChangeProfile(same); !errors.Is(err, usersfault.ErrUserNotHuman) {
 		t.Errorf("a machine: %v", err)
 	}
-	if _, err := machine.ChangePhone("+41791234567", true); !errors.Is(err, domain.ErrUserNotHuman) {
+	if _, err := machine.ChangePhone("+41791234567", true); !errors.Is(err, usersfault.ErrUserNotHuman) {
 		t.Errorf("a machine: %v", err)
 	}
-	if err := machine.RemovePhone(); !errors.Is(err, domain.ErrUserNotHuman) {
+	if err := machine.RemovePhone(); !errors.Is(err, usersfault.ErrUserNotHuman) {
 		t.Errorf("a machine: %v", err)
 	}
 }
@@ -97,7 +99,7 @@ func TestRemovePhone(t *testing.T) {
 	if err := u.RemovePhone(); err != nil || u.Phone != "" || u.PhoneVerified {
 		t.Errorf("%v, %+v", err, u)
 	}
-	if err := u.RemovePhone(); !errors.Is(err, domain.ErrPhoneNotFound) {
+	if err := u.RemovePhone(); !errors.Is(err, usersfault.ErrPhoneNotFound) {
 		t.Errorf("a phone that is not there: %v", err)
 	}
 }
@@ -111,7 +113,7 @@ func TestReplacePassword(t *testing.T) {
 		fmt.Sprint(c.Ended) != "[passwordreset]" || !c.Forgiven {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := u.ReplacePassword("a", "c"); !errors.Is(err, domain.ErrPasswordWrong) || u.PasswordHash != "b" {
+	if _, err := u.ReplacePassword("a", "c"); !errors.Is(err, usersfault.ErrPasswordWrong) || u.PasswordHash != "b" {
 		t.Errorf("a password of before: %v", err)
 	}
 }

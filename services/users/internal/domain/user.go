@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/resource"
 )
 
@@ -27,21 +27,6 @@ type UserType int16
 const (
 	Human UserType = iota + 1
 	Machine
-)
-
-// Faults of users.
-var (
-	ErrUserNotFound  = fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
-	ErrUserNameTaken = fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken").On("userName", "is taken")
-	ErrUserIDTaken   = fault.New(fault.Exists, "USER_ID_TAKEN", "The user id is taken").On("userId", "is taken")
-	ErrUserNotHuman  = fault.New(fault.Precondition, "USER_NOT_HUMAN",
-		"The user is a machine: it has no e-mail, no password and no second factor")
-	ErrUserNotInitial     = fault.New(fault.Precondition, "USER_NOT_INITIAL", "The user is initialized already")
-	ErrUserNotInitialized = fault.New(fault.Precondition, "USER_NOT_INITIALIZED", "The user is not initialized yet: "+
-		"POST /management/v1/users/{user_id}/_resend_initialization sends that mail again")
-	ErrUserNotActive = fault.New(fault.Precondition, "USER_NOT_ACTIVE", "The user is not active")
-	ErrUserID        = fault.New(fault.Invalid, "USER_ID_INVALID", "userId: 1 to 200 printable ASCII characters "+
-		"without space, /, \\, ?, #, % and none of the reserved words").On("userId", "is not a possible id")
 )
 
 // User is a person or a machine of an organization.
@@ -116,22 +101,22 @@ func (u *User) Settle(linked bool) Kind {
 func (u User) Awaits(k Kind) error {
 	switch {
 	case u.Type != Human:
-		return ErrUserNotHuman
+		return usersfault.ErrUserNotHuman
 	case u.State == k.State() && slices.Contains(k.Verified(), u.EmailVerified):
 		if u.EmailOutranked {
-			return ErrEmailOutranked
+			return usersfault.ErrEmailOutranked
 		}
 		return nil
 	case k == KindInit:
-		return ErrUserNotInitial
+		return usersfault.ErrUserNotInitial
 	case u.State == UserInitial:
-		return ErrUserNotInitialized
+		return usersfault.ErrUserNotInitialized
 	case u.State != UserActive:
-		return ErrUserNotActive
+		return usersfault.ErrUserNotActive
 	case u.EmailVerified:
-		return ErrEmailAlreadyVerified
+		return usersfault.ErrEmailAlreadyVerified
 	default:
-		return ErrEmailNotVerified
+		return usersfault.ErrEmailNotVerified
 	}
 }
 
@@ -172,11 +157,11 @@ const forbidden = "/\\?#%"
 // CheckUserID returns a fault if a chosen id cannot be used in a path, or is reserved.
 func CheckUserID(id string) error {
 	if len(id) > 200 || strings.HasPrefix(id, "_") || slices.Contains(reserved, id) {
-		return ErrUserID
+		return usersfault.ErrUserIDInvalid
 	}
 	for _, r := range id {
 		if r <= ' ' || r > '~' || strings.ContainsRune(forbidden, r) {
-			return ErrUserID
+			return usersfault.ErrUserIDInvalid
 		}
 	}
 	return nil

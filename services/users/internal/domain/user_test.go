@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // A chosen id can be used in a path, and is not one of the words in paths or the name of the API.
@@ -21,7 +22,7 @@ func TestCheckUserID(t *testing.T) {
 	}
 	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "service", "_x", "_", "a b", " a", "a/b",
 		`a\b`, "a?b", "a#b", "a%b", "ä", "a\x7f", "a\n", "\x00", strings.Repeat("a", 201)} {
-		if err := domain.CheckUserID(id); !errors.Is(err, domain.ErrUserID) {
+		if err := domain.CheckUserID(id); !errors.Is(err, usersfault.ErrUserIDInvalid) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

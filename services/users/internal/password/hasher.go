@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/queue"
 )
 
@@ -42,11 +43,11 @@ func (h Hash) Slow(password string) bool {
 }
 
 // Hash returns a new hash of the password in NFC: argon2id with m=19456 KiB, t=2, p=1, a random
-// salt of 16 bytes and a key of 32 bytes. It does not check the policy, but returns ErrTooLong for
+// salt of 16 bytes and a key of 32 bytes. It does not check the policy, but returns ErrPasswordTooLong for
 // more than 4 KiB. It returns fault.ErrOverloaded if too many calls wait.
 func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 	if len(password) > maxBytes {
-		return Hash{}, ErrTooLong
+		return Hash{}, usersfault.ErrPasswordTooLong
 	}
 	var made argon2Hash
 	err := do(ctx, h.queue, func() {
@@ -65,7 +66,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 // has a password. It returns the same errors as Hash.
 func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, outdated bool, err error) {
 	if len(password) > maxBytes {
-		return false, false, ErrTooLong
+		return false, false, usersfault.ErrPasswordTooLong
 	}
 	var kept scheme = unfilled()
 	if !hash.IsZero() {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 func parse(t *testing.T, encoded string) Hash {
@@ -159,12 +160,12 @@ func TestDerivations(t *testing.T) {
 		if ok || outdated || h.Derivations() != c.want || (err == nil) != (c.want > 0) {
 			t.Errorf("%s: %v, %v, %v after %d derivations", c.name, ok, outdated, err, h.Derivations())
 		}
-		if err != nil && !errors.Is(err, ErrTooLong) {
+		if err != nil && !errors.Is(err, usersfault.ErrPasswordTooLong) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	h := NewHasher(1, 0)
-	if _, err := h.Hash(t.Context(), tooLong); !errors.Is(err, ErrTooLong) || h.Derivations() != 0 {
+	if _, err := h.Hash(t.Context(), tooLong); !errors.Is(err, usersfault.ErrPasswordTooLong) || h.Derivations() != 0 {
 		t.Errorf("%v after %d derivations", err, h.Derivations())
 	}
 	if _, err := h.Hash(t.Context(), ascii); err != nil || h.Derivations() != 1 {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // A new password has minRunes to maxRunes code points (NIST SP 800-63B, section 5.1.1.2). maxBytes
@@ -25,21 +26,6 @@ const (
 //go:embed common.txt
 var commonPasswords string
 
-// The reasons why a password cannot be used. None depends on the kinds of characters.
-var (
-	ErrNotText  = fault.New(fault.Invalid, "PASSWORD_NOT_TEXT", "The password is not valid text")
-	ErrTooShort = fault.New(fault.Invalid, "PASSWORD_TOO_SHORT",
-		"The password is too short: at least 8 characters")
-	// ErrTooLong is also returned for a password to verify of more than 4 KiB.
-	ErrTooLong = fault.New(fault.Invalid, "PASSWORD_TOO_LONG",
-		"The password is too long: at most 128 characters")
-	ErrTooCommon = fault.New(fault.Invalid, "PASSWORD_TOO_COMMON",
-		"The password is too common: it is among the first that anybody would try")
-	// ErrUnchanged is returned for a password that is the one that it replaces, if that must be changed.
-	ErrUnchanged = fault.New(fault.Invalid, "PASSWORD_UNCHANGED",
-		"This is the password that must be changed: choose another one")
-)
-
 // Check returns a fault for a new password that does not have 8 to 128 characters in NFC, or that
 // is a common one in any case. The fault names the field of the password.
 func Check(field, password string) error {
@@ -51,19 +37,19 @@ func Check(field, password string) error {
 
 func check(password string) *fault.Fault {
 	if len(password) > maxBytes {
-		return ErrTooLong
+		return usersfault.ErrPasswordTooLong
 	}
 	if !utf8.ValidString(password) {
-		return ErrNotText
+		return usersfault.ErrPasswordNotText
 	}
 	password = norm.NFC.String(password)
 	switch runes := utf8.RuneCountInString(password); {
 	case runes < minRunes:
-		return ErrTooShort
+		return usersfault.ErrPasswordTooShort
 	case runes > maxRunes:
-		return ErrTooLong
+		return usersfault.ErrPasswordTooLong
 	case common(strings.ToLower(password)):
-		return ErrTooCommon
+		return usersfault.ErrPasswordTooCommon
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
 	"herald/shared/atomicfile"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
 	"herald/shared/secret"
@@ -58,7 +59,7 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 		}
 	}
 	instance, events := describe(settings, hash.Encoded(), token)
-	if err := s.CreateInstance(ctx, instance, events); errors.Is(err, store.ErrStarted) {
+	if err := s.CreateInstance(ctx, instance, events); errors.Is(err, usersfault.ErrInstanceExists) {
 		return Administrator{}, finish(ctx, s, settings.TokenFile)
 	} else if err != nil {
 		return Administrator{}, fmt.Errorf("first start: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/mailer"
 	"herald/shared/postgres"
 )
@@ -51,7 +52,7 @@ func (s Store) RequestCode(
 	ctx context.Context, userID string, code NewCode, pause time.Duration, requested proto.Message,
 ) error {
 	save := event.Statement{
-		AggregateID: userID, Unless: domain.ErrUserNotFound,
+		AggregateID: userID, Unless: usersfault.ErrUserNotFound,
 		OrganizationOf: `coalesce((select org_id from users where id = @id), '')`,
 		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = @purpose
 			where u.id = @id and u.type = @human and u.state = @waiting and u.email_verified = any (@verified)
@@ -74,7 +75,7 @@ func (s Store) RequestCode(
 		return err
 	}
 	_, err := s.journal.Create(ctx, requested, save)
-	if errors.Is(err, domain.ErrUserNotFound) {
+	if errors.Is(err, usersfault.ErrUserNotFound) {
 		return nil
 	}
 	return err
@@ -96,7 +97,7 @@ type CodeHolder struct{ UserName, PreferredLanguage, OrgName string }
 func (s Store) CodeHolder(ctx context.Context, userID string) (CodeHolder, error) {
 	h, err := postgres.One[CodeHolder](ctx, s.journal.DB, `select u.user_name, u.preferred_language, o.name as org_name
 		from users u join organizations o on o.id = u.org_id where u.id = @id`, postgres.Args{"id": userID})
-	return h, postgres.Missing(err, domain.ErrUserNotFound)
+	return h, postgres.Missing(err, usersfault.ErrUserNotFound)
 }
 
 // TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous
@@ -133,7 +134,7 @@ func (s Store) TryCode(
 	case err != nil:
 		return Code{}, postgres.Fault(err)
 	case c.Locked:
-		return Code{}, domain.ErrCodeLocked
+		return Code{}, usersfault.ErrCodeLocked
 	}
 	return c.Code, nil
 }
@@ -158,7 +159,7 @@ func (s Store) UseCode(
 		Lock: `select ` + prefixed("u", userColumns) + ` from users u join codes c on c.user_id = u.id
 			where u.id = @id and c.purpose = @purpose and c.mac = @mac for update`,
 		Args:     postgres.Args{"id": userID, "purpose": kind, "mac": mac},
-		NotFound: domain.ErrCodeWrong,
+		NotFound: usersfault.ErrCodeWrong,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(u, by)
 			made.Ended = []domain.Kind{kind}
@@ -190,7 +191,7 @@ type Mail struct {
 }
 
 // PrepareMail returns the mail of a notification. The code's lifetime begins with the first call.
-// It returns ErrMailObsolete if the code was used or replaced.
+// It returns ErrNotificationObsolete if the code was used or replaced.
 func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, now time.Time) (Mail, error) {
 	if mailer.IsNotice(notificationID) {
 		return s.notice(ctx, notificationID, userID)
@@ -208,5 +209,5 @@ func (s Store) PrepareMail(ctx context.Context, notificationID, userID string, n
 			and k.purpose = c.purpose
 		returning `+prefixed("u", userColumns)+`, c.purpose, c.nonce, c.expires_at, o.name as org_name`,
 		postgres.Args{"notification_id": notificationID, "user_id": userID, "kinds": kinds, "expiries": expiries})
-	return m, postgres.Missing(err, domain.ErrMailObsolete)
+	return m, postgres.Missing(err, usersfault.ErrNotificationObsolete)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -67,7 +68,7 @@ func TestTryNoCode(t *testing.T) {
 		for range domain.CodeTries {
 			guess(when, nil)
 		}
-		guess(when, domain.ErrCodeLocked)
+		guess(when, usersfault.ErrCodeLocked)
 	}
 	ask := func(after time.Duration) {
 		t.Helper()
@@ -78,11 +79,11 @@ func TestTryNoCode(t *testing.T) {
 	ask(0)
 	guesses("after a mail")
 	ask(domain.CodePause)
-	guess("within a minute", domain.ErrCodeLocked)
+	guess("within a minute", usersfault.ErrCodeLocked)
 	ask(time.Second)
 	guesses("after a minute")
 	l.now = l.now.Add(100 * 24 * time.Hour)
-	guess("much later", domain.ErrCodeLocked)
+	guess("much later", usersfault.ErrCodeLocked)
 	if _, err := l.db.Exec(t.Context(), `update strangers set name = 'another'`); err != nil {
 		t.Fatal(err)
 	}

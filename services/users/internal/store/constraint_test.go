@@ -10,6 +10,7 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/event"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -25,7 +26,7 @@ type changes map[string]func(world) error
 // the users u1 and u2, and org-b without users. u1 owns org-a and its project p1 and has an
 // authenticator app.
 var violations = map[string]violation{
-	"organizations_name": {domain.ErrOrgNameTaken, changes{
+	"organizations_name": {usersfault.ErrOrgNameTaken, changes{
 		"of another": func(w world) error {
 			o := org("org-c")
 			o.Name = "org-a"
@@ -46,51 +47,51 @@ var violations = map[string]violation{
 			return err
 		},
 	}},
-	"organizations_primary_domain": {domain.ErrDomainTaken, changes{"of another": func(w world) error {
+	"organizations_primary_domain": {usersfault.ErrOrgDomainTaken, changes{"of another": func(w world) error {
 		o := org("org-c")
 		o.PrimaryDomain = "org-a"
 		_, err := w.CreateOrg(w.Context(), o, "", happened)
 		return err
 	}}},
-	"organizations_pkey": {domain.ErrOrgIDTaken, changes{"of another": func(w world) error {
+	"organizations_pkey": {usersfault.ErrOrgIDTaken, changes{"of another": func(w world) error {
 		o := org("org-b")
 		o.Name, o.PrimaryDomain = "Other", "other"
 		_, err := w.CreateOrg(w.Context(), o, "", happened)
 		return err
 	}}},
-	"users_id": {domain.ErrUserIDTaken, changes{
+	"users_id": {usersfault.ErrUserIDTaken, changes{
 		"in the organization": func(w world) error { return w.createUser("org-a", "u1", "u3") },
 		"in another":          func(w world) error { return w.createUser("org-b", "u1", "u3") },
 	}},
-	"users_org": {domain.ErrOrgNotFound, changes{"that is not there": func(w world) error {
+	"users_org": {usersfault.ErrOrgNotFound, changes{"that is not there": func(w world) error {
 		return w.createUser("org-c", "u3", "u3")
 	}}},
-	"users_user_name": {domain.ErrUserNameTaken, changes{
+	"users_user_name": {usersfault.ErrUserNameTaken, changes{
 		"in the organization": func(w world) error { return w.createUser("org-a", "u3", "u1") },
 		"in another":          func(w world) error { return w.createUser("org-b", "u3", "u1") },
 		"in another case":     func(w world) error { return w.createUser("org-a", "u3", "U1") },
 	}},
-	"members_user_place": {domain.ErrMemberExists, changes{
+	"members_user_place": {usersfault.ErrMemberExists, changes{
 		"of the organization": func(w world) error { return w.createMember(owner("u1", "org-a", "")) },
 		"of a project":        func(w world) error { return w.createMember(owner("u1", "org-a", "p1")) },
 	}},
-	"members_user_id_fkey": {domain.ErrUserNotFound, changes{"that is not there": func(w world) error {
+	"members_user_id_fkey": {usersfault.ErrUserNotFound, changes{"that is not there": func(w world) error {
 		return w.createMember(owner("u3", "org-a", ""))
 	}}},
-	"members_project": {domain.ErrProjectRemoved, changes{
+	"members_project": {usersfault.ErrProjectRemoved, changes{
 		"as a member": func(w world) error { return w.createMember(owner("u2", "org-a", "p-gone")) },
 		"as the first owner": func(w world) error {
 			return w.CreateProjectOwner(w.Context(), owner("u2", "org-a", "p-gone"), happened)
 		},
 	}},
-	"otp_factors_pkey": {domain.ErrOTPNotVerified, changes{"another": func(w world) error {
+	"otp_factors_pkey": {usersfault.ErrOTPNotVerified, changes{"another": func(w world) error {
 		_, err := w.CreateOTP(w.Context(), app("u1", "org-a"), happened)
 		return err
 	}}},
-	"project_owners_once": {domain.ErrOwnerMade, changes{"another": func(w world) error {
+	"project_owners_once": {usersfault.ErrProjectOwnerMade, changes{"another": func(w world) error {
 		return w.CreateProjectOwner(w.Context(), owner("u2", "org-a", "p1"), happened)
 	}}},
-	"user_idp_links_account": {domain.ErrIdpLinkTaken, changes{
+	"user_idp_links_account": {usersfault.ErrIdpLinkTaken, changes{
 		"of another": func(w world) error { return w.createLinked("org-a", "u3", "idp-a", "mini") },
 		"twice": func(w world) error {
 			u := user("org-a", "u3")
@@ -101,11 +102,11 @@ var violations = map[string]violation{
 		"of another, by its user": func(w world) error { return w.addLink("u1", "idp-a", "mini") },
 		"their own, again":        func(w world) error { return w.addLink("linked", "idp-a", "mini") },
 	}},
-	"user_idp_links_idp": {domain.ErrIdpUnknown, changes{
+	"user_idp_links_idp": {usersfault.ErrIdpUnknown, changes{
 		"that is gone":          func(w world) error { return w.createLinked("org-a", "u3", "idp-gone", "other") },
 		"that is gone, by them": func(w world) error { return w.addLink("u1", "idp-gone", "other") },
 	}},
-	"mail_counts_a_day": {domain.ErrTooManyMails, changes{"the eleventh": func(w world) error {
+	"mail_counts_a_day": {usersfault.ErrTooManyMails, changes{"the eleventh": func(w world) error {
 		_, err := w.db.Exec(w.Context(), `insert into mail_counts values ('full', array_fill(now(), '{10}'))`)
 		if err != nil {
 			return err
@@ -115,7 +116,7 @@ var violations = map[string]violation{
 		})
 		return err
 	}}},
-	"makers_token": {domain.ErrTokenInvalid, changes{
+	"makers_token": {fault.ErrTokenInvalid, changes{
 		"a token": func(w world) error {
 			ctx := by(w.Context(), "first-admin", "ended")
 			_, err := w.CreatePAT(ctx, token("u1", "org-a", "planted"), []byte("x"), happened)
@@ -134,7 +135,7 @@ var violations = map[string]violation{
 			return err
 		},
 	}},
-	"instance_pkey": {store.ErrStarted, changes{
+	"instance_pkey": {usersfault.ErrInstanceExists, changes{
 		"of other names": func(w world) error {
 			other := instance("second")
 			other.Org.Name, other.Org.PrimaryDomain = "Other", "other.localhost"
@@ -144,7 +145,7 @@ var violations = map[string]violation{
 			return w.CreateInstance(w.Context(), instance("second"), instanceHappened)
 		},
 	}},
-	"instance_has_owner": {domain.ErrLastOwner, changes{"locked": func(w world) error {
+	"instance_has_owner": {usersfault.ErrLastIAMOwner, changes{"locked": func(w world) error {
 		_, _, err := w.ChangeUser(w.Context(), "first-org", "first-admin", locked)
 		return err
 	}}},

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 )
 
-// ExternalLogin returns who is linked to an account at an identity provider, or domain.ErrIdpLinkNotFound.
+// ExternalLogin returns who is linked to an account at an identity provider, or usersfault.ErrIdpLinkNotFound.
 func (s Store) ExternalLogin(ctx context.Context, idpID, externalUserID string) (domain.ExternalLogin, error) {
 	l, err := postgres.One[domain.ExternalLogin](ctx, s.journal.DB, `select `+postgres.Each("u.", userColumns)+`,
 			o.state as org_state, o.generation as org_generation, l.tenant_id,
@@ -17,5 +18,5 @@ func (s Store) ExternalLogin(ctx context.Context, idpID, externalUserID string) 
 		join organizations o on o.id = u.org_id and o.state <> org_removed()
 		where l.idp_id = @idp_id and l.external_user_id = @external_user_id`,
 		postgres.Args{"idp_id": idpID, "external_user_id": externalUserID, "ready": domain.FactorReady})
-	return l, postgres.Missing(err, domain.ErrIdpLinkNotFound)
+	return l, postgres.Missing(err, usersfault.ErrIdpLinkNotFound)
 }

@@ -11,6 +11,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
@@ -36,10 +37,10 @@ var page = search.Page{Limit: 100}
 
 // everything has a call of every method about an organization. Removals come last.
 var everything = []asked{
-	{[]string{"User"}, domain.ErrUserNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+	{[]string{"User"}, usersfault.ErrUserNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return one(s.User(ctx, orgID, "u1"))
 	}},
-	{[]string{"ChangeUser"}, domain.ErrUserNotFound,
+	{[]string{"ChangeUser"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			_, _, err := s.ChangeUser(ctx, orgID, "u1", func(*domain.User) (store.UserChange, error) {
 				return store.UserChange{Event: happened}, nil
@@ -56,28 +57,28 @@ var everything = []asked{
 		asked, err := s.AskedMails(ctx, orgID, "u1", time.Now().Add(-time.Hour))
 		return len(asked), err
 	}},
-	{[]string{"AddMachineKey"}, domain.ErrUserNotFound,
+	{[]string{"AddMachineKey"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.AddMachineKey(ctx, machineKey("m1", orgID, "k2"), []byte{2}, happened))
 		}},
-	{[]string{"MachineKey"}, domain.ErrMachineKeyNotFound,
+	{[]string{"MachineKey"}, usersfault.ErrMachineKeyNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.MachineKey(ctx, orgID, "m1", "k1"))
 		}},
 	{[]string{"SearchMachineKeys"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMachineKeys(ctx, orgID, "m1", page))
 	}},
-	{[]string{"AddIdpLink"}, domain.ErrUserNotFound,
+	{[]string{"AddIdpLink"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			l := link("idp-a", "another")
 			l.UserID, l.OrgID = "u1", orgID
 			return one(s.AddIdpLink(ctx, l, mayLink))
 		}},
-	{[]string{"CreatePAT"}, domain.ErrUserNotFound,
+	{[]string{"CreatePAT"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.CreatePAT(ctx, token("u1", orgID, "t2"), []byte{2}, happened))
 		}},
-	{[]string{"PAT"}, domain.ErrTokenNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
+	{[]string{"PAT"}, usersfault.ErrPATNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return one(s.PAT(ctx, orgID, "u1", "t1"))
 	}},
 	{[]string{"SearchPATs"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
@@ -86,15 +87,15 @@ var everything = []asked{
 	{[]string{"SearchOTP"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchOTP(ctx, orgID, "u1", page))
 	}},
-	{[]string{"CreateOTP"}, domain.ErrUserNotFound,
+	{[]string{"CreateOTP"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			_, err := s.CreateOTP(ctx, app("u1", orgID), happened)
-			if errors.Is(err, domain.ErrOTPNotVerified) { // in its own organization the user has one already
+			if errors.Is(err, usersfault.ErrOTPNotVerified) { // in its own organization the user has one already
 				err = nil
 			}
 			return 1, err
 		}},
-	{[]string{"ChangeOTP"}, domain.ErrOTPNotFound,
+	{[]string{"ChangeOTP"}, usersfault.ErrOTPNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.ChangeOTP(ctx, orgID, "u1",
 				func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
@@ -109,57 +110,57 @@ var everything = []asked{
 		places, err := s.MembershipsOf(ctx, orgID, []string{"u1"})
 		return len(places), err
 	}},
-	{[]string{"ChangeMember"}, domain.ErrMemberNotFound,
+	{[]string{"ChangeMember"}, usersfault.ErrMemberNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.ChangeMember(ctx, orgID, "p1", "u1", func(*domain.Member) (proto.Message, error) {
 				return happened, nil
 			}))
 		}},
-	{[]string{"SetMetadata"}, domain.ErrUserNotFound,
+	{[]string{"SetMetadata"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.SetMetadata(ctx, orgID, "u1", "size", func(m *domain.Metadata) (proto.Message, error) {
 				m.Set(nil)
 				return happened, nil
 			}))
 		}},
-	{[]string{"Metadata"}, domain.ErrMetadataNotFound,
+	{[]string{"Metadata"}, usersfault.ErrMetadataNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.Metadata(ctx, orgID, "u1", "size"))
 		}},
 	{[]string{"SearchMetadata"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchMetadata(ctx, orgID, "u1", page))
 	}},
-	{[]string{"RemoveMetadata"}, domain.ErrMetadataNotFound,
+	{[]string{"RemoveMetadata"}, usersfault.ErrMetadataNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveMetadata(ctx, orgID, "u1", "size", happened))
 		}},
-	{[]string{"RemoveOTP"}, domain.ErrOTPNotFound,
+	{[]string{"RemoveOTP"}, usersfault.ErrOTPNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveOTP(ctx, orgID, "u1", gone))
 		}},
-	{[]string{"RemoveMachineKey"}, domain.ErrMachineKeyNotFound,
+	{[]string{"RemoveMachineKey"}, usersfault.ErrMachineKeyNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveMachineKey(ctx, orgID, "m1", "k1", happened))
 		}},
 	{[]string{"SearchIdpLinks"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return many(s.SearchIdpLinks(ctx, orgID, "u1", page))
 	}},
-	{[]string{"RemoveIdpLink"}, domain.ErrIdpLinkNotFound,
+	{[]string{"RemoveIdpLink"}, usersfault.ErrIdpLinkNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			key := link("idp-a", "mini")
 			key.OrgID, key.UserID = orgID, "u1"
 			return one(s.RemoveIdpLink(ctx, key, happened))
 		}},
-	{[]string{"RemoveMembership"}, domain.ErrMemberNotFound,
+	{[]string{"RemoveMembership"}, usersfault.ErrMemberNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveMembership(ctx, orgID, "u1", "membership of u1",
 				func(domain.Member) proto.Message { return happened }))
 		}},
-	{[]string{"RemovePAT"}, domain.ErrTokenNotFound,
+	{[]string{"RemovePAT"}, usersfault.ErrPATNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemovePAT(ctx, orgID, "u1", "t1", happened))
 		}},
-	{[]string{"RemoveUser"}, domain.ErrUserNotFound,
+	{[]string{"RemoveUser"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
 			return one(s.RemoveUser(ctx, orgID, "u1", happened))
 		}},

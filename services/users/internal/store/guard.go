@@ -9,6 +9,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 )
@@ -31,7 +32,7 @@ func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string
 func lockUser(id string) event.Lock {
 	return event.Lock{
 		SQL: `select from users where id = @user_id for update`, Args: postgres.Args{"user_id": id},
-		NotFound: domain.ErrUserNotFound,
+		NotFound: usersfault.ErrUserNotFound,
 	}
 }
 

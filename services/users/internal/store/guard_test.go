@@ -11,6 +11,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -53,8 +54,9 @@ func TestPromotionDuringChange(t *testing.T) {
 			ctx = caller.WithTarget(ctx, target)
 			tx := w.begin(`insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
 				values ('u1', 'org-a', '', '{ORG_OWNER}', 1, now(), now())`)
-			if err := w.whileLocked(tx, func() error { return change(ctx, w) }); !errors.Is(err, domain.ErrEscalation) {
-				t.Errorf("after the promotion: %v, want %v", err, domain.ErrEscalation)
+			if err := w.whileLocked(tx,
+				func() error { return change(ctx, w) }); !errors.Is(err, usersfault.ErrEscalation) {
+				t.Errorf("after the promotion: %v, want %v", err, usersfault.ErrEscalation)
 			}
 			if n := testkit.Rows(t, w.db, "personal_access_tokens") + testkit.Rows(t, w.db, "user_metadata"); n != 1 {
 				t.Errorf("%d tokens and metadata are left, want the first token", n)
@@ -132,8 +134,9 @@ func TestPromotionDuringEndOfOrganization(t *testing.T) {
 			tx := w.begin(`with locked as (select from organizations where id = 'org-a' for share)
 				insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
 				select 'u1', '', '', '{IAM_OWNER_VIEWER}', 1, now(), now() from locked`)
-			if err := w.whileLocked(tx, func() error { return end(ctx, w) }); !errors.Is(err, domain.ErrEscalation) {
-				t.Errorf("after the promotion: %v, want %v", err, domain.ErrEscalation)
+			if err := w.whileLocked(tx,
+				func() error { return end(ctx, w) }); !errors.Is(err, usersfault.ErrEscalation) {
+				t.Errorf("after the promotion: %v, want %v", err, usersfault.ErrEscalation)
 			}
 			w.must(w.db.Exec(ctx, `update members set roles = '{}'`))
 			if err := end(ctx, w); err != nil {
@@ -203,8 +206,8 @@ func TestChangeElsewhereWaitsForNobody(t *testing.T) {
 	_, _, err := w.ChangeUser(ctx, "org-a", "u1", func(*domain.User) (store.UserChange, error) {
 		return store.UserChange{Event: happened}, nil
 	})
-	if !errors.Is(err, domain.ErrUserNotFound) {
-		t.Errorf("got %v, want %v", err, domain.ErrUserNotFound)
+	if !errors.Is(err, usersfault.ErrUserNotFound) {
+		t.Errorf("got %v, want %v", err, usersfault.ErrUserNotFound)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Errorf("the change waited until Postgres ended the transaction with the lock: %v", err)

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/search"
 )
@@ -58,7 +59,7 @@ func (s Store) RemoveIdpLink(ctx context.Context, key domain.IdpLink, removed pr
 		Args: postgres.Args{
 			"org_id": key.OrgID, "user_id": key.UserID, "idp_id": key.IdpID, "external_user_id": key.ExternalUserID,
 		},
-		NotFound: domain.ErrIdpLinkNotFound,
+		NotFound: usersfault.ErrIdpLinkNotFound,
 		Write: func(l domain.IdpLink) event.Statement {
 			return event.Statement{
 				AggregateID: l.UserID, OrganizationID: l.OrgID,
@@ -80,10 +81,10 @@ func (s Store) AddIdpLink(
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock:     readUser + ` for no key update`,
 		Args:     postgres.Args{"org_id": l.OrgID, "id": l.UserID},
-		NotFound: domain.ErrUserNotFound,
+		NotFound: usersfault.ErrUserNotFound,
 		Write: func(domain.User) event.Statement {
 			return event.Statement{
-				AggregateID: l.UserID, OrganizationID: l.OrgID, Unless: domain.ErrIdpLinkLimit,
+				AggregateID: l.UserID, OrganizationID: l.OrgID, Unless: usersfault.ErrIdpLinkLimit,
 				If: `(select count(*) from user_idp_links where user_id = @user_id) < @most`,
 				SQL: `idp_link as (
 					insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id, display_name, makers,

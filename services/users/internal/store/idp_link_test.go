@@ -9,6 +9,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -45,7 +46,7 @@ func TestIdpLinkLimit(t *testing.T) {
 	w.must(nil, w.addLink("u2", "idp-a", "of u2"))
 	made := testkit.Race(t, domain.MaxIdpLinks+5, func(i int) error {
 		return w.addLink("u1", "idp-a", fmt.Sprint(i))
-	}, domain.ErrIdpLinkLimit.ID)
+	}, usersfault.ErrIdpLinkLimit.ID)
 	if n := testkit.Rows(t, w.db, "user_idp_links where user_id = 'u1'"); made != domain.MaxIdpLinks || n != made {
 		t.Errorf("%d links were made, there are %d", made, n)
 	}
@@ -129,7 +130,7 @@ func TestLinkedWhileRemoved(t *testing.T) {
 	if err := <-removed; err != nil {
 		t.Error(err)
 	}
-	if err := <-later; !errors.Is(err, domain.ErrIdpUnknown) {
+	if err := <-later; !errors.Is(err, usersfault.ErrIdpUnknown) {
 		t.Errorf("linked afterwards: %v", err)
 	}
 	if n := testkit.Rows(t, w.db, "user_idp_links"); n != 0 {
@@ -145,7 +146,7 @@ func TestOneLinkOfTwenty(t *testing.T) {
 	w.org("org-a")
 	if n := testkit.Race(t, 20, func(i int) error {
 		return w.createLinked("org-a", fmt.Sprint("u", i), "idp-a", "mini")
-	}, domain.ErrIdpLinkTaken.ID); n != 1 || testkit.Rows(t, w.db, "users") != 1 {
+	}, usersfault.ErrIdpLinkTaken.ID); n != 1 || testkit.Rows(t, w.db, "users") != 1 {
 		t.Errorf("%d are linked", n)
 	}
 	var id string
@@ -157,7 +158,7 @@ func TestOneLinkOfTwenty(t *testing.T) {
 	if n := testkit.Race(t, 20, func(int) error {
 		_, err := w.RemoveIdpLink(t.Context(), key, happened)
 		return err
-	}, domain.ErrIdpLinkNotFound.ID); n != 1 {
+	}, usersfault.ErrIdpLinkNotFound.ID); n != 1 {
 		t.Errorf("%d ended it", n)
 	}
 }

@@ -8,12 +8,9 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 )
-
-// ErrStarted is returned if another replica has made the first start.
-var ErrStarted = fault.New(fault.Exists, "INSTANCE_EXISTS", "The instance exists already")
 
 // Instance is the objects that the first start makes.
 type Instance struct {
@@ -33,7 +30,7 @@ func (s Store) Started(ctx context.Context) (started bool, err error) {
 }
 
 // CreateInstance writes an instance's first organization and its administrator in one transaction. It
-// returns ErrStarted if they exist.
+// returns ErrInstanceExists if they exist.
 func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents) error {
 	member := newMember(domain.Member{UserID: i.Administrator.ID, Roles: []string{"IAM_OWNER"}})
 	member.Also(`instance as (insert into instance (org_id, administrator) select @instance_org, @user_id from event)`,
@@ -44,8 +41,8 @@ func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents)
 		{Message: e.Member, Statement: member},
 		{Message: e.PAT, Statement: newPAT(ctx, i.PAT, i.PATHash)},
 	})
-	if errors.Is(err, domain.ErrOrgNameTaken) || errors.Is(err, domain.ErrDomainTaken) {
-		return ErrStarted
+	if errors.Is(err, usersfault.ErrOrgNameTaken) || errors.Is(err, usersfault.ErrOrgDomainTaken) {
+		return usersfault.ErrInstanceExists
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -39,7 +40,7 @@ func (l *logins) try(want time.Duration) (all []domain.Candidate) {
 	l.Helper()
 	for _, name := range []string{"ada", "nobody"} {
 		who, err := l.TryLogin(l.Context(), name, l.key)
-		if err != nil && !errors.Is(err, domain.ErrPasswordLocked) {
+		if err != nil && !errors.Is(err, usersfault.ErrPasswordLocked) {
 			l.Fatal(err)
 		}
 		if wait := fault.From(err).RetryAfter; err != nil && wait != want || err == nil && want != 0 {

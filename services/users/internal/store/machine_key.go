@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -23,7 +24,7 @@ const (
 func (s Store) MachineKey(ctx context.Context, orgID, userID, id string) (domain.MachineKey, error) {
 	k, err := postgres.One[domain.MachineKey](ctx, s.journal.DB, readMachineKey,
 		postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
-	return k, postgres.Missing(err, domain.ErrMachineKeyNotFound)
+	return k, postgres.Missing(err, usersfault.ErrMachineKeyNotFound)
 }
 
 // AddMachineKey writes the public key of a user who may have one.
@@ -47,7 +48,7 @@ func (s Store) RemoveMachineKey(
 ) (domain.MachineKey, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.MachineKey]{
 		Lock: readMachineKey + ` for update of k`,
-		Args: postgres.Args{"org_id": orgID, "user_id": userID, "id": id}, NotFound: domain.ErrMachineKeyNotFound,
+		Args: postgres.Args{"org_id": orgID, "user_id": userID, "id": id}, NotFound: usersfault.ErrMachineKeyNotFound,
 		Write: func(k domain.MachineKey) event.Statement {
 			return event.Removal("machine_keys", k.ID, k.OrgID)
 		},

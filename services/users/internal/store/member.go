@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -48,7 +49,7 @@ func (s Store) ChangeMember(
 		Lock: `select ` + memberColumns + ` from members
 			where user_id = @user_id and org_id = @org_id and project_id = @project_id for update`,
 		Args:     postgres.Args{"user_id": userID, "org_id": orgID, "project_id": projectID},
-		NotFound: domain.ErrMemberNotFound,
+		NotFound: usersfault.ErrMemberNotFound,
 		Write: func(m domain.Member) event.Statement {
 			save := event.Statement{
 				AggregateID: m.UserID, OrganizationID: m.OrgID,

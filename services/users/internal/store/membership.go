@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/search"
 )
@@ -37,7 +38,7 @@ func (s Store) RemoveMembership(
 			where m.id = @id and m.user_id is not distinct from @user_id and u.org_id is not distinct from @org_id
 			for update of m`,
 		Args:     postgres.Args{"id": id, "user_id": userID, "org_id": orgID},
-		NotFound: domain.ErrMemberNotFound,
+		NotFound: usersfault.ErrMemberNotFound,
 		Write: func(m domain.Member) event.Statement {
 			s := event.Removal("members", id, m.OrgID)
 			s.AggregateID = m.UserID

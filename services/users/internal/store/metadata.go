@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/search"
 )
@@ -25,7 +26,7 @@ func metadataKey(orgID, userID, key string) postgres.Args {
 // Metadata returns the value of a metadata key of a user.
 func (s Store) Metadata(ctx context.Context, orgID, userID, key string) (domain.Metadata, error) {
 	m, err := postgres.One[domain.Metadata](ctx, s.journal.DB, readMetadata, metadataKey(orgID, userID, key))
-	return m, postgres.Missing(err, domain.ErrMetadataNotFound)
+	return m, postgres.Missing(err, usersfault.ErrMetadataNotFound)
 }
 
 // SetMetadata locks a user, calls change with the value of a metadata key, and saves the result. A
@@ -42,10 +43,10 @@ func (s Store) SetMetadata(
 			where id = @user_id and org_id is not distinct from @org_id for no key update
 			on conflict (user_id, key) do update set key = m.key
 			returning m.user_id, @org_id::text as org_id, m.key, m.value, m.sequence, m.created_at, m.changed_at`,
-		Args: metadataKey(orgID, userID, key), NotFound: domain.ErrUserNotFound,
+		Args: metadataKey(orgID, userID, key), NotFound: usersfault.ErrUserNotFound,
 		Write: func(m domain.Metadata) event.Statement {
 			return event.Statement{
-				AggregateID: m.UserID, OrganizationID: m.OrgID, Unless: domain.ErrMetadataLimit,
+				AggregateID: m.UserID, OrganizationID: m.OrgID, Unless: usersfault.ErrMetadataLimit,
 				If: `(select count(*) from user_metadata where user_id = @user_id) <= @most`,
 				SQL: `metadata as (
 					update user_metadata set value = @value, sequence = position, changed_at = time,
@@ -70,7 +71,7 @@ func (s Store) RemoveMetadata(
 ) (domain.Metadata, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Metadata]{
 		Lock: readMetadata + ` for no key update of u for update of m`, Args: metadataKey(orgID, userID, key),
-		NotFound: domain.ErrMetadataNotFound,
+		NotFound: usersfault.ErrMetadataNotFound,
 		Write: func(m domain.Metadata) event.Statement {
 			return event.Statement{
 				AggregateID: m.UserID, OrganizationID: m.OrgID,

@@ -11,6 +11,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -38,7 +39,7 @@ func TestMetadataLimit(t *testing.T) {
 		})
 		return err
 	}
-	if err := set("another"); !errors.Is(err, domain.ErrMetadataLimit) ||
+	if err := set("another"); !errors.Is(err, usersfault.ErrMetadataLimit) ||
 		testkit.Rows(t, db, "user_metadata") != domain.MaxMetadata {
 		t.Errorf("%v, %d keys", err, testkit.Rows(t, db, "user_metadata"))
 	}

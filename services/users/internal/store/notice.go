@@ -6,6 +6,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/mailer"
 	"herald/shared/postgres"
 )
@@ -30,7 +31,7 @@ func (n Notice) save(s *event.Statement) {
 		"recipient_verified": n.Verified, "own": n.Own})
 }
 
-// notice returns the contents of a notice. It returns ErrMailObsolete if its user was removed.
+// notice returns the contents of a notice. It returns ErrNotificationObsolete if its user was removed.
 func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail, error) {
 	n, err := postgres.One[struct {
 		domain.User
@@ -43,7 +44,7 @@ func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail,
 		where n.id = @notification_id and n.user_id is not distinct from @user_id`,
 		postgres.Args{"notification_id": notificationID, "user_id": userID})
 	return Mail{User: n.User, OrgName: n.OrgName, Notice: &n.Notice, NoticedAt: n.NoticedAt},
-		postgres.Missing(err, domain.ErrMailObsolete)
+		postgres.Missing(err, usersfault.ErrNotificationObsolete)
 }
 
 // ForgetNotices removes what notices told that are older than any mail.

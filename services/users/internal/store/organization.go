@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -26,7 +27,7 @@ var (
 // Org reads an organization.
 func (s Store) Org(ctx context.Context, id string) (domain.Org, error) {
 	o, err := postgres.One[domain.Org](ctx, s.journal.DB, readOrg, postgres.Args{"id": id})
-	return o, postgres.Missing(err, domain.ErrOrgNotFound)
+	return o, postgres.Missing(err, usersfault.ErrOrgNotFound)
 }
 
 // CreateOrg writes an organization and its first owner. It writes no owner if ownerID is empty.
@@ -81,7 +82,7 @@ func (s Store) EndLogins(
 
 func lockOrg(id string) event.Locked[domain.Org] {
 	return event.Locked[domain.Org]{
-		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: domain.ErrOrgNotFound,
+		Lock: readOrg + ` for update`, Args: postgres.Args{"id": id}, NotFound: usersfault.ErrOrgNotFound,
 		Write: saveOrg,
 	}
 }

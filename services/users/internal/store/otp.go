@@ -10,6 +10,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -64,7 +65,8 @@ func (s Store) ChangeOTP(
 	by, with := `f.makers`, postgres.Args{}
 	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
 		LockFirst: lockUser(userID),
-		Lock:      lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: domain.ErrOTPNotFound,
+		Lock:      lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID},
+		NotFound: usersfault.ErrOTPNotFound,
 		Write: func(f domain.OTP) event.Statement {
 			save := event.Statement{
 				AggregateID: f.UserID, OrganizationID: f.OrgID,
@@ -104,7 +106,7 @@ func (s Store) RemoveOTP(
 ) (domain.OTP, error) {
 	var made OTPChange
 	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
-		Lock: lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: domain.ErrOTPNotFound,
+		Lock: lockOTP, Args: postgres.Args{"org_id": orgID, "user_id": userID}, NotFound: usersfault.ErrOTPNotFound,
 		Write: func(f domain.OTP) event.Statement {
 			save := event.Statement{
 				AggregateID: f.UserID, OrganizationID: f.OrgID,

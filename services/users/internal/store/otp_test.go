@@ -12,6 +12,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -67,7 +68,7 @@ func (f *factors) check(n int, code string) error {
 	var refusal error
 	_, err := f.replicas[n%3].ChangeOTP(f.Context(), "org-a", "u1", func(otp *domain.OTP) (store.OTPChange, error) {
 		refusal = otp.Check(f.key, code, now)
-		if errors.Is(refusal, domain.ErrCodeWrong) {
+		if errors.Is(refusal, usersfault.ErrCodeWrong) {
 			f.wrong.Add(1)
 			return changed, nil
 		}
@@ -108,7 +109,7 @@ func TestRecoveryCodesCountOnce(t *testing.T) {
 		if err := f.check(n, code); err != nil {
 			t.Errorf("code %d: %v", n, err)
 		}
-		if err := f.check(n+1, code); !errors.Is(err, domain.ErrCodeWrong) {
+		if err := f.check(n+1, code); !errors.Is(err, usersfault.ErrCodeWrong) {
 			t.Errorf("code %d again: %v", n, err)
 		}
 	}
@@ -127,7 +128,7 @@ func TestSecondFactorGuessed(t *testing.T) {
 		t.Errorf("%d guesses were looked at", n)
 	}
 	for n, code := range []string{f.code(now), f.recovery[0], "guess"} {
-		if err := f.check(n, code); !errors.Is(err, domain.ErrOTPLocked) {
+		if err := f.check(n, code); !errors.Is(err, usersfault.ErrOTPLocked) {
 			t.Errorf("%q: %v", code, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 )
 
@@ -146,7 +147,7 @@ func TestLastOwnerIsAFault(t *testing.T) {
 			u.State = state
 			return store.UserChange{Event: &emptypb.Empty{}}, nil
 		})
-		if !errors.Is(err, domain.ErrLastOwner) {
+		if !errors.Is(err, usersfault.ErrLastIAMOwner) {
 			t.Errorf("state %d: %v", state, err)
 		}
 	}
@@ -154,14 +155,14 @@ func TestLastOwnerIsAFault(t *testing.T) {
 		org.State = domain.OrgInactive
 		return &emptypb.Empty{}, nil
 	})
-	if !errors.Is(err, domain.ErrLastOwner) {
+	if !errors.Is(err, usersfault.ErrLastIAMOwner) {
 		t.Errorf("organization: %v", err)
 	}
 	_, err = w.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
 		m.Roles = nil
 		return &emptypb.Empty{}, nil
 	})
-	if !errors.Is(err, domain.ErrLastOwner) {
+	if !errors.Is(err, usersfault.ErrLastIAMOwner) {
 		t.Errorf("member: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/search"
 )
@@ -111,7 +112,7 @@ var loginCandidate = `with ` + whoseName + `
 		exists (select from otp_factors o where o.user_id = u.id and o.state = @ready) as otp_ready
 	from whose f join users u on u.id = f.id`
 
-// TryLogin returns who has a login name, and counts a guess at the password. It returns domain.ErrPasswordLocked if
+// TryLogin returns who has a login name, and counts a guess at the password. It returns usersfault.ErrPasswordLocked if
 // guesses are refused. If there is nobody, it does the same work and returns a Candidate without an id.
 func (s Store) TryLogin(ctx context.Context, loginName string, key domain.Lasting) (domain.Candidate, error) {
 	name, now := foldName(loginName), s.Now()
@@ -130,7 +131,7 @@ func (s Store) TryLogin(ctx context.Context, loginName string, key domain.Lastin
 		wait, err = s.tryStranger(ctx, who.Stranger, now)
 	}
 	if err == nil && wait > 0 {
-		err = domain.ErrPasswordLocked.After(wait)
+		err = usersfault.ErrPasswordLocked.After(wait)
 	}
 	return who, err
 }

@@ -9,6 +9,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -36,7 +37,7 @@ func (s Store) createCredential(
 ) (resource.Record, error) {
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock: readUser + ` for share`, Args: postgres.Args{"org_id": create.OrganizationID, "id": userID},
-		NotFound: domain.ErrUserNotFound,
+		NotFound: usersfault.ErrUserNotFound,
 		Write:    func(domain.User) event.Statement { return create },
 	}, may)
 	return resource.Record{Sequence: u.Sequence, CreatedAt: u.ChangedAt, ChangedAt: u.ChangedAt}, err
@@ -79,14 +80,14 @@ func (s Store) RemovePATsOf(ctx context.Context, cause event.Delivery, userID, c
 func (s Store) PAT(ctx context.Context, orgID, userID, id string) (domain.PAT, error) {
 	t, err := postgres.One[domain.PAT](ctx, s.journal.DB, readPAT,
 		postgres.Args{"org_id": orgID, "user_id": userID, "id": id})
-	return t, postgres.Missing(err, domain.ErrTokenNotFound)
+	return t, postgres.Missing(err, usersfault.ErrPATNotFound)
 }
 
 // RemovePAT removes a user's token.
 func (s Store) RemovePAT(ctx context.Context, orgID, userID, id string, removed proto.Message) (domain.PAT, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.PAT]{
 		Lock: readPAT + ` for update of p`, Args: postgres.Args{"org_id": orgID, "user_id": userID, "id": id},
-		NotFound: domain.ErrTokenNotFound,
+		NotFound: usersfault.ErrPATNotFound,
 		Write: func(t domain.PAT) event.Statement {
 			return event.Removal("personal_access_tokens", t.ID, t.OrgID)
 		},

@@ -7,14 +7,16 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 )
 
-// CreateProjectOwner adds the first member of a project. It returns ErrOwnerMade if the project has had
+// CreateProjectOwner adds the first member of a project. It returns ErrProjectOwnerMade if the project has had
 // one, and ErrProjectRemoved if it is gone.
 func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added proto.Message) error {
 	save := newMember(m)
-	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`, domain.ErrOwnerMade
+	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`,
+		usersfault.ErrProjectOwnerMade
 	save.Also(`once as (insert into project_owners (project_id) select @project_id from event)`, nil)
 	_, err := s.give(ctx, m, added, save)
 	return err

@@ -6,6 +6,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -44,7 +45,7 @@ func TestMemberAddedWhileProjectRemoved(t *testing.T) {
 	if err := <-removed; err != nil {
 		t.Error(err)
 	}
-	if err := <-later; !errors.Is(err, domain.ErrProjectRemoved) {
+	if err := <-later; !errors.Is(err, usersfault.ErrProjectRemoved) {
 		t.Errorf("added afterwards: %v", err)
 	}
 	if n := testkit.Rows(t, w.db, "members where project_id = 'p1'"); n != 0 {

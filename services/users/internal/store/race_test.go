@@ -9,6 +9,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -33,48 +34,48 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 			o.Name = "Shop"
 			_, err := w.CreateOrg(ctx, o, "", happened)
 			return err
-		}, domain.ErrOrgNameTaken.ID, "organizations where name = 'Shop'"},
+		}, usersfault.ErrOrgNameTaken.ID, "organizations where name = 'Shop'"},
 		{"user's id", func(i int) error { return w.createUser("org-a", "u2", fmt.Sprint("user ", i)) },
-			domain.ErrUserIDTaken.ID, "users where id = 'u2'"},
+			usersfault.ErrUserIDTaken.ID, "users where id = 'u2'"},
 		{"login name", func(i int) error { return w.createUser("org-a", fmt.Sprint("id ", i), "mini") },
-			domain.ErrUserNameTaken.ID, "users where user_name = 'mini'"},
+			usersfault.ErrUserNameTaken.ID, "users where user_name = 'mini'"},
 		{"member", func(int) error { return w.createMember(owner("u1", "org-a", "")) },
-			domain.ErrMemberExists.ID, "members where project_id = ''"},
+			usersfault.ErrMemberExists.ID, "members where project_id = ''"},
 		{"project's first owner", func(int) error {
 			return w.CreateProjectOwner(ctx, owner("u1", "org-a", "p1"), happened)
-		}, domain.ErrOwnerMade.ID, "members where project_id = 'p1'"},
+		}, usersfault.ErrProjectOwnerMade.ID, "members where project_id = 'p1'"},
 		{"removed role", func(int) error {
 			_, err := w.ChangeMember(ctx, "org-a", "p1", "u1", func(m *domain.Member) (proto.Message, error) {
 				m.Roles = nil
 				return happened, nil
 			})
 			return err
-		}, domain.ErrMemberNotFound.ID, ""},
+		}, usersfault.ErrMemberNotFound.ID, ""},
 		{"removed token", func(int) error {
 			_, err := w.RemovePAT(ctx, "org-a", "u1", "t1", happened)
 			return err
-		}, domain.ErrTokenNotFound.ID, ""},
+		}, usersfault.ErrPATNotFound.ID, ""},
 		{"app", func(int) error {
 			_, err := w.CreateOTP(ctx, app("u1", "org-a"), happened)
 			return err
-		}, domain.ErrOTPNotVerified.ID, "otp_factors"},
+		}, usersfault.ErrOTPNotVerified.ID, "otp_factors"},
 		{"removed app", func(int) error {
 			_, err := w.RemoveOTP(ctx, "org-a", "u1", gone)
 			return err
-		}, domain.ErrOTPNotFound.ID, ""},
+		}, usersfault.ErrOTPNotFound.ID, ""},
 		{"removed key", func(int) error {
 			_, err := w.RemoveMachineKey(ctx, "org-a", "m1", "k1", happened)
 			return err
-		}, domain.ErrMachineKeyNotFound.ID, ""},
+		}, usersfault.ErrMachineKeyNotFound.ID, ""},
 		{"deactivated organization", func(int) error {
 			_, err := w.ChangeOrg(ctx, "org-a", func(o *domain.Org) (proto.Message, error) {
 				return happened, o.Deactivate()
 			})
 			return err
-		}, domain.ErrOrgNotActive.ID, "organizations where id = 'org-a' and generation = 2"},
+		}, usersfault.ErrOrgNotActive.ID, "organizations where id = 'org-a' and generation = 2"},
 		{"first start", func(i int) error {
 			return w.CreateInstance(ctx, instance(fmt.Sprint(i)), instanceHappened)
-		}, store.ErrStarted.ID, "instance"},
+		}, usersfault.ErrInstanceExists.ID, "instance"},
 	} {
 		before := testkit.Rows(t, w.db, "events")
 		n := testkit.Race(t, 20, c.attempt, c.loser)
@@ -100,7 +101,7 @@ func TestCodeUsedOnce(t *testing.T) {
 				return store.UserChange{Event: happened}, err
 			})
 		return err
-	}, domain.ErrCodeWrong.ID)
+	}, usersfault.ErrCodeWrong.ID)
 	if left := testkit.Rows(t, w.db, "codes"); n != 1 || left != 0 {
 		t.Errorf("%d of twenty used the code, %d are left", n, left)
 	}
@@ -115,7 +116,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	n := testkit.Race(t, 20, func(int) error {
 		_, err := w.TryCode(t.Context(), "u1", domain.KindInit, nobody)
 		return err
-	}, domain.ErrCodeLocked.ID)
+	}, usersfault.ErrCodeLocked.ID)
 	if n != domain.CodeTries {
 		t.Errorf("%d guesses of twenty are allowed, want %d", n, domain.CodeTries)
 	}
@@ -165,7 +166,7 @@ func TestPrepareMail(t *testing.T) {
 	w.must(w.PrepareMail(t.Context(), "mail-notice", "u1", now))
 	for _, c := range [][2]string{{"second mail", "u1"}, {"first mail", "u2"}, {"mail-notice", "u2"}} {
 		_, err := w.PrepareMail(t.Context(), c[0], c[1], now)
-		testkit.Refused(t, err, domain.ErrMailObsolete.ID)
+		testkit.Refused(t, err, usersfault.ErrNotificationObsolete.ID)
 	}
 }
 

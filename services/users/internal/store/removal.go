@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 )
 
@@ -43,7 +44,7 @@ const gone = `gone as (
 func (s Store) RemoveUser(ctx context.Context, orgID, id string, removed proto.Message) (domain.User, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id},
-		NotFound: domain.ErrUserNotFound,
+		NotFound: usersfault.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
 			return event.Statement{
 				AggregateID: u.ID, OrganizationID: u.OrgID, Along: ofUsers, SQL: gone,
@@ -60,7 +61,7 @@ func (s Store) RemoveOrg(ctx context.Context, id string, removed proto.Message) 
 	l.Check = guardOrg(ctx, id)
 	l.Write = func(o domain.Org) event.Statement {
 		save := saveOrg(o)
-		save.If, save.Unless = `not exists (select from instance where org_id = @id)`, domain.ErrOrgOfInstance
+		save.If, save.Unless = `not exists (select from instance where org_id = @id)`, usersfault.ErrOrgOfInstance
 		return save
 	}
 	return event.Change(ctx, s.journal, l, func(o *domain.Org) (proto.Message, error) {

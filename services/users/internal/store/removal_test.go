@@ -6,6 +6,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
 
@@ -18,7 +19,7 @@ func TestRemoveOrg(t *testing.T) {
 	w.org("org-a")
 	asOwner := caller.With(t.Context(), caller.Caller{UserID: "first-admin", OrganizationID: "first-org",
 		Memberships: domain.Memberships([]domain.Member{{Roles: []string{"IAM_OWNER"}}})})
-	if _, err := w.RemoveOrg(asOwner, "first-org", happened); !errors.Is(err, domain.ErrOrgOfInstance) {
+	if _, err := w.RemoveOrg(asOwner, "first-org", happened); !errors.Is(err, usersfault.ErrOrgOfInstance) {
 		t.Errorf("the instance's own: %v", err)
 	}
 	w.user("org-a", "u1")
@@ -26,8 +27,8 @@ func TestRemoveOrg(t *testing.T) {
 	_, read := w.Org(t.Context(), "org-a")
 	_, removed := w.RemoveOrg(t.Context(), "org-a", happened)
 	_, user := w.AnyUser(t.Context(), "u1")
-	if !errors.Is(read, domain.ErrOrgNotFound) || !errors.Is(removed, domain.ErrOrgNotFound) ||
-		!errors.Is(user, domain.ErrUserNotFound) {
+	if !errors.Is(read, usersfault.ErrOrgNotFound) || !errors.Is(removed, usersfault.ErrOrgNotFound) ||
+		!errors.Is(user, usersfault.ErrUserNotFound) {
 		t.Errorf("it is read %v, removed %v, its user %v", read, removed, user)
 	}
 	other := org("org-b")
@@ -46,7 +47,7 @@ func TestRemoveOrg(t *testing.T) {
 	}
 	again := org("org-a")
 	again.Name, again.PrimaryDomain = "again", "again"
-	if _, err := w.CreateOrg(t.Context(), again, "", happened); !errors.Is(err, domain.ErrOrgIDTaken) {
+	if _, err := w.CreateOrg(t.Context(), again, "", happened); !errors.Is(err, usersfault.ErrOrgIDTaken) {
 		t.Errorf("its id again: %v", err)
 	}
 }

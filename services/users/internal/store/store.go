@@ -7,9 +7,9 @@ import (
 	"embed"
 	"time"
 
-	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/history"
 	"herald/shared/search"
@@ -33,23 +33,23 @@ func New(j event.Journal) Store {
 
 // constraints are the faults of the constraints of all tables.
 var constraints = map[string]*fault.Fault{
-	"organizations_name":           domain.ErrOrgNameTaken,
-	"organizations_primary_domain": domain.ErrDomainTaken,
-	"organizations_pkey":           domain.ErrOrgIDTaken,
-	"users_id":                     domain.ErrUserIDTaken,
-	"users_org":                    domain.ErrOrgNotFound,
-	"users_user_name":              domain.ErrUserNameTaken,
-	"members_user_place":           domain.ErrMemberExists,
-	"members_user_id_fkey":         domain.ErrUserNotFound,
-	"members_project":              domain.ErrProjectRemoved,
-	"otp_factors_pkey":             domain.ErrOTPNotVerified,
-	"project_owners_once":          domain.ErrOwnerMade,
-	"user_idp_links_account":       domain.ErrIdpLinkTaken,
-	"user_idp_links_idp":           domain.ErrIdpUnknown,
-	"mail_counts_a_day":            domain.ErrTooManyMails,
-	"makers_token":                 domain.ErrTokenInvalid,
-	"instance_pkey":                ErrStarted,
-	"instance_has_owner":           domain.ErrLastOwner,
+	"organizations_name":           usersfault.ErrOrgNameTaken,
+	"organizations_primary_domain": usersfault.ErrOrgDomainTaken,
+	"organizations_pkey":           usersfault.ErrOrgIDTaken,
+	"users_id":                     usersfault.ErrUserIDTaken,
+	"users_org":                    usersfault.ErrOrgNotFound,
+	"users_user_name":              usersfault.ErrUserNameTaken,
+	"members_user_place":           usersfault.ErrMemberExists,
+	"members_user_id_fkey":         usersfault.ErrUserNotFound,
+	"members_project":              usersfault.ErrProjectRemoved,
+	"otp_factors_pkey":             usersfault.ErrOTPNotVerified,
+	"project_owners_once":          usersfault.ErrProjectOwnerMade,
+	"user_idp_links_account":       usersfault.ErrIdpLinkTaken,
+	"user_idp_links_idp":           usersfault.ErrIdpUnknown,
+	"mail_counts_a_day":            usersfault.ErrTooManyMails,
+	"makers_token":                 fault.ErrTokenInvalid,
+	"instance_pkey":                usersfault.ErrInstanceExists,
+	"instance_has_owner":           usersfault.ErrLastIAMOwner,
 }
 
 // Now returns the time of changes.

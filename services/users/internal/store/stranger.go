@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 )
 
@@ -59,7 +60,7 @@ func (s Store) tryNoCode(ctx context.Context, nobody domain.Stranger) error {
 	case errors.Is(err, pgx.ErrNoRows): // another name keeps the place
 		return nil
 	case err == nil && c.Locked:
-		return domain.ErrCodeLocked
+		return usersfault.ErrCodeLocked
 	}
 	return postgres.Fault(err)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 )
 
@@ -64,7 +65,7 @@ func (s Store) Subject(
 		return domain.Subject{}, err
 	}
 	if len(rows) == 0 {
-		return domain.Subject{}, domain.ErrUserNotFound
+		return domain.Subject{}, usersfault.ErrUserNotFound
 	}
 	found := domain.Subject{User: rows[0].User, Credential: rows[0].Credential}
 	if p.KeyID != "" {

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
+	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -37,7 +38,7 @@ const userTexts = `(E'\n' || user_name || E'\n' || user_name_folded || E'\n' || 
 // User reads a user of an organization.
 func (s Store) User(ctx context.Context, orgID, id string) (domain.User, error) {
 	u, err := postgres.One[domain.User](ctx, s.journal.DB, readUser, postgres.Args{"org_id": orgID, "id": id})
-	return u, postgres.Missing(err, domain.ErrUserNotFound)
+	return u, postgres.Missing(err, usersfault.ErrUserNotFound)
 }
 
 // AnyUser returns a user of any organization, for other services.
@@ -45,7 +46,7 @@ func (s Store) AnyUser(ctx context.Context, id string) (domain.User, error) {
 	u, err := postgres.One[domain.User](ctx, s.journal.DB, `select `+userColumns+` from users where id = @id
 		and exists (select from organizations o where o.id = users.org_id and o.state <> org_removed())`,
 		postgres.Args{"id": id})
-	return u, postgres.Missing(err, domain.ErrUserNotFound)
+	return u, postgres.Missing(err, usersfault.ErrUserNotFound)
 }
 
 // NewUser is a new user with its other rows. A machine has none.
@@ -142,7 +143,7 @@ func (s Store) FirstImport(ctx context.Context, id string) (FirstImport, error) 
 	f, err := postgres.One[FirstImport](ctx, s.journal.DB, `select u.org_id, u.import_digest, e.position, e.time, e.data
 		from users u join events e on e.history_id = u.id and e.name = 'imported' where u.id = @id
 		order by e.position limit 1`, postgres.Args{"id": id})
-	return f, postgres.Missing(err, domain.ErrUserNotFound)
+	return f, postgres.Missing(err, usersfault.ErrUserNotFound)
 }
 
 // UserChange is the event of a change of a user, and what it does to the user's codes and counted guesses.
@@ -166,7 +167,7 @@ func (s Store) ChangeUser(
 	by := sameMakers
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock: readUser + ` for update`, Args: postgres.Args{"org_id": orgID, "id": id},
-		NotFound: domain.ErrUserNotFound,
+		NotFound: usersfault.ErrUserNotFound,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(u, by)
 			if made.Code != nil || by.secret == makers || by.password == makers || by.email == makers {

@@ -21,6 +21,105 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The faults that any service or the gateway may answer.
+type Fault int32
+
+const (
+	Fault_FAULT_UNSPECIFIED Fault = 0
+	// For a caller header that was not signed by this system, or too long ago.
+	Fault_CALLER_NOT_AUTHENTIC Fault = 1
+	// For an id that cannot exist.
+	Fault_NOT_FOUND         Fault = 2
+	Fault_INTERNAL          Fault = 3
+	Fault_INVALID_ARGUMENT  Fault = 4
+	Fault_UNAVAILABLE       Fault = 5
+	Fault_DEADLINE_EXCEEDED Fault = 6
+	Fault_OUTCOME_UNKNOWN   Fault = 7
+	Fault_OVERLOADED        Fault = 8
+	Fault_PERMISSION_DENIED Fault = 9
+	Fault_UNAUTHENTICATED   Fault = 10
+	Fault_TOKEN_INVALID     Fault = 11
+	Fault_ANSWER_TOO_LARGE  Fault = 12
+	// For callers who change how they themselves log in, if their login is old or their token has none: somebody
+	// else may have found the session or the token.
+	Fault_FRESH_LOGIN_REQUIRED Fault = 13
+	// For a page larger than the configured maximum.
+	Fault_LIMIT_EXCEEDED Fault = 14
+	// For an expiration date that is not in the future.
+	Fault_EXPIRATION_DATE_PAST Fault = 15
+	// For a public key that cannot be used to authenticate.
+	Fault_PUBLIC_KEY_INVALID Fault = 16
+)
+
+// Enum value maps for Fault.
+var (
+	Fault_name = map[int32]string{
+		0:  "FAULT_UNSPECIFIED",
+		1:  "CALLER_NOT_AUTHENTIC",
+		2:  "NOT_FOUND",
+		3:  "INTERNAL",
+		4:  "INVALID_ARGUMENT",
+		5:  "UNAVAILABLE",
+		6:  "DEADLINE_EXCEEDED",
+		7:  "OUTCOME_UNKNOWN",
+		8:  "OVERLOADED",
+		9:  "PERMISSION_DENIED",
+		10: "UNAUTHENTICATED",
+		11: "TOKEN_INVALID",
+		12: "ANSWER_TOO_LARGE",
+		13: "FRESH_LOGIN_REQUIRED",
+		14: "LIMIT_EXCEEDED",
+		15: "EXPIRATION_DATE_PAST",
+		16: "PUBLIC_KEY_INVALID",
+	}
+	Fault_value = map[string]int32{
+		"FAULT_UNSPECIFIED":    0,
+		"CALLER_NOT_AUTHENTIC": 1,
+		"NOT_FOUND":            2,
+		"INTERNAL":             3,
+		"INVALID_ARGUMENT":     4,
+		"UNAVAILABLE":          5,
+		"DEADLINE_EXCEEDED":    6,
+		"OUTCOME_UNKNOWN":      7,
+		"OVERLOADED":           8,
+		"PERMISSION_DENIED":    9,
+		"UNAUTHENTICATED":      10,
+		"TOKEN_INVALID":        11,
+		"ANSWER_TOO_LARGE":     12,
+		"FRESH_LOGIN_REQUIRED": 13,
+		"LIMIT_EXCEEDED":       14,
+		"EXPIRATION_DATE_PAST": 15,
+		"PUBLIC_KEY_INVALID":   16,
+	}
+)
+
+func (x Fault) Enum() *Fault {
+	p := new(Fault)
+	*p = x
+	return p
+}
+
+func (x Fault) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Fault) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_v1_fault_proto_enumTypes[0].Descriptor()
+}
+
+func (Fault) Type() protoreflect.EnumType {
+	return &file_herald_v1_fault_proto_enumTypes[0]
+}
+
+func (x Fault) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Fault.Descriptor instead.
+func (Fault) EnumDescriptor() ([]byte, []int) {
+	return file_herald_v1_fault_proto_rawDescGZIP(), []int{0}
+}
+
 // The part of an error body that programs read.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -97,7 +196,7 @@ var File_herald_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x15herald/v1/fault.proto\x12\therald.v1\"\x92\x01\n" +
+	"\x15herald/v1/fault.proto\x12\therald.v1\x1a\x17herald/v1/options.proto\"\x92\x01\n" +
 	"\vErrorDetail\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12#\n" +
@@ -106,7 +205,27 @@ const file_herald_v1_fault_proto_rawDesc = "" +
 	"permission\x88\x01\x01\x12\x1a\n" +
 	"\x06org_id\x18\x04 \x01(\tH\x01R\x05orgId\x88\x01\x01B\r\n" +
 	"\v_permissionB\t\n" +
-	"\a_org_idB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
+	"\a_org_id*\xd4\b\n" +
+	"\x05Fault\x12\x15\n" +
+	"\x11FAULT_UNSPECIFIED\x10\x00\x12=\n" +
+	"\x14CALLER_NOT_AUTHENTIC\x10\x01\x1a#\x8a\x82)\x1f\b\x10\x12\x1bThe caller is not authentic\x12 \n" +
+	"\tNOT_FOUND\x10\x02\x1a\x11\x8a\x82)\r\b\x05\x12\tNot found\x12H\n" +
+	"\bINTERNAL\x10\x03\x1a:\x8a\x82)6\b\r\x122Internal error; the request id finds it in the log\x126\n" +
+	"\x10INVALID_ARGUMENT\x10\x04\x1a \x8a\x82)\x1c\b\x03\x12\x18The request is not valid\x12O\n" +
+	"\vUNAVAILABLE\x10\x05\x1a>\x8a\x82):\b\x0e\x126The service is away and nothing was changed; try again\x127\n" +
+	"\x11DEADLINE_EXCEEDED\x10\x06\x1a \x8a\x82)\x1c\b\x04\x12\x18The answer took too long\x12U\n" +
+	"\x0fOUTCOME_UNKNOWN\x10\a\x1a@\x8a\x82)<\b\x04\x128The change may have been made; read before you try again\x12<\n" +
+	"\n" +
+	"OVERLOADED\x10\b\x1a,\x8a\x82)(\b\b\x12$Too many requests at once; try again\x120\n" +
+	"\x11PERMISSION_DENIED\x10\t\x1a\x19\x8a\x82)\x15\b\a\x12\x11Permission denied\x12=\n" +
+	"\x0fUNAUTHENTICATED\x10\n" +
+	"\x1a(\x8a\x82)$\b\x10\x12 A valid Bearer token is required\x121\n" +
+	"\rTOKEN_INVALID\x10\v\x1a\x1e\x8a\x82)\x1a\b\x10\x12\x16The token is not valid\x12P\n" +
+	"\x10ANSWER_TOO_LARGE\x10\f\x1a:\x8a\x82)6\b\x03\x12\x17The answer is too large*\vquery.limit2\fask for less\x12S\n" +
+	"\x14FRESH_LOGIN_REQUIRED\x10\r\x1a9\x8a\x82)5\b\a\x121This needs a login that is at most 10 minutes old\x12:\n" +
+	"\x0eLIMIT_EXCEEDED\x10\x0e\x1a&\x8a\x82)\"\b\x03\x12\x1eThe limit is above the maximum\x12n\n" +
+	"\x14EXPIRATION_DATE_PAST\x10\x0f\x1aT\x8a\x82)P\b\x03\x12%expirationDate: must be in the future*\x0eexpirationDate2\x15must be in the future\x12;\n" +
+	"\x12PUBLIC_KEY_INVALID\x10\x10\x1a#\x8a\x82)\x1f\b\x03\x12\x1bThe public key is not validB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
 	file_herald_v1_fault_proto_rawDescOnce sync.Once
@@ -120,9 +239,11 @@ func file_herald_v1_fault_proto_rawDescGZIP() []byte {
 	return file_herald_v1_fault_proto_rawDescData
 }
 
+var file_herald_v1_fault_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_herald_v1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_herald_v1_fault_proto_goTypes = []any{
-	(*ErrorDetail)(nil), // 0: herald.v1.ErrorDetail
+	(Fault)(0),          // 0: herald.v1.Fault
+	(*ErrorDetail)(nil), // 1: herald.v1.ErrorDetail
 }
 var file_herald_v1_fault_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -137,19 +258,21 @@ func file_herald_v1_fault_proto_init() {
 	if File_herald_v1_fault_proto != nil {
 		return
 	}
+	file_herald_v1_options_proto_init()
 	file_herald_v1_fault_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_fault_proto_rawDesc), len(file_herald_v1_fault_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   1,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_fault_proto_goTypes,
 		DependencyIndexes: file_herald_v1_fault_proto_depIdxs,
+		EnumInfos:         file_herald_v1_fault_proto_enumTypes,
 		MessageInfos:      file_herald_v1_fault_proto_msgTypes,
 	}.Build()
 	File_herald_v1_fault_proto = out.File

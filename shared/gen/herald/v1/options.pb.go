@@ -7,6 +7,7 @@
 // Options that the running program reads from the contracts: who may call a method and what
 // else protects it, the paths of pages, the names of events and whom they concern. A service
 // does not start if its contract lacks an option that it needs; the error names the option.
+// What faults say is generated from here too.
 
 package heraldv1
 
@@ -25,6 +26,94 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// What the caller can do: the gRPC status codes that Herald uses. Each has one HTTP status.
+type FaultOptions_Code int32
+
+const (
+	FaultOptions_UNSPECIFIED FaultOptions_Code = 0
+	// Change the request. HTTP 400.
+	FaultOptions_INVALID_ARGUMENT FaultOptions_Code = 3
+	// It took too long. A change may have been made. HTTP 504.
+	FaultOptions_DEADLINE_EXCEEDED FaultOptions_Code = 4
+	// There is no such thing, or none that the caller may see. HTTP 404.
+	FaultOptions_NOT_FOUND FaultOptions_Code = 5
+	// The name or id is taken. HTTP 409.
+	FaultOptions_ALREADY_EXISTS FaultOptions_Code = 6
+	// The caller is known and not allowed. HTTP 403.
+	FaultOptions_PERMISSION_DENIED FaultOptions_Code = 7
+	// Slow down. HTTP 429.
+	FaultOptions_RESOURCE_EXHAUSTED FaultOptions_Code = 8
+	// The request is right, the state is wrong. HTTP 400.
+	FaultOptions_FAILED_PRECONDITION FaultOptions_Code = 9
+	// There is no such method. HTTP 405.
+	FaultOptions_UNIMPLEMENTED FaultOptions_Code = 12
+	// The mistake is Herald's. HTTP 500.
+	FaultOptions_INTERNAL FaultOptions_Code = 13
+	// Nothing was changed: try again. HTTP 503.
+	FaultOptions_UNAVAILABLE FaultOptions_Code = 14
+	// There is no valid token. HTTP 401.
+	FaultOptions_UNAUTHENTICATED FaultOptions_Code = 16
+)
+
+// Enum value maps for FaultOptions_Code.
+var (
+	FaultOptions_Code_name = map[int32]string{
+		0:  "UNSPECIFIED",
+		3:  "INVALID_ARGUMENT",
+		4:  "DEADLINE_EXCEEDED",
+		5:  "NOT_FOUND",
+		6:  "ALREADY_EXISTS",
+		7:  "PERMISSION_DENIED",
+		8:  "RESOURCE_EXHAUSTED",
+		9:  "FAILED_PRECONDITION",
+		12: "UNIMPLEMENTED",
+		13: "INTERNAL",
+		14: "UNAVAILABLE",
+		16: "UNAUTHENTICATED",
+	}
+	FaultOptions_Code_value = map[string]int32{
+		"UNSPECIFIED":         0,
+		"INVALID_ARGUMENT":    3,
+		"DEADLINE_EXCEEDED":   4,
+		"NOT_FOUND":           5,
+		"ALREADY_EXISTS":      6,
+		"PERMISSION_DENIED":   7,
+		"RESOURCE_EXHAUSTED":  8,
+		"FAILED_PRECONDITION": 9,
+		"UNIMPLEMENTED":       12,
+		"INTERNAL":            13,
+		"UNAVAILABLE":         14,
+		"UNAUTHENTICATED":     16,
+	}
+)
+
+func (x FaultOptions_Code) Enum() *FaultOptions_Code {
+	p := new(FaultOptions_Code)
+	*p = x
+	return p
+}
+
+func (x FaultOptions_Code) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FaultOptions_Code) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_v1_options_proto_enumTypes[0].Descriptor()
+}
+
+func (FaultOptions_Code) Type() protoreflect.EnumType {
+	return &file_herald_v1_options_proto_enumTypes[0]
+}
+
+func (x FaultOptions_Code) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FaultOptions_Code.Descriptor instead.
+func (FaultOptions_Code) EnumDescriptor() ([]byte, []int) {
+	return file_herald_v1_options_proto_rawDescGZIP(), []int{3, 0}
+}
 
 // Exactly one of permission, authenticated, public and internal is set.
 type Access struct {
@@ -495,6 +584,95 @@ func (*Event_EndsProject) isEvent_Ends() {}
 
 func (*Event_EndsOrg) isEvent_Ends() {}
 
+// What a fault says wherever a method returns it. Code can say more: name other fields, another message.
+type FaultOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Code  FaultOptions_Code      `protobuf:"varint,1,opt,name=code,proto3,enum=herald.v1.FaultOptions_Code" json:"code,omitempty"`
+	// One sentence for people. It may change.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The HTTP status, if it is not that of the code.
+	HttpStatus uint32 `protobuf:"varint,3,opt,name=http_status,json=httpStatus,proto3" json:"http_status,omitempty"`
+	// After how many seconds to try again. 1 unless set for the codes that ask for another try.
+	RetryAfter uint32 `protobuf:"varint,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	// The request's field that is faulty, as a path of JSON names, and why.
+	Field         string `protobuf:"bytes,5,opt,name=field,proto3" json:"field,omitempty"`
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FaultOptions) Reset() {
+	*x = FaultOptions{}
+	mi := &file_herald_v1_options_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FaultOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FaultOptions) ProtoMessage() {}
+
+func (x *FaultOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_v1_options_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FaultOptions.ProtoReflect.Descriptor instead.
+func (*FaultOptions) Descriptor() ([]byte, []int) {
+	return file_herald_v1_options_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FaultOptions) GetCode() FaultOptions_Code {
+	if x != nil {
+		return x.Code
+	}
+	return FaultOptions_UNSPECIFIED
+}
+
+func (x *FaultOptions) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *FaultOptions) GetHttpStatus() uint32 {
+	if x != nil {
+		return x.HttpStatus
+	}
+	return 0
+}
+
+func (x *FaultOptions) GetRetryAfter() uint32 {
+	if x != nil {
+		return x.RetryAfter
+	}
+	return 0
+}
+
+func (x *FaultOptions) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *FaultOptions) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -568,6 +746,14 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "bytes,84002,opt,name=says",
 		Filename:      "herald/v1/options.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.EnumValueOptions)(nil),
+		ExtensionType: (*FaultOptions)(nil),
+		Field:         84001,
+		Name:          "herald.v1.fault",
+		Tag:           "bytes,84001,opt,name=fault",
+		Filename:      "herald/v1/options.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -621,6 +807,14 @@ var (
 	E_Says = &file_herald_v1_options_proto_extTypes[8]
 )
 
+// Extension fields to descriptorpb.EnumValueOptions.
+var (
+	// Makes a value of an enum Fault a fault. Its name is the fault's id, which is unique in all contracts.
+	//
+	// optional herald.v1.FaultOptions fault = 84001;
+	E_Fault = &file_herald_v1_options_proto_extTypes[9]
+)
+
 var File_herald_v1_options_proto protoreflect.FileDescriptor
 
 const file_herald_v1_options_proto_rawDesc = "" +
@@ -667,7 +861,29 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\abecause\x18\n" +
 	" \x01(\tR\abecause\x12\x1b\n" +
 	"\tearly_for\x18\r \x01(\tR\bearlyForB\x06\n" +
-	"\x04ends:K\n" +
+	"\x04ends\"\xc3\x03\n" +
+	"\fFaultOptions\x120\n" +
+	"\x04code\x18\x01 \x01(\x0e2\x1c.herald.v1.FaultOptions.CodeR\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1f\n" +
+	"\vhttp_status\x18\x03 \x01(\rR\n" +
+	"httpStatus\x12\x1f\n" +
+	"\vretry_after\x18\x04 \x01(\rR\n" +
+	"retryAfter\x12\x14\n" +
+	"\x05field\x18\x05 \x01(\tR\x05field\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xf6\x01\n" +
+	"\x04Code\x12\x0f\n" +
+	"\vUNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10INVALID_ARGUMENT\x10\x03\x12\x15\n" +
+	"\x11DEADLINE_EXCEEDED\x10\x04\x12\r\n" +
+	"\tNOT_FOUND\x10\x05\x12\x12\n" +
+	"\x0eALREADY_EXISTS\x10\x06\x12\x15\n" +
+	"\x11PERMISSION_DENIED\x10\a\x12\x16\n" +
+	"\x12RESOURCE_EXHAUSTED\x10\b\x12\x17\n" +
+	"\x13FAILED_PRECONDITION\x10\t\x12\x11\n" +
+	"\rUNIMPLEMENTED\x10\f\x12\f\n" +
+	"\bINTERNAL\x10\r\x12\x0f\n" +
+	"\vUNAVAILABLE\x10\x0e\x12\x13\n" +
+	"\x0fUNAUTHENTICATED\x10\x10:K\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xa1\x90\x05 \x01(\v2\x11.herald.v1.AccessR\x06access:H\n" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +
 	"\ahistory\x12\x1e.google.protobuf.MethodOptions\x18\xa3\x90\x05 \x01(\tR\ahistory:<\n" +
@@ -676,7 +892,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
 	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
 	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trim:3\n" +
-	"\x04says\x12\x1d.google.protobuf.FieldOptions\x18\xa2\x90\x05 \x01(\tR\x04saysB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
+	"\x04says\x12\x1d.google.protobuf.FieldOptions\x18\xa2\x90\x05 \x01(\tR\x04says:R\n" +
+	"\x05fault\x12!.google.protobuf.EnumValueOptions\x18\xa1\x90\x05 \x01(\v2\x17.herald.v1.FaultOptionsR\x05faultB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
 	file_herald_v1_options_proto_rawDescOnce sync.Once
@@ -690,33 +907,40 @@ func file_herald_v1_options_proto_rawDescGZIP() []byte {
 	return file_herald_v1_options_proto_rawDescData
 }
 
-var file_herald_v1_options_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_herald_v1_options_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_herald_v1_options_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_herald_v1_options_proto_goTypes = []any{
-	(*Access)(nil),                      // 0: herald.v1.Access
-	(*Pages)(nil),                       // 1: herald.v1.Pages
-	(*Event)(nil),                       // 2: herald.v1.Event
-	(*descriptorpb.MethodOptions)(nil),  // 3: google.protobuf.MethodOptions
-	(*descriptorpb.MessageOptions)(nil), // 4: google.protobuf.MessageOptions
-	(*descriptorpb.FieldOptions)(nil),   // 5: google.protobuf.FieldOptions
+	(FaultOptions_Code)(0),                // 0: herald.v1.FaultOptions.Code
+	(*Access)(nil),                        // 1: herald.v1.Access
+	(*Pages)(nil),                         // 2: herald.v1.Pages
+	(*Event)(nil),                         // 3: herald.v1.Event
+	(*FaultOptions)(nil),                  // 4: herald.v1.FaultOptions
+	(*descriptorpb.MethodOptions)(nil),    // 5: google.protobuf.MethodOptions
+	(*descriptorpb.MessageOptions)(nil),   // 6: google.protobuf.MessageOptions
+	(*descriptorpb.FieldOptions)(nil),     // 7: google.protobuf.FieldOptions
+	(*descriptorpb.EnumValueOptions)(nil), // 8: google.protobuf.EnumValueOptions
 }
 var file_herald_v1_options_proto_depIdxs = []int32{
-	3,  // 0: herald.v1.access:extendee -> google.protobuf.MethodOptions
-	3,  // 1: herald.v1.pages:extendee -> google.protobuf.MethodOptions
-	3,  // 2: herald.v1.history:extendee -> google.protobuf.MethodOptions
-	3,  // 3: herald.v1.streamed:extendee -> google.protobuf.MethodOptions
-	3,  // 4: herald.v1.seconds:extendee -> google.protobuf.MethodOptions
-	4,  // 5: herald.v1.event:extendee -> google.protobuf.MessageOptions
-	4,  // 6: herald.v1.filter:extendee -> google.protobuf.MessageOptions
-	5,  // 7: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	5,  // 8: herald.v1.says:extendee -> google.protobuf.FieldOptions
-	0,  // 9: herald.v1.access:type_name -> herald.v1.Access
-	1,  // 10: herald.v1.pages:type_name -> herald.v1.Pages
-	2,  // 11: herald.v1.event:type_name -> herald.v1.Event
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	9,  // [9:12] is the sub-list for extension type_name
-	0,  // [0:9] is the sub-list for extension extendee
-	0,  // [0:0] is the sub-list for field type_name
+	0,  // 0: herald.v1.FaultOptions.code:type_name -> herald.v1.FaultOptions.Code
+	5,  // 1: herald.v1.access:extendee -> google.protobuf.MethodOptions
+	5,  // 2: herald.v1.pages:extendee -> google.protobuf.MethodOptions
+	5,  // 3: herald.v1.history:extendee -> google.protobuf.MethodOptions
+	5,  // 4: herald.v1.streamed:extendee -> google.protobuf.MethodOptions
+	5,  // 5: herald.v1.seconds:extendee -> google.protobuf.MethodOptions
+	6,  // 6: herald.v1.event:extendee -> google.protobuf.MessageOptions
+	6,  // 7: herald.v1.filter:extendee -> google.protobuf.MessageOptions
+	7,  // 8: herald.v1.trim:extendee -> google.protobuf.FieldOptions
+	7,  // 9: herald.v1.says:extendee -> google.protobuf.FieldOptions
+	8,  // 10: herald.v1.fault:extendee -> google.protobuf.EnumValueOptions
+	1,  // 11: herald.v1.access:type_name -> herald.v1.Access
+	2,  // 12: herald.v1.pages:type_name -> herald.v1.Pages
+	3,  // 13: herald.v1.event:type_name -> herald.v1.Event
+	4,  // 14: herald.v1.fault:type_name -> herald.v1.FaultOptions
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	11, // [11:15] is the sub-list for extension type_name
+	1,  // [1:11] is the sub-list for extension extendee
+	0,  // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_herald_v1_options_proto_init() }
@@ -738,13 +962,14 @@ func file_herald_v1_options_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   3,
-			NumExtensions: 9,
+			NumEnums:      1,
+			NumMessages:   4,
+			NumExtensions: 10,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,
 		DependencyIndexes: file_herald_v1_options_proto_depIdxs,
+		EnumInfos:         file_herald_v1_options_proto_enumTypes,
 		MessageInfos:      file_herald_v1_options_proto_msgTypes,
 		ExtensionInfos:    file_herald_v1_options_proto_extTypes,
 	}.Build()

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/authfault"
 )
 
 const (
@@ -165,7 +166,7 @@ func TestRemovingTheKeyThatSigns(t *testing.T) {
 	w := newWorld(t)
 	k := w.replica()
 	stolen := w.sign(k, AccessToken())
-	if err := Remove(t.Context(), k.Store, w.kid(stolen)); !errors.Is(err, domain.ErrSigningKeyLast) {
+	if err := Remove(t.Context(), k.Store, w.kid(stolen)); !errors.Is(err, authfault.ErrSigningKeyLast) {
 		t.Errorf("before another key is there: %v", err)
 	}
 	other := w.replica() // makes the next one
@@ -187,7 +188,7 @@ func TestRemovingTheKeyThatSigns(t *testing.T) {
 			t.Errorf("published are %v", ids)
 		}
 	}
-	if err := Remove(t.Context(), k.Store, w.kid(stolen)); !errors.Is(err, domain.ErrSigningKeyNotFound) {
+	if err := Remove(t.Context(), k.Store, w.kid(stolen)); !errors.Is(err, authfault.ErrSigningKeyNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
 }
@@ -216,7 +217,7 @@ func TestActivatingAKey(t *testing.T) {
 	if ids := w.published(k, domain.ES256); len(ids) != 3 {
 		t.Errorf("published are %v", ids)
 	}
-	if err := Activate(t.Context(), k.Store, announced); !errors.Is(err, domain.ErrSigningKeyNotWaiting) {
+	if err := Activate(t.Context(), k.Store, announced); !errors.Is(err, authfault.ErrSigningKeyNotWaiting) {
 		t.Errorf("activated twice: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/id"
 	"herald/shared/outage"
@@ -118,7 +119,7 @@ func (k *Keys) change(ctx context.Context, all domain.SigningKeys) (changed bool
 		}
 		for _, retired := range keys.Retired(k.Now()) {
 			changed = true
-			if err := Remove(ctx, k.Store, retired.ID); err != nil && !errors.Is(err, domain.ErrSigningKeyNotFound) {
+			if err := Remove(ctx, k.Store, retired.ID); err != nil && !errors.Is(err, authfault.ErrSigningKeyNotFound) {
 				return changed, err
 			}
 		}

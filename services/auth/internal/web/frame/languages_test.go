@@ -93,7 +93,7 @@ func TestPagesWhileTextHangs(t *testing.T) {
 		}
 		if hangs {
 			c.pass(patience)
-			return nil, fault.ErrDeadline
+			return nil, fault.ErrDeadlineExceeded
 		}
 		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "ko", AllowedLanguages: []string{"ko", "ja"}}, nil
 	}}, c.now, slog.New(slog.NewTextHandler(&told, nil)))

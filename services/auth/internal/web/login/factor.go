@@ -9,6 +9,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -20,7 +21,7 @@ func (p Pages) withLogin(next func(http.ResponseWriter, visit, domain.Login)) fu
 	return func(w http.ResponseWriter, v visit) {
 		l, err := p.Sessions.Login(v.Request)
 		switch {
-		case errors.Is(err, domain.ErrLoginGone):
+		case errors.Is(err, authfault.ErrLoginGone):
 			redirect(w, v, v.address(Path))
 		case err != nil:
 			p.failed(w, v, err)
@@ -116,7 +117,7 @@ func (p Pages) proceed(w http.ResponseWriter, v visit, l domain.Login) {
 	p.Posts.Return(v.RemoteAddr)
 	s, opened, err := p.Sessions.Proceed(w, v.Request, l)
 	switch {
-	case errors.Is(err, domain.ErrLoginGone):
+	case errors.Is(err, authfault.ErrLoginGone):
 		redirect(w, v, v.address(Path))
 	case err != nil:
 		p.failed(w, v, err)

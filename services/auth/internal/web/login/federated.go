@@ -10,6 +10,7 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -110,7 +111,7 @@ func (p Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.refuse(w, v, a, err)
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
-		p.refuse(w, v, a, domain.ErrExternalUserInactive)
+		p.refuse(w, v, a, authfault.ErrExternalUserInactive)
 	default:
 		p.enter(w, v, p.Federated.Login(a, found))
 	}
@@ -149,7 +150,7 @@ func (p Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
 	if err == nil {
 		return true
 	}
-	if errors.Is(err, domain.ErrExternalLoginOver) {
+	if errors.Is(err, authfault.ErrExternalLoginOver) {
 		err = errors.Join(err, p.Sessions.EndOne(v.Context(), s, s.ID))
 	}
 	p.refuse(w, v, federated.Arrived{ExternalLogin: domain.ExternalLogin{OrgID: s.OrgID, IdpID: id}}, err)
@@ -175,19 +176,19 @@ func (p Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why e
 func (p Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
 	notice := func(status int, name string) { p.externalNotice(w, v, status, name, back) }
 	switch f := fault.From(why); f.ID {
-	case domain.ErrExternalLoginGone.ID:
+	case authfault.ErrExternalLoginGone.ID:
 		notice(http.StatusBadRequest, "externalgone")
-	case domain.ErrExternalLoginDenied.ID:
+	case authfault.ErrExternalLoginDenied.ID:
 		notice(http.StatusForbidden, "externaldenied")
-	case domain.ErrExternalUserInactive.ID:
+	case authfault.ErrExternalUserInactive.ID:
 		p.inactive(w, v)
-	case domain.ErrExternalLoginOver.ID, idpOff, idpGone:
+	case authfault.ErrExternalLoginOver.ID, idpOff, idpGone:
 		notice(http.StatusForbidden, "externaloff")
 	case tenantRefused:
 		notice(http.StatusForbidden, "externaltenant")
 	case nameTaken, domain.LinkTaken:
 		notice(http.StatusForbidden, "externaltaken")
-	case domain.ErrExternalProfile.ID:
+	case authfault.ErrExternalProfileIncomplete.ID:
 		notice(http.StatusForbidden, "externallacking")
 	case domain.LinkMissing, linkDiffers:
 		notice(http.StatusForbidden, "externalunknown")

@@ -7,6 +7,7 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 )
 
 var unlinkedBody = frame.Body(files, "unlinked.html")
@@ -57,7 +58,7 @@ func (p Pages) refuseLink(w http.ResponseWriter, v visit, why error) {
 		p.externalNotice(w, v, http.StatusForbidden, "externallinked", back)
 	case linkLimit:
 		p.externalNotice(w, v, http.StatusForbidden, "externalfull", back)
-	case domain.ErrLinkingRefused.ID:
+	case authfault.ErrExternalLinkingRefused.ID:
 		p.externalNotice(w, v, http.StatusForbidden, "externalunknown", back)
 	default:
 		p.refusal(w, v, why, back)

@@ -19,7 +19,7 @@ func (s Sessions) All(ctx context.Context, n domain.Session) ([]domain.Session, 
 }
 
 // EndOne ends one of the sessions of a session's person, and what the person gave clients with it. It returns
-// domain.ErrSessionNotFound if the person has no such session.
+// authfault.ErrSessionNotFound if the person has no such session.
 func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string) error {
 	_, err := s.Store.EndSession(ctx, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
 	return err

@@ -11,6 +11,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/id"
 	"herald/shared/secret"
@@ -91,16 +92,16 @@ func (s Sessions) Begin(w http.ResponseWriter, r *http.Request, l domain.Login) 
 	return nil
 }
 
-// Login returns the login that the browser has begun, or domain.ErrLoginGone.
+// Login returns the login that the browser has begun, or authfault.ErrLoginGone.
 func (s Sessions) Login(r *http.Request) (domain.Login, error) {
 	l, _, err := s.login(r)
 	return l, err
 }
 
 func (s Sessions) login(r *http.Request) (l domain.Login, hash []byte, err error) {
-	err = domain.ErrLoginGone
+	err = authfault.ErrLoginGone
 	for _, hash = range hashes(r, LoginCookie) {
-		if l, err = s.Store.Login(r.Context(), hash); !errors.Is(err, domain.ErrLoginGone) {
+		if l, err = s.Store.Login(r.Context(), hash); !errors.Is(err, authfault.ErrLoginGone) {
 			break
 		}
 	}
@@ -166,7 +167,7 @@ func (s Sessions) End(w http.ResponseWriter, r *http.Request) error {
 
 func (s Sessions) end(ctx context.Context, n domain.Session) error {
 	_, err := s.Store.EndSession(ctx, n.UserID, n.ID, &authv1.SessionEnded{UserId: n.UserID})
-	if errors.Is(err, domain.ErrSessionNotFound) {
+	if errors.Is(err, authfault.ErrSessionNotFound) {
 		return nil // another request has ended it
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
@@ -37,11 +38,11 @@ func (s Server) AddProjectGrant(
 		return nil, err
 	}
 	if g.GrantedOrgID == g.OrgID {
-		return nil, domain.ErrGrantToOwner
+		return nil, projectsfault.ErrProjectGrantToOwner
 	}
 	if _, err := s.Users.ResolveOrg(rpc.OnOwnBehalf(ctx),
 		&usersv1.ResolveOrgRequest{OrgId: g.GrantedOrgID}); missing(err) {
-		return nil, domain.ErrGrantedOrg
+		return nil, projectsfault.ErrGrantedOrgUnknown
 	} else if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
+	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/id"
@@ -47,8 +48,8 @@ func (s Server) AddUserGrant(
 func (s Server) mayGive(ctx context.Context, g domain.UserGrant, keys []string) error {
 	if g.ProjectGrantID == "" {
 		_, err := s.Store.Project(ctx, g.OrgID, g.ProjectID)
-		if errors.Is(err, domain.ErrProjectNotFound) {
-			return domain.ErrUserGrantProject
+		if errors.Is(err, projectsfault.ErrProjectNotFound) {
+			return projectsfault.ErrUserGrantProjectUnknown
 		}
 		if err != nil {
 			return err
@@ -57,12 +58,12 @@ func (s Server) mayGive(ctx context.Context, g domain.UserGrant, keys []string) 
 	}
 	granted, err := s.Store.GrantTo(ctx, g.OrgID, g.ProjectID, g.ProjectGrantID)
 	switch {
-	case errors.Is(err, domain.ErrGrantNotFound):
-		return domain.ErrUserGrantByGrant
+	case errors.Is(err, projectsfault.ErrProjectGrantNotFound):
+		return projectsfault.ErrUserGrantProjectGrantUnknown
 	case err != nil:
 		return err
 	case granted.State != domain.GrantActive:
-		return domain.ErrGrantNotActive
+		return projectsfault.ErrProjectGrantNotActive
 	}
 	return domain.CheckGiven(keys, granted.RoleKeys)
 }

@@ -10,6 +10,7 @@ import (
 	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
+	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/resource"
 	"herald/shared/search"
@@ -31,7 +32,7 @@ func (s Server) AddProjectRoles(
 	ctx context.Context, r *projectsv1.AddProjectRolesRequest,
 ) (*projectsv1.ProjectRoleResponse, error) {
 	added, err := s.addRoles(ctx, r.ProjectId, r.Roles)
-	if !errors.Is(err, domain.ErrRoleExists) {
+	if !errors.Is(err, projectsfault.ErrProjectRoleExists) {
 		return added, err
 	}
 	all := newRoles(r.Roles)

@@ -17,6 +17,7 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/web/session"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
@@ -77,12 +78,12 @@ type begun struct {
 	cookie string
 }
 
-// login returns the login that the browser has begun, or domain.ErrExternalLoginGone.
+// login returns the login that the browser has begun, or authfault.ErrExternalLoginGone.
 func (l *Logins) login(r *http.Request) (b begun, err error) {
-	err = domain.ErrExternalLoginGone
+	err = authfault.ErrExternalLoginGone
 	for _, b.cookie = range session.Cookies(r, cookie) {
 		b.ExternalLogin, err = l.Store.ExternalLogin(r.Context(), secret.Hash(b.cookie))
-		if !errors.Is(err, domain.ErrExternalLoginGone) {
+		if !errors.Is(err, authfault.ErrExternalLoginGone) {
 			break
 		}
 	}
@@ -123,7 +124,7 @@ func (l *Logins) Arrive(w http.ResponseWriter, r *http.Request) (Arrived, error)
 	}
 	query := r.URL.Query()
 	if !secret.Equal([]byte(query.Get("state")), []byte(derived(b.cookie, "state"))) {
-		return Arrived{}, domain.ErrExternalLoginGone // the login of the browser may still come back
+		return Arrived{}, authfault.ErrExternalLoginGone // the login of the browser may still come back
 	}
 	if err := l.Store.EndExternalLogin(r.Context(), secret.Hash(b.cookie)); err != nil {
 		return Arrived{}, err
@@ -131,7 +132,7 @@ func (l *Logins) Arrive(w http.ResponseWriter, r *http.Request) (Arrived, error)
 	session.RemoveCookie(w, cookie)
 	a := Arrived{ExternalLogin: b.ExternalLogin}
 	if code := query.Get("error"); code != "" || query.Get("code") == "" {
-		return a, domain.ErrExternalLoginDenied.Because(errors.New(oauthError(code)))
+		return a, authfault.ErrExternalLoginDenied.Because(errors.New(oauthError(code)))
 	}
 	a.FinishIdpLoginResponse, err = l.Idps.FinishIdpLogin(r.Context(), &idpv1.FinishIdpLoginRequest{
 		OrgId: b.OrgID, IdpId: b.IdpID, Code: query.Get("code"), Nonce: derived(b.cookie, "nonce"),
@@ -167,7 +168,7 @@ func (l *Logins) Login(a Arrived, u *usersv1.CheckExternalAccountResponse) domai
 func (l *Logins) StillOn(ctx context.Context, orgID, idpID string) error {
 	found, err := l.Idps.ResolveIdps(ctx, &idpv1.ResolveIdpsRequest{OrgId: orgID, IdpIds: []string{idpID}})
 	if err == nil && (len(found.Idps) != 1 || found.Idps[0].State != idpv1.IdpState_IDP_STATE_ACTIVE) {
-		err = domain.ErrExternalLoginOver
+		err = authfault.ErrExternalLoginOver
 	}
 	return err
 }

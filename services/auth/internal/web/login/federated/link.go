@@ -6,6 +6,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -13,15 +14,15 @@ import (
 // that began this, of a person who has lately authenticated here.
 func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 	if s.ID == "" || s.ID != a.SessionID || s.OrgID != a.OrgID || !s.Own() || !s.Fresh(l.Now()) {
-		return domain.ErrExternalLoginGone
+		return authfault.ErrExternalLoginGone
 	}
 	if !a.ProviderOptions.GetIsLinkingAllowed() {
-		return domain.ErrLinkingRefused
+		return authfault.ErrExternalLinkingRefused
 	}
 	// The browser's user can take the wish for a new login out of the address. The account may then be that of whoever
 	// used the browser before.
 	if now := l.Now(); now.Sub(a.AuthTime(a.Account.AuthTime, now)) >= domain.FreshLogin {
-		return domain.ErrLinkingStale
+		return authfault.ErrExternalLinkingStale
 	}
 	_, err := l.Users.LinkExternalAccount(ctx, &usersv1.LinkExternalAccountRequest{
 		Subject: &usersv1.CheckedSubject{
@@ -35,7 +36,7 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 	})
 	switch {
 	case fault.From(err).Code == fault.Unauthenticated: // the login here has ended meanwhile
-		return domain.ErrExternalLoginGone.Because(err)
+		return authfault.ErrExternalLoginGone.Because(err)
 	case err == nil:
 		l.count.WithLabelValues("linked").Inc()
 	}

@@ -5,6 +5,7 @@ import (
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/authfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -71,7 +72,7 @@ func (l *Logins) create(ctx context.Context, a Arrived) error {
 	})
 	switch f := fault.From(err); {
 	case f.Code == fault.Invalid:
-		return domain.ErrExternalProfile.Because(err)
+		return authfault.ErrExternalProfileIncomplete.Because(err)
 	case f.ID == domain.LinkTaken:
 		return nil
 	}
