@@ -12,7 +12,7 @@ import (
 
 	"herald/shared/bus"
 	"herald/shared/contract"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/secret"
 )
 
@@ -75,7 +75,7 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 	w.revoke(one)
 	w.revoke(two)
 	m := &nats.Msg{Subject: subject, Data: []byte(data), Header: nats.Header{
-		"ce-id": {id.New()}, "ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about},
+		"ce-id": {resource.NewID()}, "ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about},
 	}}
 	if err := w.services[0].PublishMsg(m); err != nil {
 		t.Fatal(err)

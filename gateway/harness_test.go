@@ -33,7 +33,6 @@ import (
 	_ "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/permission"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -144,7 +143,7 @@ func (u *users) token(userID string, roles []string, scopes ...string) string {
 func (u *users) grant(token, userID string, roles []string, scopes ...string) {
 	c := caller.Caller{
 		UserID: userID, OrganizationID: "o1", HomeOrganizationID: "o1", Scopes: scopes,
-		Memberships: []permission.Membership{{OrganizationID: "o1", Roles: roles}},
+		Memberships: []caller.Membership{{OrganizationID: "o1", Roles: roles}},
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"herald/shared/testkit/h2"
+	"herald/shared/testkit"
 )
 
-func (w *world) http2(t testing.TB) *h2.Conn {
+func (w *world) http2(t testing.TB) *testkit.HTTP2 {
 	t.Helper()
-	return h2.Dial(t, strings.TrimPrefix(w.url, "http://"))
+	return testkit.DialHTTP2(t, strings.TrimPrefix(w.url, "http://"))
 }
 
 // A procedure has one path only; similar paths are not found.

@@ -13,8 +13,7 @@ import (
 	"herald/shared/contract"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	"herald/shared/id"
-	"herald/shared/permission"
+	"herald/shared/resource"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -22,7 +21,7 @@ import (
 // login is the caller of a token that was issued to an application.
 var login = caller.Caller{
 	UserID: "u1", OrganizationID: "o1", HomeOrganizationID: "o1", Scopes: []string{"openid", contract.Audience},
-	Memberships: []permission.Membership{{OrganizationID: "o1", Roles: []string{"ORG_OWNER"}}},
+	Memberships: []caller.Membership{{OrganizationID: "o1", Roles: []string{"ORG_OWNER"}}},
 	ClientID:    "a1", ClientProjectID: "p1", Credential: "key:k1",
 }
 
@@ -119,7 +118,7 @@ func TestEventsEndTokensOfApplications(t *testing.T) {
 			w.auth.end(two)
 			w.revoke(own)
 			if err := projects.PublishMsg(&nats.Msg{Subject: subject, Data: []byte(`{}`), Header: nats.Header{
-				"ce-id": {id.New()}, "ce-type": {"herald.projects." + kind + ".v1"}, "ce-subject": {about},
+				"ce-id": {resource.NewID()}, "ce-type": {"herald.projects." + kind + ".v1"}, "ce-subject": {about},
 			}}); err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/wait"
+	"herald/shared/retry"
 )
 
 const (
@@ -220,7 +220,7 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 	if b.org != nil {
 		r.DataOrgs = &usersv1.ImportData{Orgs: []*usersv1.ImportOrg{b.org}}
 	}
-	longer, stop := wait.Beyond(ctx, longerBy)
+	longer, stop := retry.Extend(ctx, longerBy)
 	defer stop()
 	for try := 1; ; try++ {
 		response, err := i.Call(longer, b.org.GetOrgId(), r)
@@ -236,7 +236,7 @@ func (i *Import) call(ctx context.Context, b *batch) (proto.Message, error) {
 		default:
 			return nil, err
 		}
-		if !wait.For(ctx, max(f.RetryAfter, time.Second)) {
+		if !retry.Wait(ctx, max(f.RetryAfter, time.Second)) {
 			return nil, cause(ctx)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 // asked returns a mail as users lists it before its event comes.
 func asked(kind string) *usersv1.AskedMail {
-	return &usersv1.AskedMail{NotificationId: id.New(), Kind: kind, Time: timestamppb.Now()}
+	return &usersv1.AskedMail{NotificationId: resource.NewID(), Kind: kind, Time: timestamppb.Now()}
 }
 
 // ids returns the ids of a list in its order.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"herald/services/notification/internal/delivery"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
@@ -15,7 +15,7 @@ func (w *world) queue(mails int, age time.Duration) {
 	w.Helper()
 	ids := make([]string, mails)
 	for i := range ids {
-		ids[i] = id.New()
+		ids[i] = resource.NewID()
 	}
 	if _, err := w.db.Exec(w.Context(),
 		`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at)

@@ -10,8 +10,8 @@ import (
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/mail"
+	"herald/shared/resource"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
@@ -153,7 +153,7 @@ func TestNotifierDied(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, setup{})
 			n := domain.Notification{
-				ID: id.New(), OrgID: "o1", UserID: "ada", Kind: mail.Init, CreatedAt: w.ground.Now(),
+				ID: resource.NewID(), OrgID: "o1", UserID: "ada", Kind: mail.Init, CreatedAt: w.ground.Now(),
 			}
 			if _, err := w.store().Queue(t.Context(), n); err != nil {
 				t.Fatal(err)

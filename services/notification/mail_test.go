@@ -12,7 +12,7 @@ import (
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 // An event leads to a mail in the mailbox.
@@ -143,7 +143,7 @@ func TestRepeatedEvent(t *testing.T) {
 	}
 	again := func() {
 		t.Helper()
-		event.Header.Set(nats.MsgIdHdr, id.New()) // JetStream drops an event whose id it knows
+		event.Header.Set(nats.MsgIdHdr, resource.NewID()) // JetStream drops an event whose id it knows
 		if _, err := w.people.service.JS.PublishMsg(t.Context(), &nats.Msg{Subject: event.Subject, Header: event.Header,
 			Data: event.Data}); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"herald/shared/fault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/testkit"
 )
 
@@ -67,7 +67,7 @@ func (p *people) ask(userID string) string {
 
 func (p *people) happen(userID string, m proto.Message) string {
 	p.Helper()
-	eventID := id.New()
+	eventID := resource.NewID()
 	p.happenAs(eventID, userID, m)
 	return eventID
 }

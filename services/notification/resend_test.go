@@ -13,9 +13,9 @@ import (
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/mail"
 	"herald/shared/mailer"
+	"herald/shared/resource"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
@@ -43,7 +43,7 @@ func TestResendAnew(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "550 5.1.1 nobody"}}})
-			fresh := id.New()
+			fresh := resource.NewID()
 			w.people.renew = func(ctx context.Context, asked, userID string) (string, error) {
 				if c := caller.From(ctx); asked != kind || userID != "ada" || c.UserID != "boss" ||
 					c.OrganizationID != "o1" || c.Service != "" {
@@ -131,7 +131,7 @@ func TestResendWaiting(t *testing.T) {
 func TestResendAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
-	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: mail.Init, CreatedAt: time.Now()}
+	n := domain.Notification{ID: resource.NewID(), OrgID: "o1", UserID: "ada", Kind: mail.Init, CreatedAt: time.Now()}
 	if _, err := w.store().Queue(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,7 @@ import (
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
-	"herald/shared/permission"
+	"herald/shared/resource"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
@@ -33,7 +32,7 @@ func (w *world) trial(ctx context.Context, recipient string) (*notificationv1.No
 func (w *world) owner(ctx context.Context) context.Context {
 	return testkit.As(ctx, w.ground, caller.Caller{
 		UserID: "ada", OrganizationID: "o2", HomeOrganizationID: "o1",
-		Memberships: []permission.Membership{{Roles: []string{"IAM_OWNER"}}},
+		Memberships: []caller.Membership{{Roles: []string{"IAM_OWNER"}}},
 	})
 }
 
@@ -277,7 +276,8 @@ func TestTestMailIsTakenOver(t *testing.T) {
 func TestTestMailUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})
-	n := domain.Notification{ID: id.New(), OrgID: "o1", UserID: "ada", Kind: domain.Test, CreatedAt: w.ground.Now(),
+	n := domain.Notification{ID: resource.NewID(), OrgID: "o1", UserID: "ada", Kind: domain.Test,
+		CreatedAt: w.ground.Now(),
 		Recipient: "ada@example.com"}
 	c, err := w.store().Begin(t.Context(), n, time.Minute)
 	if err != nil {

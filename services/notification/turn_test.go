@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
 )
@@ -19,7 +19,7 @@ func TestOthersDoNotWaitForAnImport(t *testing.T) {
 	w.queue(mails, 0)
 	testkit.Run(w, w.service)
 	w.relayed(20)
-	others := []string{id.New(), id.New(), id.New()}
+	others := []string{resource.NewID(), resource.NewID(), resource.NewID()}
 	if _, err := w.db.Exec(t.Context(),
 		`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at)
 		select x.*, 1, now(), now() from unnest($1::text[], '{a,z,o1}'::text[], $1::text[],

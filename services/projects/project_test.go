@@ -8,10 +8,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/permission"
 	"herald/shared/testkit"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestProjectCreators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for i, as := range []context.Context{w.inA, w.with("org-a", permission.Membership{Roles: []string{"IAM_OWNER"}}),
+	for i, as := range []context.Context{w.inA, w.with("org-a", caller.Membership{Roles: []string{"IAM_OWNER"}}),
 		w.as("org-a", "ORG_PROJECT_CREATOR")} {
 		made, err := w.CreateProject(as, &projectsv1.CreateProjectRequest{Name: fmt.Sprint(i)})
 		if err != nil {
@@ -247,31 +247,31 @@ func TestVisibleProjects(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.project(w.inA, "First"), w.project(w.inA, "Second")
 	foreign := w.project(w.inB, "Foreign")
-	on := func(id string, roles ...string) permission.Membership {
-		return permission.Membership{OrganizationID: "org-a", ProjectID: id, Roles: roles}
+	on := func(id string, roles ...string) caller.Membership {
+		return caller.Membership{OrganizationID: "org-a", ProjectID: id, Roles: roles}
 	}
 	for label, c := range map[string]struct {
-		memberships []permission.Membership
+		memberships []caller.Membership
 		want        []string
 	}{
 		"none": {nil, nil},
 		"creator": {
-			[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}}, nil,
+			[]caller.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}}, nil,
 		},
 		"reader": {
-			[]permission.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_USER_MANAGER"}}},
+			[]caller.Membership{{OrganizationID: "org-a", Roles: []string{"ORG_USER_MANAGER"}}},
 			[]string{second, first},
 		},
-		"everywhere": {[]permission.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}},
+		"everywhere": {[]caller.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}},
 			[]string{second, first}},
-		"elsewhere": {[]permission.Membership{{OrganizationID: "org-b", Roles: []string{"ORG_OWNER"}}},
+		"elsewhere": {[]caller.Membership{{OrganizationID: "org-b", Roles: []string{"ORG_OWNER"}}},
 			nil},
-		"owner of one": {[]permission.Membership{on(first, "PROJECT_OWNER")}, []string{first}},
-		"viewer of both": {[]permission.Membership{on(first, "PROJECT_OWNER_VIEWER"),
+		"owner of one": {[]caller.Membership{on(first, "PROJECT_OWNER")}, []string{first}},
+		"viewer of both": {[]caller.Membership{on(first, "PROJECT_OWNER_VIEWER"),
 			on(second, "PROJECT_OWNER_VIEWER")}, []string{second, first}},
-		"role of no project":     {[]permission.Membership{on(first, "ORG_OWNER")}, nil},
-		"owner of a foreign one": {[]permission.Membership{on(foreign, "PROJECT_OWNER")}, nil},
-		"owner beside a stranger": {[]permission.Membership{on(first, "PROJECT_OWNER"),
+		"role of no project":     {[]caller.Membership{on(first, "ORG_OWNER")}, nil},
+		"owner of a foreign one": {[]caller.Membership{on(foreign, "PROJECT_OWNER")}, nil},
+		"owner beside a stranger": {[]caller.Membership{on(first, "PROJECT_OWNER"),
 			{OrganizationID: "org-b", ProjectID: second, Roles: []string{"PROJECT_OWNER"}}}, []string{first}},
 	} {
 		got, err := w.SearchProjects(w.with("org-a", c.memberships...), &projectsv1.SearchProjectsRequest{})

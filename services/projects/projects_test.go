@@ -15,7 +15,6 @@ import (
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/permission"
 	"herald/shared/testkit"
 )
 
@@ -103,10 +102,10 @@ func (w *world) start() {
 
 // as returns the context of a caller with roles in an organization.
 func (w *world) as(orgID string, roles ...string) context.Context {
-	return w.with(orgID, permission.Membership{OrganizationID: orgID, Roles: roles})
+	return w.with(orgID, caller.Membership{OrganizationID: orgID, Roles: roles})
 }
 
-func (w *world) with(orgID string, m ...permission.Membership) context.Context {
+func (w *world) with(orgID string, m ...caller.Membership) context.Context {
 	return testkit.As(w.Context(), w.ground, caller.Caller{
 		UserID: "user-" + orgID, OrganizationID: orgID, HomeOrganizationID: orgID, Memberships: m,
 	})

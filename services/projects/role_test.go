@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/permission"
 )
 
 func (w *world) roles(ctx context.Context, projectID string, keys ...string) {
@@ -107,7 +107,7 @@ func TestRolesForViewers(t *testing.T) {
 	w := newWorld(t)
 	id := w.project(w.inA, "Shop")
 	w.roles(w.inA, id, "admin")
-	viewer := w.with("org-a", permission.Membership{
+	viewer := w.with("org-a", caller.Membership{
 		OrganizationID: "org-a", ProjectID: id, Roles: []string{"PROJECT_OWNER_VIEWER"},
 	})
 	if _, err := w.SearchProjectRoles(viewer, &projectsv1.SearchProjectRolesRequest{ProjectId: id}); err != nil {

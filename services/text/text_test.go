@@ -18,7 +18,6 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
-	"herald/shared/permission"
 	"herald/shared/testkit"
 )
 
@@ -72,7 +71,7 @@ func (w world) as(ctx context.Context, organizationID string, roles ...string) c
 func (w world) inInstance(ctx context.Context, roles ...string) context.Context {
 	return testkit.As(ctx, w.ground, caller.Caller{
 		UserID: "admin", OrganizationID: "o1", HomeOrganizationID: "o1",
-		Memberships: []permission.Membership{{Roles: roles}},
+		Memberships: []caller.Membership{{Roles: roles}},
 	})
 }
 

@@ -12,9 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"herald/shared/outage"
+	"herald/shared/retry"
 	"herald/shared/secret"
-	"herald/shared/wait"
 )
 
 const (
@@ -63,7 +62,7 @@ func (a Address) login() nats.UserInfoCB {
 // Connect logs in, and reconnects without limit when the connection breaks. Publishing without
 // a connection fails at once, so that callers get *unavailable* instead of waiting.
 func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, error) {
-	connection := &outage.Watch{Log: log, Begins: "NATS is away; reconnecting", Ends: "NATS is back"}
+	connection := &retry.Outage{Log: log, Begins: "NATS is away; reconnecting", Ends: "NATS is back"}
 	if a.Server != nil { // whoever runs it says once for all connections that it is away
 		connection.Log = slog.New(slog.DiscardHandler)
 	}
@@ -113,7 +112,7 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		if !told {
 			log.Warn("waiting for NATS", "err", err)
 		}
-		if !wait.For(ctx, 300*time.Millisecond) {
+		if !retry.Wait(ctx, 300*time.Millisecond) {
 			return nil, fmt.Errorf("connect to NATS as %s: %w", a.User, err)
 		}
 	}

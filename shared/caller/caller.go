@@ -1,5 +1,6 @@
-// Package caller carries the caller of a request from the gateway to every service. A caller
-// is signed, and the signature is valid for 30 s.
+// Package caller says who makes a request and what they may do. It carries the caller from the gateway to every
+// service, with a signature that is valid for 30 s. It holds the table of roles with their permissions, and the rule
+// that nobody may grant a permission that they do not have.
 package caller
 
 import (
@@ -14,7 +15,6 @@ import (
 
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/permission"
 	"herald/shared/secret"
 )
 
@@ -34,7 +34,7 @@ type Caller struct {
 	Scopes             []string
 	// Memberships holds the user's roles in the organization acted on, in its
 	// projects and in the instance; of other organizations nothing.
-	Memberships []permission.Membership
+	Memberships []Membership
 	// AuthenticatedAt is the time of the login behind the token; zero without one.
 	AuthenticatedAt time.Time
 	// TokenID is the personal access token of the call; empty for other tokens.
@@ -51,13 +51,13 @@ type Caller struct {
 // Can reports whether the caller has a permission in the organization acted on, or on
 // the project where one is named.
 func (c Caller) Can(name, projectID string) bool {
-	return permission.Holds(c.Memberships, name, c.OrganizationID, projectID)
+	return Holds(c.Memberships, name, c.OrganizationID, projectID)
 }
 
 // CanIn reports whether the caller has a permission in an organization that a request names.
 // In organizations that are not acted on only the roles of the whole instance count.
 func (c Caller) CanIn(name, organizationID string) bool {
-	return permission.Holds(c.Memberships, name, organizationID, "")
+	return Holds(c.Memberships, name, organizationID, "")
 }
 
 // InInstance reports whether the caller has any role in the whole instance.
@@ -185,7 +185,7 @@ func FromProto(m *heraldv1.Caller) Caller {
 		c.AuthenticatedAt = time.Unix(at, 0)
 	}
 	for _, p := range m.GetMemberships() {
-		c.Memberships = append(c.Memberships, permission.Membership{
+		c.Memberships = append(c.Memberships, Membership{
 			OrganizationID: p.OrganizationId, ProjectID: p.ProjectId, Roles: p.Roles,
 		})
 	}

@@ -10,14 +10,13 @@ import (
 
 	"herald/shared/caller"
 	"herald/shared/fault"
-	"herald/shared/permission"
 	"herald/shared/secret"
 )
 
 var (
 	user = caller.Caller{
 		UserID: "u", OrganizationID: "o", HomeOrganizationID: "h", Scopes: []string{"openid", "profile"},
-		Memberships: []permission.Membership{
+		Memberships: []caller.Membership{
 			{Roles: []string{"IAM_USER_MANAGER"}}, {OrganizationID: "o", Roles: []string{"ORG_OWNER",
 				"ORG_OWNER_VIEWER"}}, {OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 		},

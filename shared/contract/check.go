@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"herald/shared/permission"
+	"herald/shared/caller"
 )
 
 // check refuses a method that its contract leaves unprotected.
@@ -30,7 +30,7 @@ func (m Method) checkShape() error {
 		return errors.New("streams are not carried over NATS")
 	case set != 1:
 		return errors.New("herald.v1.access must say exactly one of permission, authenticated, public, internal")
-	case a.Permission != "" && !permission.Known(a.Permission):
+	case a.Permission != "" && !caller.IsPermission(a.Permission):
 		return fmt.Errorf("no role holds the permission %q", a.Permission)
 	case a.Project != "" && m.field(a.Project) == nil:
 		return fmt.Errorf("the request has no field %q", a.Project)
@@ -78,7 +78,7 @@ func (m Method) checkActsOn() error {
 	case a.GetCostly() && on == "":
 		return errors.New("costly goes with acts_on: it has the escalation rule checked before the work too")
 	case on == "" && a.GetActsOnNobody() == "" && m.field("user_id") != nil &&
-		a.GetPermission() != "" && !permission.IsRead(a.GetPermission()):
+		a.GetPermission() != "" && !caller.IsReadPermission(a.GetPermission()):
 		return fmt.Errorf("the request has a user_id and %s lets its holder change something: "+
 			"add acts_on: \"user_id\" to herald.v1.access, which refuses callers who lack a permission of that user; "+
 			"if the method changes nothing with which the user logs in, add acts_on_nobody with the reason instead",

@@ -15,8 +15,7 @@ import (
 
 	"herald/shared/contract"
 	"herald/shared/fault"
-	"herald/shared/outage"
-	"herald/shared/wait"
+	"herald/shared/retry"
 )
 
 const (
@@ -38,7 +37,7 @@ type Consumer struct {
 	Handlers []Handler
 	// Stopped, if it is not nil, is told when no events can be consumed.
 	Stopped *Stopped
-	outage  *outage.Watch
+	outage  *retry.Outage
 	seed    maphash.Seed
 	// held are the deliveries that this replica has not answered yet.
 	held *sync.Map
@@ -51,7 +50,7 @@ type Consumer struct {
 func (c Consumer) Run(ctx context.Context) {
 	c.seed, c.held, c.pause = maphash.MakeSeed(), new(sync.Map), cmp.Or(c.pause, pause)
 	c.redeliver = cmp.Or(c.redeliver, redeliver)
-	c.outage = &outage.Watch{
+	c.outage = &retry.Outage{
 		Log: c.Log, Begins: "events are not consumed; trying again", Ends: "events are consumed again",
 	}
 	var keeping sync.WaitGroup
@@ -63,7 +62,7 @@ func (c Consumer) Run(ctx context.Context) {
 			if !told(err) {
 				c.outage.Failed(err)
 			}
-			wait.For(ctx, pause)
+			retry.Wait(ctx, pause)
 		}
 	}
 }
@@ -71,7 +70,7 @@ func (c Consumer) Run(ctx context.Context) {
 // keep reports all held deliveries to JetStream as in progress. Otherwise JetStream would
 // deliver an event again that only waits for those before it, and that counts like a fault.
 func (c Consumer) keep(ctx context.Context) {
-	for wait.For(ctx, c.redeliver/3) {
+	for retry.Wait(ctx, c.redeliver/3) {
 		c.held.Range(func(m, _ any) bool {
 			_ = m.(jetstream.Msg).InProgress() // if it is lost, the event is delivered twice
 			return true
@@ -193,7 +192,7 @@ func (c Consumer) patiently(ctx context.Context, m jetstream.Msg) error {
 		if err == nil || !passing(fault.From(err).Code) {
 			return err
 		}
-		wait.For(ctx, delay)
+		retry.Wait(ctx, delay)
 	}
 }
 

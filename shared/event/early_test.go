@@ -9,14 +9,14 @@ import (
 	"herald/shared/bus"
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/testkit"
 )
 
 // imported records that a person was imported.
 func (r *replica) imported(userID string) (eventID string) {
 	r.Helper()
-	eventID = id.New()
+	eventID = resource.NewID()
 	_, err := r.Create(r.Context(), &usersv1.HumanImported{},
 		event.Statement{AggregateID: userID, OrganizationID: "org-1", EventID: eventID})
 	if err != nil {

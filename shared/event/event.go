@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/contract"
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 // Migrations make the tables events, outbox and first_start.
@@ -76,7 +76,7 @@ func New(m proto.Message, o Origin) (Event, error) {
 			"option history_of names", m.ProtoReflect().Descriptor().FullName())
 	}
 	return Event{
-		ID: cmp.Or(o.EventID, id.New()), Aggregate: kind.aggregate, Name: kind.name, Data: data,
+		ID: cmp.Or(o.EventID, resource.NewID()), Aggregate: kind.aggregate, Name: kind.name, Data: data,
 		AggregateID: o.AggregateID, HistoryID: historyID, OrganizationID: o.OrganizationID, Actor: o.Actor,
 		Time:  o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
 		quiet: kind.quiet,

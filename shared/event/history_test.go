@@ -45,22 +45,22 @@ func TestHistory(t *testing.T) {
 	if err := token("t", "org-1", "u", along(`'{}'::jsonb`)); err == nil {
 		t.Error("an event that went along and that no history shows")
 	}
-	shown := func(aggregate string) (ids []string, total uint64) {
+	shown := func(name string) (ids []string, total uint64) {
 		t.Helper()
-		got, err := r.Changes(t.Context(), event.History{OrganizationID: "org-1", Aggregates: []string{aggregate},
-			ID: "u"}, search.Page{Limit: 10, Asc: true})
+		got, err := r.SearchHistory(t.Context(), event.History{Name: name, OrganizationID: "org-1", ID: "u"},
+			search.Page{Limit: 10, Asc: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range got.Rows {
-			ids = append(ids, e.AggregateID)
+		for _, e := range got.Result {
+			ids = append(ids, e.ObjectId)
 		}
-		return ids, got.Details().TotalResult
+		return ids, got.Details.TotalResult
 	}
-	if ids, total := shown("pat"); !slices.Equal(ids, []string{"t", "old"}) || total != 2 {
+	if ids, total := shown("user"); !slices.Equal(ids, []string{"t", "old"}) || total != 2 {
 		t.Errorf("the history shows %v of %d", ids, total)
 	}
-	if ids, total := shown("human"); len(ids) != 0 || total != 0 {
+	if ids, total := shown("org"); len(ids) != 0 || total != 0 {
 		t.Errorf("a history of another kind shows %v of %d", ids, total)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/fault"
-	"herald/shared/id"
 	"herald/shared/postgres"
 	"herald/shared/resource"
 )
@@ -132,7 +131,7 @@ func (c *creation) Moved(sequence int64, at time.Time) {
 // table `event` has only the time.
 func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error {
 	args := maps.Clone(s.Args)
-	args["event_id"], args["event_cause"], args["event_actor"] = id.New(), cause.ID, cause.Actor
+	args["event_id"], args["event_cause"], args["event_actor"] = resource.NewID(), cause.ID, cause.Actor
 	args["event_time"], args["event_history_fields"] = j.Now(), contract.HistoryFields()
 	events, err := postgres.All[Event](ctx, j.DB, `with event as (select @event_time::timestamptz as time)`+s.changes()+
 		` select `+columns+` from along order by position`, args)

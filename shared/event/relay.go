@@ -14,9 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/bus"
-	"herald/shared/outage"
 	"herald/shared/postgres"
-	"herald/shared/wait"
+	"herald/shared/retry"
 )
 
 const (
@@ -51,7 +50,7 @@ type Relay struct {
 	delay    delay
 	// first is the number of the stream's first message, when it was looked at last.
 	first  uint64
-	outage outage.Watch
+	outage retry.Outage
 	// news wakes this relay while it works; nil while another one does.
 	news atomic.Pointer[signal]
 }
@@ -95,7 +94,7 @@ func (r *Relay) Run(ctx context.Context) {
 			if !told(err) {
 				r.outage.Failed(err)
 			}
-			wait.For(ctx, pause)
+			retry.Wait(ctx, pause)
 		}
 	}
 }
@@ -156,10 +155,10 @@ func (r *Relay) hold(ctx context.Context) error {
 		r.outage.Worked()
 		switch {
 		case lagging != "":
-			wait.For(ctx, catchUp)
+			retry.Wait(ctx, catchUp)
 		case n < window:
-			wait.ForSignal(ctx, news, look)
-			wait.For(ctx, time.Until(begin.Add(paceAfter(n))))
+			retry.WaitSignal(ctx, news, look)
+			retry.Wait(ctx, time.Until(begin.Add(paceAfter(n))))
 		}
 	}
 	return nil
@@ -201,7 +200,7 @@ func takeLock(ctx context.Context, conn *pgx.Conn) error {
 		if held || err != nil {
 			return err
 		}
-		if !wait.For(ctx, standby) {
+		if !retry.Wait(ctx, standby) {
 			return ctx.Err()
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/shared/fault"
+	"herald/shared/retry"
 	"herald/shared/secret"
-	"herald/shared/wait"
 )
 
 // MaxConnections is how many connections to its database a replica of a service holds at most: those of its pool, and
@@ -108,7 +108,7 @@ func Await(ctx context.Context, pool *pgxpool.Pool) error {
 		if err == nil || fault.From(Fault(err)).Code != fault.Unavailable {
 			return err
 		}
-		if !wait.For(ctx, startPause) {
+		if !retry.Wait(ctx, startPause) {
 			return fmt.Errorf("database: %w", err)
 		}
 	}

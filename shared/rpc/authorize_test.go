@@ -8,7 +8,6 @@ import (
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/permission"
 )
 
 // What no contract uses yet: public methods, and roles on the project in the request.
@@ -19,7 +18,7 @@ func TestAuthorize(t *testing.T) {
 	project := contract.Method{
 		MethodDescriptor: method, Access: &heraldv1.Access{Permission: "project.write", Project: "project_id"},
 	}
-	owner := caller.Caller{UserID: "u", OrganizationID: "o", Memberships: []permission.Membership{
+	owner := caller.Caller{UserID: "u", OrganizationID: "o", Memberships: []caller.Membership{
 		{OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 	}}
 	elsewhere := owner

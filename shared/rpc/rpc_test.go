@@ -20,7 +20,6 @@ import (
 	_ "herald/shared/gen/herald/notification/v1" // its service calls here
 	_ "herald/shared/gen/herald/text/v1"         // its service is the floor of the benchmark
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/permission"
 	"herald/shared/rpc"
 	"herald/shared/testkit"
 )
@@ -142,7 +141,7 @@ func (w *world) serve(u users) *rpc.Server {
 // member is a user with these roles in the organization acted on.
 func member(roles ...string) caller.Caller {
 	return caller.Caller{
-		UserID: "u", OrganizationID: "o", Memberships: []permission.Membership{{OrganizationID: "o", Roles: roles}},
+		UserID: "u", OrganizationID: "o", Memberships: []caller.Membership{{OrganizationID: "o", Roles: roles}},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/shared/outage"
+	"herald/shared/retry"
 )
 
 // The log names a service that does not answer, once, and says when it answers again and for how long it did not. Calls
@@ -37,7 +37,7 @@ func TestSilentServicesAreLogged(t *testing.T) {
 			ask("text", 0, nil)
 		}
 		ask("users", time.Second, nil)
-		ask("users", outage.Settle, nil)
+		ask("users", retry.Settle, nil)
 		synctest.Wait()
 		for i, want := range []string{
 			`level=WARN msg="a service does not answer" asked=users err="context deadline exceeded"`,

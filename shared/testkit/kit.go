@@ -1,8 +1,8 @@
 // Package testkit starts the real servers that tests need. For tests of stores, Kit starts a
 // Postgres server per test binary and clones a database per test from a migrated template. For
 // tests of services, Ground starts a NATS server per test with the users and permissions of
-// production. The packages browser, h2 and smtpd are a browser, an HTTP/2 client and a mail
-// server. Package deploy/herald/test/whole starts the whole system. A test fails when a program
+// production. The packages browser, directory and smtpd are a browser, an identity provider and a
+// mail server. Package deploy/herald/test/whole starts the whole system. A test fails when a program
 // that it needs is not installed; it is never skipped.
 package testkit
 

@@ -17,7 +17,6 @@ import (
 	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/event"
-	"herald/shared/permission"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 )
@@ -80,7 +79,7 @@ func As(ctx context.Context, g boot.Ground, c caller.Caller) context.Context {
 func Member(ctx context.Context, g boot.Ground, userID, orgID string, roles ...string) context.Context {
 	return As(ctx, g, caller.Caller{
 		UserID: userID, OrganizationID: orgID, HomeOrganizationID: orgID,
-		Memberships: []permission.Membership{{OrganizationID: orgID, Roles: roles}},
+		Memberships: []caller.Membership{{OrganizationID: orgID, Roles: roles}},
 	})
 }
 

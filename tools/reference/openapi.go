@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"herald/shared/permission"
+	"herald/shared/caller"
 )
 
 //go:embed text/openapi.md
@@ -136,8 +136,8 @@ func guards(o Operation) string {
 // holders returns the names of the roles that have a permission.
 func holders(name string) string {
 	var found []string
-	for _, scope := range []permission.Scope{permission.Instance, permission.Organization, permission.Project} {
-		for _, r := range permission.Roles(scope) {
+	for _, scope := range []caller.Level{caller.Instance, caller.Organization, caller.Project} {
+		for _, r := range caller.Roles(scope) {
 			if slices.Contains(r.Permissions, name) {
 				found = append(found, r.Name)
 			}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"herald/gateway/internal/writebudget"
-	"herald/shared/testkit/h2"
+	"herald/shared/testkit"
 )
 
 // written is how an answer ended: the path that was asked for, and the error of its write.
@@ -191,7 +191,7 @@ func TestSharedBytesDoNotCount(t *testing.T) {
 func TestSmallAnswersCount(t *testing.T) {
 	t.Parallel()
 	s, _ := serve(t, 4<<15, 10, false)
-	c := h2.Dial(t, strings.TrimPrefix(s.URL, "http://"))
+	c := testkit.DialHTTP2(t, strings.TrimPrefix(s.URL, "http://"))
 	if err := c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 // Tenants and objects.
@@ -245,7 +245,7 @@ func (d *Directory) keys(w http.ResponseWriter, _ *http.Request) {
 func (d *Directory) authorize(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	d.mu.Lock()
-	code := id.New()
+	code := resource.NewID()
 	d.codes[code], d.begun = asked, asked
 	d.mu.Unlock()
 	back, err := url.Parse(asked.Get("redirect_uri"))
@@ -260,7 +260,7 @@ func (d *Directory) authorize(w http.ResponseWriter, r *http.Request) {
 func (d *Directory) Code(asked url.Values) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	code := id.New()
+	code := resource.NewID()
 	d.codes[code] = asked
 	return code
 }

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"herald/shared/wait"
+	"herald/shared/retry"
 )
 
 const (
@@ -37,7 +37,7 @@ func (s *system) keepPostgres(ctx context.Context) error {
 				return fmt.Errorf("the local Postgres does not run: %w", err)
 			}
 			if err = s.postgres.Restart(ctx); err != nil {
-				wait.For(ctx, pause)
+				retry.Wait(ctx, pause)
 			}
 		}
 		if ctx.Err() == nil {
@@ -63,7 +63,7 @@ func (s *system) keepNATS(ctx context.Context) {
 				err = s.steady(ctx)
 			}
 			if err != nil {
-				wait.For(ctx, rests)
+				retry.Wait(ctx, rests)
 			}
 		}
 		if ctx.Err() != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"herald/shared/fault"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/secret"
 )
 
@@ -89,7 +89,7 @@ func (k machineKey) assertion(issuer string, now time.Time) (string, error) {
 		return "", fmt.Errorf("its member key: %w", err)
 	}
 	return jwt.Signed(signer).Claims(jwt.Claims{
-		Issuer: k.UserID, Subject: k.UserID, Audience: jwt.Audience{issuer}, ID: id.New(),
+		Issuer: k.UserID, Subject: k.UserID, Audience: jwt.Audience{issuer}, ID: resource.NewID(),
 		IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(assertionLifetime)),
 	}).Serialize()
 }

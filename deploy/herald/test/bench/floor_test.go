@@ -19,9 +19,9 @@ import (
 	"herald/services/users"
 	"herald/shared/bus"
 	"herald/shared/event"
-	"herald/shared/id"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
+	"herald/shared/resource"
 	"herald/shared/secret"
 )
 
@@ -145,7 +145,7 @@ func startFloor(b *testing.B) string {
 			return nil, err
 		}
 		var position int64
-		err := db.QueryRow(context.Background(), insert, id.New(), u.UserID, org, u.UserName, u.Email, u.Hash).
+		err := db.QueryRow(context.Background(), insert, resource.NewID(), u.UserID, org, u.UserName, u.Email, u.Hash).
 			Scan(&position)
 		return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
 	})
@@ -164,7 +164,7 @@ func floorTables(b *testing.B, server *local.Server) (db *pgxpool.Pool, org stri
 	b.Cleanup(db.Close)
 	check(b, postgres.Migrate(b.Context(), db, "event_version", event.Migrations))
 	check(b, postgres.Migrate(b.Context(), db, "schema_version", users.Migrations))
-	org = id.New()
+	org = resource.NewID()
 	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence,`+
 		` created_at, changed_at) values ($1, 'a', 'a', 'a', 1, 1, now(), now())`, org)
 	check(b, err)
@@ -185,7 +185,7 @@ func readImport(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(map[string]string{
-		"UserID": id.New(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value,
+		"UserID": resource.NewID(), "UserName": u.UserName, "Email": u.Email.Email, "Hash": u.Hashed.Value,
 	})
 }
 

@@ -23,8 +23,8 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/id"
 	"herald/shared/postgres/local"
+	"herald/shared/resource"
 )
 
 // insertMany is what an import of many users writes at the least: the rows of insert, each
@@ -69,7 +69,7 @@ func bareImport(b *testing.B, db *pgxpool.Pool, org string, n int) time.Duration
 				var columns [6][]string
 				for i := from; i < min(from+1000, n); i++ {
 					name := fmt.Sprintf("bare-%d-%d", begin.UnixNano(), i)
-					user := []string{id.New(), name, name, name + "@example.com", whole.Hash, string(digest)}
+					user := []string{resource.NewID(), name, name, name + "@example.com", whole.Hash, string(digest)}
 					for c, v := range user {
 						columns[c] = append(columns[c], v)
 					}

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/testkit/browser"
 	"herald/shared/testkit/directory"
 )
@@ -42,7 +42,7 @@ func (w world) reader(t *testing.T, language string) *reader {
 	own.T = t
 	r := &reader{chromium: chromium{t, browser.Open(t, chromedp.Flag("accept-lang", language))},
 		world: world{&own, t}, t: t, language: language, axe: whole.Axe(t)}
-	r.shop = r.application("Shop " + id.New())
+	r.shop = r.application("Shop " + resource.NewID())
 	r.from(fmt.Sprintf("198.51.100.%d", readers.Add(1)))
 	for _, folder := range []string{"texts/", "texts/account/"} {
 		file := whole.File(t, "services/auth/internal/web/frame/"+folder+language+".json")
@@ -326,7 +326,7 @@ func (r *reader) logsIn(name string) {
 
 // foreign returns an application of another organization.
 func (r *reader) foreign() *application {
-	name := "Other " + id.New()
+	name := "Other " + resource.NewID()
 	other := r.Must("POST", "/management/v1/orgs", `{"name":"`+name+`"}`)["id"].(string)
 	as := *r.Instance
 	as.Org = other

@@ -17,7 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 // world is a running system that tests of one kind share.
@@ -168,7 +168,7 @@ func (w world) keyAt(path string) (k key) {
 func (w world) claims(owner string, changes map[string]any) map[string]any {
 	now := time.Now()
 	c := map[string]any{"iss": owner, "sub": owner, "aud": w.URL, "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
-		"jti": id.New()}
+		"jti": resource.NewID()}
 	for name, value := range changes {
 		if c[name] = value; value == nil {
 			delete(c, name)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"herald/shared/permission"
+	"herald/shared/caller"
 	"herald/shared/secret"
 )
 
@@ -16,7 +16,7 @@ const unknownOrg = "01900000-0000-7000-8000-000000000000"
 // visitor is a caller. The roles are those that the administrator gave it.
 type visitor struct {
 	name, token, id, org string
-	roles                []permission.Membership
+	roles                []caller.Membership
 	// refused callers have no valid token.
 	refused bool
 	// projects says that the caller owns every project that is made for the calls.
@@ -65,7 +65,7 @@ func (w *world) visit(name, org, role, project string) visitor {
 
 // give gives a role in an organization, in the instance or on a project.
 func (w *world) give(v visitor, org, role, project string) visitor {
-	of, in := permission.Membership{OrganizationID: org, ProjectID: project, Roles: []string{role}},
+	of, in := caller.Membership{OrganizationID: org, ProjectID: project, Roles: []string{role}},
 		"/management/v1/orgs/me"
 	if project != "" {
 		in = "/management/v1/projects/" + project
@@ -122,14 +122,14 @@ const unknownHeader = 3
 
 // instance reports whether the caller has a role in the whole instance.
 func (v visitor) instance() bool {
-	return slices.ContainsFunc(v.roles, func(m permission.Membership) bool { return m.OrganizationID == "" })
+	return slices.ContainsFunc(v.roles, func(m caller.Membership) bool { return m.OrganizationID == "" })
 }
 
 // member reports whether the caller belongs to an organization or has a role there or on one of its
 // projects.
 func (v visitor) member(org string) bool {
 	return v.org == org ||
-		slices.ContainsFunc(v.roles, func(m permission.Membership) bool { return m.OrganizationID == org })
+		slices.ContainsFunc(v.roles, func(m caller.Membership) bool { return m.OrganizationID == org })
 }
 
 // acted returns the organization that a call acts on, or the status if the header must be refused.
@@ -156,10 +156,10 @@ func (w *world) holds(a attempt, org, name string) bool {
 	if field := a.Access.Project; field != "" {
 		project = a.object.ids[field]
 		if a.visitor.projects && a.object.of(field).in(own, sibling) {
-			roles = append(slices.Clip(roles), permission.Membership{
+			roles = append(slices.Clip(roles), caller.Membership{
 				OrganizationID: w.own.org, ProjectID: project, Roles: []string{"PROJECT_OWNER"},
 			})
 		}
 	}
-	return permission.Holds(roles, name, org, project)
+	return caller.Holds(roles, name, org, project)
 }

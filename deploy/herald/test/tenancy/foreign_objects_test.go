@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"herald/shared/caller"
 	"herald/shared/contract"
-	"herald/shared/permission"
 )
 
 // place says in which organization or project an object is.
@@ -42,7 +42,7 @@ type object struct {
 	at     int
 	place  place
 	// roles are those of the user acted on.
-	roles []permission.Membership
+	roles []caller.Membership
 	// self says that callers act on themselves.
 	self bool
 }
@@ -106,13 +106,13 @@ func (w *world) objects(m contract.Method) (all []object) {
 			object{fields: fields, ids: in[ofOwner], at: -1, place: own, roles: ownerOf(w.own.org)},
 			object{fields: fields, ids: in[ofForeignOwner], at: -1, place: foreign, roles: ownerOf(w.foreign.org)},
 			object{fields: fields, ids: in[ofViewer], at: -1, place: own,
-				roles: []permission.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}}})
+				roles: []caller.Membership{{Roles: []string{"IAM_OWNER_VIEWER"}}}})
 	}
 	return all
 }
 
-func ownerOf(org string) []permission.Membership {
-	return []permission.Membership{{OrganizationID: org, Roles: []string{"ORG_OWNER"}}}
+func ownerOf(org string) []caller.Membership {
+	return []caller.Membership{{OrganizationID: org, Roles: []string{"ORG_OWNER"}}}
 }
 
 // selves returns the objects of one caller's calls that are about that caller.

@@ -13,9 +13,9 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/fault"
-	"herald/shared/permission"
 )
 
 // attackers is the number of simultaneous calls.
@@ -153,7 +153,7 @@ func (w *world) judge(a attempt) int {
 	case a.Access.Permission != "" && !w.holds(a, org, a.Access.Permission):
 		return http.StatusForbidden
 	case a.object.roles != nil && w.site(a.object.place).org == org:
-		if _, _, missing := permission.Missing(a.visitor.roles, a.object.roles); missing {
+		if _, _, missing := caller.MissingPermission(a.visitor.roles, a.object.roles); missing {
 			return http.StatusForbidden
 		}
 	case a.Access.FreshLogin && (a.Access.Authenticated || a.object.self):

@@ -17,7 +17,6 @@ import (
 	"herald/shared/caller"
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/permission"
 	"herald/shared/postgres/local"
 	"herald/shared/secret"
 )
@@ -77,7 +76,7 @@ func (f *forger) ask(m rawMethod, callers ...string) *fault.Fault {
 func owner() caller.Caller {
 	return caller.Caller{
 		UserID: "nobody", OrganizationID: "nowhere", HomeOrganizationID: "nowhere", AuthenticatedAt: time.Now(),
-		Scopes: []string{"openid"}, Memberships: []permission.Membership{{Roles: []string{"IAM_OWNER"}}},
+		Scopes: []string{"openid"}, Memberships: []caller.Membership{{Roles: []string{"IAM_OWNER"}}},
 	}
 }
 
@@ -140,7 +139,7 @@ func (f *forger) strangers(m rawMethod) map[string]string {
 	somebody := owner()
 	if somebody.Memberships = nil; m.access.Permission != "" {
 		all["a user without roles"] = f.now.Sign(somebody)
-		somebody.Memberships = []permission.Membership{{OrganizationID: "elsewhere", Roles: []string{"ORG_OWNER"}}}
+		somebody.Memberships = []caller.Membership{{OrganizationID: "elsewhere", Roles: []string{"ORG_OWNER"}}}
 		all["an owner elsewhere"] = f.now.Sign(somebody)
 	}
 	if len(m.access.Internal) > 0 {

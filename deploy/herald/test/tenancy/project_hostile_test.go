@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"herald/shared/contract"
-	"herald/shared/testkit/h2"
+	"herald/shared/testkit"
 )
 
 // Hostile requests to the methods of projects are refused before anything is written, or their
@@ -320,12 +320,13 @@ func (w *world) oddPaths(m contract.Method, owner visitor) {
 		if got, _ := w.raw("POST", p, owner.token, "application/json", body+"}"); got != http.StatusNotFound {
 			w.t.Errorf("POST %s answered %d", p, got)
 		}
-		if got := h2.Dial(w.t, host).Call(p, owner.token); got.GRPCStatus != "12" && got.Status != "404" {
+		if got := testkit.DialHTTP2(w.t, host).Call(p, owner.token); got.GRPCStatus != "12" && got.Status != "404" {
 			w.t.Errorf("gRPC to %s answered %+v", p, got)
 		}
 	}
 	// RFC 9113, 8.3.1: a path begins with a slash.
-	if got := h2.Dial(w.t, host).Call(procedure[1:], owner.token); got.Status == "200" && got.GRPCStatus != "12" {
+	got := testkit.DialHTTP2(w.t, host).Call(procedure[1:], owner.token)
+	if got.Status == "200" && got.GRPCStatus != "12" {
 		w.t.Errorf("gRPC to %s answered %+v", procedure[1:], got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"herald/services/idp/internal/domain"
 	idpv1 "herald/shared/gen/herald/idp/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/secret"
 )
@@ -21,7 +20,8 @@ func (a Idps) CreateDirectoryIdp(
 		return nil, err
 	}
 	i := domain.Idp{
-		ID: id.New(), OrgID: orgID(ctx), State: domain.IdpActive, Name: r.Name, ClientID: r.ClientId, Settings: s,
+		ID: resource.NewID(), OrgID: orgID(ctx), State: domain.IdpActive, Name: r.Name, ClientID: r.ClientId,
+		Settings: s,
 	}
 	i.SetSecret(secret.NewText(r.ClientSecret), a.Keys)
 	record, err := a.Store.CreateIdp(ctx, i, &idpv1.IdpCreated{})

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"herald/shared/outage"
+	"herald/shared/retry"
 )
 
 // ErrOutage is in the chain of the error for a request that the directory did not answer. The log has the outage.
@@ -15,7 +15,7 @@ var ErrOutage = errors.New("the directory does not answer")
 
 // watched returns a client whose failures are in the log as outages, once for all requests that fail.
 func watched(c *http.Client, log *slog.Logger) *http.Client {
-	c.Transport = watcher{c.Transport, &outage.Watch{
+	c.Transport = watcher{c.Transport, &retry.Outage{
 		Log: log, Begins: "the directory does not answer; nobody can log in with its accounts",
 		Ends: "the directory answers again",
 	}}
@@ -24,7 +24,7 @@ func watched(c *http.Client, log *slog.Logger) *http.Client {
 
 type watcher struct {
 	next  http.RoundTripper
-	watch *outage.Watch
+	watch *retry.Outage
 }
 
 // RoundTrip implements http.RoundTripper. An answer of the kind 5xx is none.

@@ -8,7 +8,6 @@ import (
 
 	"herald/shared/event"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/history"
 	"herald/shared/search"
 )
 
@@ -27,5 +26,5 @@ func New(j event.Journal) Store { return Store{j} }
 func (s Store) Changes(
 	ctx context.Context, orgID, id string, p search.Page,
 ) (*heraldv1.SearchChangesResponse, error) {
-	return history.Search(ctx, s.journal, history.Object{History: "idp", OrganizationID: orgID, ID: id}, p)
+	return s.journal.SearchHistory(ctx, event.History{Name: "idp", OrganizationID: orgID, ID: id}, p)
 }

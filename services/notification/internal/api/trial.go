@@ -9,8 +9,8 @@ import (
 	"herald/shared/gen/fault/notificationfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/mail"
+	"herald/shared/resource"
 )
 
 const (
@@ -30,7 +30,7 @@ func (n Notifications) SendTestMail(
 		return nil, err
 	}
 	c := caller.From(ctx)
-	test := domain.Notification{ID: id.New(), OrgID: c.HomeOrganizationID, UserID: c.UserID, Kind: domain.Test,
+	test := domain.Notification{ID: resource.NewID(), OrgID: c.HomeOrganizationID, UserID: c.UserID, Kind: domain.Test,
 		CreatedAt: n.Store.Now(), Recipient: recipient}
 	if err := n.try(ctx, test); err != nil {
 		return nil, err

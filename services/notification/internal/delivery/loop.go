@@ -6,7 +6,7 @@ import (
 
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
-	"herald/shared/outage"
+	"herald/shared/retry"
 )
 
 const (
@@ -28,7 +28,7 @@ type loop struct {
 	quiet bool
 	turn  store.Turn
 	// reading and renewing are of the queue and of the leases.
-	reading, renewing *outage.Watch
+	reading, renewing *retry.Outage
 }
 
 // held is a mail that is being sent.

@@ -23,7 +23,7 @@ import (
 	"herald/services/notification/internal/store"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/outage"
+	"herald/shared/retry"
 )
 
 // workers is how many mails are sent at once. Each has a connection to the relay.
@@ -107,11 +107,11 @@ func (s *Sender) Run(ctx context.Context) {
 	defer abandon()
 	l := loop{
 		Sender: s, work: work, held: map[store.Hold]held{}, done: make(chan result),
-		reading: &outage.Watch{
+		reading: &retry.Outage{
 			Log: s.Log, Begins: "mails wait: the queue cannot be read; trying again",
 			Ends: "the queue of mails is read again",
 		},
-		renewing: &outage.Watch{
+		renewing: &retry.Outage{
 			Log: s.Log, Begins: "leases of mails under way are not renewed; trying again",
 			Ends: "leases of mails under way are renewed again",
 		},

@@ -10,7 +10,7 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/fault"
-	"herald/shared/wait"
+	"herald/shared/retry"
 )
 
 // The pauses between tries to record an outcome.
@@ -22,7 +22,7 @@ const (
 // settle records an outcome. While the database is away the outcome waits in memory, because without
 // it the mail would be sent again; after ctx it waits for Times.Record.
 func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
-	ctx, stop := wait.Beyond(ctx, func(ctx context.Context) (time.Duration, error) {
+	ctx, stop := retry.Extend(ctx, func(ctx context.Context) (time.Duration, error) {
 		return s.Times.Record, ctx.Err()
 	})
 	defer stop()
@@ -31,7 +31,7 @@ func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	err := s.record(ctx, c, r.verdict, failed)
 	if away(err) {
 		s.begin(ctx)
-		for pause := firstRecord; away(err) && wait.For(ctx, pause); pause = min(2*pause, longestRecord) {
+		for pause := firstRecord; away(err) && retry.Wait(ctx, pause); pause = min(2*pause, longestRecord) {
 			err = s.record(ctx, c, r.verdict, failed)
 		}
 		s.end(ctx)

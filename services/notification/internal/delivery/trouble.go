@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"herald/shared/outage"
 	"herald/shared/postgres"
+	"herald/shared/retry"
 )
 
 // trouble is what is not known to be sent. The zero trouble is none.
@@ -35,7 +35,7 @@ func (s *Sender) Delayed() error {
 }
 
 // note notes how a use of the database has ended. Of one that does not work others have told.
-func note(w *outage.Watch, err error) {
+func note(w *retry.Outage, err error) {
 	switch {
 	case err == nil:
 		w.Worked()

@@ -9,14 +9,14 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"herald/shared/outage"
+	"herald/shared/retry"
 )
 
 // Of a database that does not work others have told.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	w := &outage.Watch{Log: slog.New(slog.NewTextHandler(&said, nil)), Begins: "BEGINS", Ends: "ENDS"}
+	w := &retry.Outage{Log: slog.New(slog.NewTextHandler(&said, nil)), Begins: "BEGINS", Ends: "ENDS"}
 	note(w, nil)
 	note(w, &pgconn.PgError{Code: "53100"})
 	if said.Len() > 0 {

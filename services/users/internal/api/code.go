@@ -14,7 +14,6 @@ import (
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 )
 
@@ -23,7 +22,7 @@ func (u Users) newCode(kind domain.Kind, userID string) *store.NewCode {
 	nonce := domain.Nonce()
 	code := u.Codes.Code(kind, userID, nonce)
 	return &store.NewCode{
-		Kind: kind, NotificationID: id.New(), Nonce: nonce, MAC: u.Codes.MAC(kind, userID, code),
+		Kind: kind, NotificationID: resource.NewID(), Nonce: nonce, MAC: u.Codes.MAC(kind, userID, code),
 		Nobody: u.Lasting.Stranger(string(kind), userID),
 	}
 }
@@ -277,7 +276,7 @@ func (u Users) RequestCode(ctx context.Context, r *usersv1.RequestCodeRequest) (
 			return nil, err
 		}
 		if userID = named.ID; userID == "" {
-			userID = id.New() // nobody's: the same is done as for somebody
+			userID = resource.NewID() // nobody's: the same is done as for somebody
 		}
 		if named.State == domain.UserInitial {
 			kind = domain.KindInit

@@ -10,7 +10,7 @@ import (
 	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 // CheckExternalAccount returns who is linked to an account at an identity provider.
@@ -49,7 +49,7 @@ func (u Users) CreateExternalUser(
 	if err != nil {
 		return nil, err
 	}
-	n.ID = id.New()
+	n.ID = resource.NewID()
 	created := imported(&n, u.settle(&n))
 	// Nobody else has made the link: it must not end when somebody else loses a role.
 	_, err = u.Store.CreateUser(caller.With(ctx, caller.Caller{UserID: n.ID, OrganizationID: n.OrgID}), n, created)

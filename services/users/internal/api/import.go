@@ -17,7 +17,6 @@ import (
 	"herald/shared/contract"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 )
 
@@ -38,7 +37,7 @@ func (u Users) ImportHumanUser(
 		return nil, err
 	}
 	if n.ID = r.UserId; n.ID == "" {
-		n.ID = id.New()
+		n.ID = resource.NewID()
 	} else {
 		n.Digest = domain.NewDigest(u.Lasting, n.ID, digestFields(n.User, data))
 	}

@@ -7,7 +7,6 @@ import (
 	"herald/services/users/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 )
 
@@ -15,7 +14,7 @@ import (
 func (u Users) CreateMachineUser(
 	ctx context.Context, r *usersv1.CreateMachineUserRequest,
 ) (*usersv1.MachineUserResponse, error) {
-	m := domain.NewMachine(orgID(ctx), id.New(), machineData(r))
+	m := domain.NewMachine(orgID(ctx), resource.NewID(), machineData(r))
 	record, err := u.Store.CreateUser(ctx, store.NewUser{User: m},
 		&usersv1.MachineCreated{State: usersv1.UserState(m.State)})
 	if err != nil {

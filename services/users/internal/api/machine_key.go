@@ -11,7 +11,6 @@ import (
 	"herald/services/users/internal/domain"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -26,7 +25,7 @@ func (u Users) AddMachineKey(
 	if err != nil {
 		return nil, err
 	}
-	k := domain.MachineKey{ID: id.New(), UserID: r.UserId, OrgID: orgID(ctx), ExpiresAt: expiry}
+	k := domain.MachineKey{ID: resource.NewID(), UserID: r.UserId, OrgID: orgID(ctx), ExpiresAt: expiry}
 	pair, err := u.keyPair(ctx, k, r.PublicKey)
 	if err != nil {
 		return nil, err

@@ -11,14 +11,13 @@ import (
 	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/search"
 )
 
 // CreateOrg creates an organization that the caller owns.
 func (u Users) CreateOrg(ctx context.Context, r *usersv1.CreateOrgRequest) (*usersv1.CreateOrgResponse, error) {
-	o := domain.Org{ID: id.New(), Name: r.Name, State: domain.OrgActive}
+	o := domain.Org{ID: resource.NewID(), Name: r.Name, State: domain.OrgActive}
 	record, err := u.createOrg(ctx, o, caller.From(ctx).UserID)
 	if err != nil {
 		return nil, err

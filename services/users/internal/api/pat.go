@@ -9,7 +9,6 @@ import (
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -37,7 +36,7 @@ func (u Users) addToken(
 	if err != nil {
 		return nil, err
 	}
-	t := domain.PAT{ID: id.New(), UserID: userID, OrgID: orgID, Scopes: domain.PATScopes(), ExpiresAt: at}
+	t := domain.PAT{ID: resource.NewID(), UserID: userID, OrgID: orgID, Scopes: domain.PATScopes(), ExpiresAt: at}
 	token := secret.PersonalAccessToken.New()
 	record, err := u.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()),
 		&usersv1.PersonalAccessTokenAdded{UserId: userID})

@@ -7,7 +7,6 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/search"
 )
@@ -23,7 +22,7 @@ func (u Users) CreateHumanUser(
 	if err != nil {
 		return nil, err
 	}
-	n.ID = id.New()
+	n.ID = resource.NewID()
 	mail := initMail(u.settle(&n))
 	record, err := u.Store.CreateUser(ctx, n, &usersv1.HumanCreated{State: usersv1.UserState(n.State), InitMail: mail})
 	if err != nil {

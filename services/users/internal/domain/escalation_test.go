@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/caller"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
-	"herald/shared/permission"
 )
 
 // A refusal names the missing permission and the organization.
@@ -40,7 +40,7 @@ func TestCheckEscalation(t *testing.T) {
 		"the instance, held here": {has("o", "", "ORG_OWNER"), all(has("", "", "IAM_USER_MANAGER")),
 			"user.delete", "", "in the whole instance"},
 	} {
-		err := domain.CheckEscalation([]permission.Membership{c.mine.Membership()}, "o", c.theirs...)
+		err := domain.CheckEscalation([]caller.Membership{c.mine.Membership()}, "o", c.theirs...)
 		if c.permission == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

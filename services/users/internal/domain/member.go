@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
-	"herald/shared/permission"
 	"herald/shared/resource"
 )
 
@@ -19,26 +19,26 @@ type Member struct {
 	Roles     []string
 }
 
-// Membership returns the member for package permission.
-func (m Member) Membership() permission.Membership {
-	return permission.Membership{OrganizationID: m.OrgID, ProjectID: m.ProjectID, Roles: m.Roles}
+// Membership returns the member for package caller.
+func (m Member) Membership() caller.Membership {
+	return caller.Membership{OrganizationID: m.OrgID, ProjectID: m.ProjectID, Roles: m.Roles}
 }
 
 // Role is a role that a member can have.
-type Role = permission.Role
+type Role = caller.Role
 
 // OrgRoles lists the roles of an organization's members.
-func OrgRoles() []Role { return permission.Roles(permission.Organization) }
+func OrgRoles() []Role { return caller.Roles(caller.Organization) }
 
 // ProjectRoles lists the roles of a project's members.
-func ProjectRoles() []Role { return permission.Roles(permission.Project) }
+func ProjectRoles() []Role { return caller.Roles(caller.Project) }
 
 // InstanceRoles lists the roles of the instance's members.
-func InstanceRoles() []Role { return permission.Roles(permission.Instance) }
+func InstanceRoles() []Role { return caller.Roles(caller.Instance) }
 
 // Memberships returns Membership of each member.
-func Memberships(members []Member) []permission.Membership {
-	all := make([]permission.Membership, len(members))
+func Memberships(members []Member) []caller.Membership {
+	all := make([]caller.Membership, len(members))
 	for i, m := range members {
 		all[i] = m.Membership()
 	}
@@ -51,13 +51,13 @@ func (m Member) IsOwner() bool { return m.OrgID == "" && slices.Contains(m.Roles
 // CheckEscalation returns a fault if a caller lacks a permission of members, whom the caller wants to
 // make or to act on. mine are the caller's roles in the organization orgID. The fault names the
 // permission, and the organization in which it is missing, or none if that is the whole instance.
-func CheckEscalation(mine []permission.Membership, orgID string, members ...Member) error {
-	missing, of, lacks := permission.Missing(mine, Memberships(members))
+func CheckEscalation(mine []caller.Membership, orgID string, members ...Member) error {
+	missing, of, lacks := caller.MissingPermission(mine, Memberships(members))
 	if !lacks {
 		return nil
 	}
 	where := of.OrganizationID
-	if where == "" && !permission.Holds(mine, missing, orgID, "") {
+	if where == "" && !caller.Holds(mine, missing, orgID, "") {
 		where = orgID
 	}
 	place := "organization " + where
@@ -76,21 +76,21 @@ func (m *Member) Assign(roles []string) bool {
 	return changed
 }
 
-func (m Member) scope() permission.Scope {
+func (m Member) scope() caller.Level {
 	switch {
 	case m.ProjectID != "":
-		return permission.Project
+		return caller.Project
 	case m.OrgID != "":
-		return permission.Organization
+		return caller.Organization
 	default:
-		return permission.Instance
+		return caller.Instance
 	}
 }
 
 // CheckRoles returns a fault for roles of another scope than the member's.
 func (m Member) CheckRoles(roles []string) error {
 	for i, name := range roles {
-		if !permission.IsRole(m.scope(), name) {
+		if !caller.IsRole(m.scope(), name) {
 			path := fmt.Sprintf("roles[%d]", i)
 			return usersfault.ErrRoleUnknown.Say("%s: there is no role %q here", path, name).On(path,
 				"is not a role here")

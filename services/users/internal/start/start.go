@@ -16,7 +16,7 @@ import (
 	"herald/shared/atomicfile"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/secret"
 )
 
@@ -69,16 +69,17 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 
 func describe(settings Settings, hash string, token secret.Text) (store.Instance, store.InstanceEvents) {
 	org := domain.Org{
-		ID: id.New(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + settings.Host, State: domain.OrgActive,
+		ID: resource.NewID(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + settings.Host,
+		State: domain.OrgActive,
 	}
 	admin := domain.User{
-		ID: id.New(), OrgID: org.ID, Type: domain.Human, UserName: userName,
+		ID: resource.NewID(), OrgID: org.ID, Type: domain.Human, UserName: userName,
 		FirstName: "Herald", LastName: "Administrator", Email: email(settings.Host), EmailVerified: true,
 		PasswordHash: domain.Hidden(hash), PasswordChangeRequired: true,
 	}
 	admin.Settle(false)
 	pat := domain.PAT{
-		ID: id.New(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: secret.NoExpiry,
+		ID: resource.NewID(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: secret.NoExpiry,
 	}
 	return store.Instance{Org: org, Administrator: admin, PAT: pat, PATHash: secret.Hash(token.Reveal())},
 		store.InstanceEvents{

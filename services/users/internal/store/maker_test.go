@@ -10,7 +10,6 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
-	"herald/shared/permission"
 	"herald/shared/testkit"
 )
 
@@ -20,27 +19,27 @@ func by(ctx context.Context, userID, tokenID string) context.Context {
 }
 
 // places are where a role of each scope is held in these tests.
-var places = map[permission.Scope]domain.Member{
-	permission.Instance: {}, permission.Organization: {OrgID: "org-a"},
-	permission.Project: {OrgID: "org-a", ProjectID: "p1"},
+var places = map[caller.Level]domain.Member{
+	caller.Instance: {}, caller.Organization: {OrgID: "org-a"},
+	caller.Project: {OrgID: "org-a", ProjectID: "p1"},
 }
 
 // member returns a membership with one role.
-func member(userID string, r permission.Role) domain.Member {
-	m := places[r.Scope]
+func member(userID string, r caller.Role) domain.Member {
+	m := places[r.Level]
 	m.UserID, m.Roles = userID, []string{r.Name}
 	return m
 }
 
 // A new role ends the token of a maker who lacks one of its permissions: for every role of the maker, every role that
-// the member had and every one that is given, as package permission says it.
+// the member had and every one that is given, as package caller says it.
 func TestMakersAreComparedAsCallers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.org("org-a")
-	var all []permission.Role
-	for _, s := range []permission.Scope{permission.Instance, permission.Organization, permission.Project} {
-		all = append(all, permission.Roles(s)...)
+	var all []caller.Role
+	for _, s := range []caller.Level{caller.Instance, caller.Organization, caller.Project} {
+		all = append(all, caller.Roles(s)...)
 	}
 	for _, r := range all {
 		w.user("org-a", r.Name)
@@ -50,7 +49,7 @@ func TestMakersAreComparedAsCallers(t *testing.T) {
 	ended, kept := 0, 0
 	for _, given := range all {
 		w.user("org-a", "to "+given.Name)
-		for _, r := range append(all, permission.Role{Name: "nobody"}) {
+		for _, r := range append(all, caller.Role{Name: "nobody"}) {
 			id := r.Name + " for " + given.Name
 			made := token("to "+given.Name, "org-a", id)
 			w.must(w.CreatePAT(by(t.Context(), r.Name, ""), made, []byte(id), happened))
@@ -58,8 +57,8 @@ func TestMakersAreComparedAsCallers(t *testing.T) {
 		m := member("to "+given.Name, given)
 		w.must(w.CreateMember(t.Context(), m, happened))
 		for _, r := range all {
-			_, _, lacks := permission.Missing([]permission.Membership{member(r.Name, r).Membership()},
-				[]permission.Membership{m.Membership()})
+			_, _, lacks := caller.MissingPermission([]caller.Membership{member(r.Name, r).Membership()},
+				[]caller.Membership{m.Membership()})
 			id := r.Name + " for " + given.Name
 			left := testkit.Rows(t, w.db, "personal_access_tokens where id = $1", id)
 			events := testkit.Rows(t, w.db, "events where aggregate_id = $1 and name = 'removed'", id)

@@ -11,7 +11,6 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/history"
 	"herald/shared/search"
 )
 
@@ -59,5 +58,5 @@ func (s Store) Now() time.Time { return s.journal.Now() }
 func (s Store) Changes(
 	ctx context.Context, name, orgID, id string, p search.Page,
 ) (*heraldv1.SearchChangesResponse, error) {
-	return history.Search(ctx, s.journal, history.Object{History: name, OrganizationID: orgID, ID: id}, p)
+	return s.journal.SearchHistory(ctx, event.History{Name: name, OrganizationID: orgID, ID: id}, p)
 }

@@ -14,7 +14,7 @@ import (
 	"herald/services/auth/internal/upstream"
 	"herald/shared/eventcache"
 	"herald/shared/fault"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/secret"
 )
 
@@ -92,7 +92,7 @@ type state struct {
 // authorization is in the store.
 func (t Tokens) JWT(a domain.Authorization, scopes []string, stored bool, further map[string]any) (secret.Text, error) {
 	c := claims{
-		Issuer: t.Issuer, Subject: a.Subject(), Audience: a.Audience, ID: id.New(), ClientID: a.ClientID,
+		Issuer: t.Issuer, Subject: a.Subject(), Audience: a.Audience, ID: resource.NewID(), ClientID: a.ClientID,
 		Expiry: t.Now().Add(domain.AccessLifetime).Unix(), IssuedAt: t.Now().Unix(), Scope: strings.Join(scopes, " "),
 		AuthTime: a.AuthTime.Unix(), AMR: a.AMR, State: state{Authorization: a.ID},
 	}

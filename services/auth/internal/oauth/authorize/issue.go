@@ -9,7 +9,7 @@ import (
 	"herald/services/auth/internal/oauth/protocol"
 	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/upstream"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/secret"
 )
 
@@ -48,7 +48,7 @@ func (e *Endpoint) Authorization(
 		return domain.Authorization{}, err
 	}
 	a := domain.Authorization{
-		ID: id.New(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
+		ID: resource.NewID(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
 		ClientOrgGeneration: user.Orgs[c.OrgID].Generation, ProjectID: c.Project.ID,
 		ProjectGeneration: c.Project.Generation, UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID,
 		OrgGeneration: s.OrgGeneration, SessionID: s.ID, HearsLogout: c.BackChannelLogoutURI != "", Scopes: scopes,

@@ -18,9 +18,9 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
 	"herald/shared/boot"
-	"herald/shared/outage"
 	"herald/shared/outbound"
 	"herald/shared/postgres"
+	"herald/shared/retry"
 )
 
 const (
@@ -95,7 +95,7 @@ func (n *Notifier) Wake() {
 
 // run tells applications until ctx ends, and then waits for those that it is telling.
 func (n *Notifier) run(ctx context.Context) {
-	reading := &outage.Watch{Log: n.Log, Begins: "applications are not told of logouts; trying again",
+	reading := &retry.Outage{Log: n.Log, Begins: "applications are not told of logouts; trying again",
 		Ends: "applications are told of logouts again"}
 	every := time.NewTicker(tick)
 	defer every.Stop()

@@ -13,8 +13,8 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/upstream"
-	"herald/shared/id"
 	"herald/shared/outbound"
+	"herald/shared/resource"
 )
 
 const (
@@ -131,7 +131,7 @@ func judge(status int) (result, error) {
 func (n *Notifier) token(l domain.Logout, c domain.Client) (string, error) {
 	now := n.Now()
 	return n.Keys.Sign(signing.LogoutToken(), domain.Claims{
-		"iss": n.Issuer, "sub": l.UserID, "aud": []string{l.ClientID}, "sid": l.SessionID, "jti": id.New(),
+		"iss": n.Issuer, "sub": l.UserID, "aud": []string{l.ClientID}, "sid": l.SessionID, "jti": resource.NewID(),
 		// Clocks of clients may differ by the skew that their owner configured.
 		"iat": now.Add(-c.ClockSkew).Unix(), "exp": now.Add(tokenLifetime + c.ClockSkew).Unix(),
 		"events": map[string]any{event: struct{}{}},

@@ -18,9 +18,9 @@ import (
 	"herald/shared/caller"
 	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	"herald/shared/id"
-	"herald/shared/outage"
 	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/retry"
 	"herald/shared/secret"
 )
 
@@ -60,7 +60,7 @@ func (k *Keys) JWKS() []byte { return k.ring.Load().jwks }
 // Run makes keys before they are needed, removes those that are needed no more, and learns what other replicas do,
 // until ctx ends.
 func (k *Keys) Run(ctx context.Context) {
-	failing := &outage.Watch{Log: k.Log, Begins: "signing keys cannot be read or made; those known go on signing",
+	failing := &retry.Outage{Log: k.Log, Begins: "signing keys cannot be read or made; those known go on signing",
 		Ends: "signing keys are read and made again"}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -132,7 +132,7 @@ func (k *Keys) add(ctx context.Context, a domain.Algorithm, signsAt, last time.T
 	if err != nil {
 		return err
 	}
-	keyID := id.New()
+	keyID := resource.NewID()
 	made := domain.SigningKey{ID: keyID, Algorithm: a, SignsAt: signsAt,
 		PrivateKey: k.Sealing.Seal(pair, domain.SealedPrivateKey, keyID)}
 	return k.Store.AddSigningKey(ctx, made, last,

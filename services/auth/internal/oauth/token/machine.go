@@ -9,7 +9,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth/protocol"
 	"herald/services/auth/internal/upstream"
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 // credentials gives a client a token of its own (RFC 6749 section 4.4): a machine user by its secret, or an application
@@ -89,7 +89,7 @@ func (e *Endpoint) machine(f protocol.Form, user domain.Subject) (granted, error
 // login returns the authorization of a machine that authenticates now.
 func (e *Endpoint) login(scopes []string) domain.Authorization {
 	now := e.Now()
-	return domain.Authorization{ID: id.New(), Scopes: scopes, AuthTime: now, AMR: []string{},
+	return domain.Authorization{ID: resource.NewID(), Scopes: scopes, AuthTime: now, AMR: []string{},
 		ExpiresAt: now.Add(domain.AccessLifetime)}
 }
 

@@ -7,7 +7,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/upstream"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -59,7 +59,7 @@ func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session
 	if !n.Alive(u) {
 		return nil
 	}
-	n.ID, n.CreatedAt, n.UsedAt = id.New(), s.Now(), s.Now() // applications hear of the end of the old one
+	n.ID, n.CreatedAt, n.UsedAt = resource.NewID(), s.Now(), s.Now() // applications hear of the end of the old one
 	cookie := secret.RandomString(cookieLength)
 	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
 		return err

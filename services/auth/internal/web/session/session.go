@@ -13,7 +13,7 @@ import (
 	"herald/services/auth/internal/upstream"
 	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	"herald/shared/id"
+	"herald/shared/resource"
 	"herald/shared/secret"
 )
 
@@ -129,7 +129,7 @@ func (s Sessions) Proceed(w http.ResponseWriter, r *http.Request, l domain.Login
 // Open makes the session of a login that is done. The cookie is always a new one. A session that the browser had goes
 // on if it is of the same user, and ends otherwise.
 func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (domain.Session, error) {
-	n := l.Session(id.New(), r.RemoteAddr, domain.Agent(r.UserAgent()), s.Now())
+	n := l.Session(resource.NewID(), r.RemoteAddr, domain.Agent(r.UserAgent()), s.Now())
 	old, there, err := s.Session(r)
 	if err != nil {
 		return domain.Session{}, err

@@ -10,7 +10,6 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -34,7 +33,8 @@ func (s Server) CreateOidcApp(
 		return nil, err
 	}
 	app := domain.Application{
-		ID: id.New(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive, OIDC: &config,
+		ID: resource.NewID(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive,
+		OIDC: &config,
 	}
 	clientSecret, err := s.createApp(ctx, &app)
 	if err != nil {
@@ -52,7 +52,8 @@ func (s Server) CreateApiApp(
 ) (*projectsv1.CreateApiAppResponse, error) {
 	config := apiConfig(r)
 	app := domain.Application{
-		ID: id.New(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive, API: &config,
+		ID: resource.NewID(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive,
+		API: &config,
 	}
 	clientSecret, err := s.createApp(ctx, &app)
 	if err != nil {

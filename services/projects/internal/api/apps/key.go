@@ -12,7 +12,6 @@ import (
 	"herald/services/projects/internal/domain"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -28,7 +27,7 @@ func (s Server) AddAppKey(
 		return nil, err
 	}
 	k := domain.AppKey{
-		ID: id.New(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), ExpiresAt: expiry,
+		ID: resource.NewID(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), ExpiresAt: expiry,
 	}
 	pair, err := s.keyPair(ctx, k, r.PublicKey)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/rpc"
 	"herald/shared/search"
@@ -31,8 +30,9 @@ type Server struct {
 func (s Server) AddProjectGrant(
 	ctx context.Context, r *projectsv1.AddProjectGrantRequest,
 ) (*projectsv1.AddProjectGrantResponse, error) {
-	g := domain.ProjectGrant{ID: id.New(), OrgID: base.OrgID(ctx), ProjectID: r.ProjectId, GrantedOrgID: r.GrantedOrgId,
-		State: domain.GrantActive}
+	g := domain.ProjectGrant{ID: resource.NewID(), OrgID: base.OrgID(ctx), ProjectID: r.ProjectId,
+		GrantedOrgID: r.GrantedOrgId,
+		State:        domain.GrantActive}
 	g.Assign(r.RoleKeys)
 	if _, err := s.Store.Project(ctx, g.OrgID, g.ProjectID); err != nil {
 		return nil, err

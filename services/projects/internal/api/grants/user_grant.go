@@ -11,7 +11,6 @@ import (
 	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/id"
 	"herald/shared/resource"
 	"herald/shared/rpc"
 	"herald/shared/search"
@@ -23,7 +22,7 @@ import (
 func (s Server) AddUserGrant(
 	ctx context.Context, r *projectsv1.AddUserGrantRequest,
 ) (*projectsv1.AddUserGrantResponse, error) {
-	g := domain.UserGrant{ID: id.New(), OrgID: base.OrgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
+	g := domain.UserGrant{ID: resource.NewID(), OrgID: base.OrgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
 		ProjectGrantID: r.ProjectGrantId}
 	g.Assign(r.RoleKeys)
 	if err := s.mayGive(ctx, g, r.RoleKeys); err != nil {

@@ -15,8 +15,6 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/id"
-	"herald/shared/permission"
 	"herald/shared/resource"
 	"herald/shared/rpc"
 	"herald/shared/search"
@@ -39,9 +37,10 @@ const ownerLimit = 2 * time.Second
 func (s Server) CreateProject(
 	ctx context.Context, r *projectsv1.CreateProjectRequest,
 ) (*projectsv1.CreateProjectResponse, error) {
-	p := domain.Project{ID: id.New(), OrgID: base.OrgID(ctx), State: domain.ProjectActive, Settings: settings(r)}
+	p := domain.Project{ID: resource.NewID(), OrgID: base.OrgID(ctx), State: domain.ProjectActive,
+		Settings: settings(r)}
 	created := &projectsv1.ProjectCreated{}
-	if c := caller.From(ctx); !permission.CoversProjects(c.Memberships, p.OrgID) {
+	if c := caller.From(ctx); !caller.CoversProjects(c.Memberships, p.OrgID) {
 		created.OwnerId = c.UserID
 	}
 	record, err := s.Store.CreateProject(ctx, p, created)
@@ -165,7 +164,7 @@ func (s Server) SearchProjects(
 func readable(c caller.Caller) []string {
 	ids := []string{} // nil would be null
 	for _, m := range c.Memberships {
-		if m.ProjectID != "" && permission.Holds([]permission.Membership{m}, "project.read", c.OrganizationID,
+		if m.ProjectID != "" && caller.Holds([]caller.Membership{m}, "project.read", c.OrganizationID,
 			m.ProjectID) {
 			ids = append(ids, m.ProjectID)
 		}

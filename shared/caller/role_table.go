@@ -1,12 +1,12 @@
-package permission
+package caller
 
 import (
 	"slices"
 	"strings"
 )
 
-// all lists every permission, sorted.
-var all = []string{
+// permissions lists every permission, sorted.
+var permissions = []string{
 	"iam.member.read", "iam.member.write", "iam.read", "iam.write",
 	"org.create", "org.delete", "org.idp.read", "org.idp.write",
 	"org.member.read", "org.member.write", "org.read", "org.write",
@@ -22,13 +22,13 @@ var all = []string{
 	"user.import", "user.read", "user.write",
 }
 
-// table lists every role. The methods roles/_search return it.
-var table = []Role{
-	{"IAM_OWNER", Instance, all},
-	{"IAM_OWNER_VIEWER", Instance, where(IsRead)},
+// roleTable lists every role. The methods roles/_search return it.
+var roleTable = []Role{
+	{"IAM_OWNER", Instance, permissions},
+	{"IAM_OWNER_VIEWER", Instance, where(IsReadPermission)},
 	{"IAM_USER_MANAGER", Instance, []string{"user.delete", "user.read", "user.write"}},
 	{"ORG_OWNER", Organization, where(inOrganization)},
-	{"ORG_OWNER_VIEWER", Organization, where(inOrganization, IsRead)},
+	{"ORG_OWNER_VIEWER", Organization, where(inOrganization, IsReadPermission)},
 	{"ORG_USER_MANAGER", Organization, []string{
 		"org.read", "project.read", "project.role.read",
 		"user.delete", "user.grant.read", "user.grant.write", "user.read", "user.write",
@@ -39,11 +39,11 @@ var table = []Role{
 	}},
 	{"ORG_PROJECT_CREATOR", Organization, []string{"org.read", "project.create"}},
 	{"PROJECT_OWNER", Project, where(onProject)},
-	{"PROJECT_OWNER_VIEWER", Project, where(onProject, IsRead)},
+	{"PROJECT_OWNER_VIEWER", Project, where(onProject, IsReadPermission)},
 }
 
 func where(conditions ...func(string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
+	return slices.DeleteFunc(slices.Clone(permissions), func(p string) bool {
 		return slices.ContainsFunc(conditions, func(c func(string) bool) bool { return !c(p) })
 	})
 }

@@ -1,5 +1,4 @@
-// Package history searches the events of an object, in the same way for all services.
-package history
+package event
 
 import (
 	"context"
@@ -10,29 +9,29 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/shared/contract"
-	"herald/shared/event"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 )
 
-// Object names the object whose history is searched.
-type Object struct {
-	// History is a name that herald.v1.event gives to events, such as project.
-	History        string
+// History is the events of one object of an organization, and of what belongs to the object.
+type History struct {
+	// Name is a name that herald.v1.event gives to events, such as project.
+	Name           string
 	OrganizationID string
-	ID             string
+	ID             string // of the object
 }
 
-// Search returns the events of an object in their order.
-func Search(
-	ctx context.Context, j event.Journal, o Object, p search.Page,
-) (*heraldv1.SearchChangesResponse, error) {
-	aggregates, err := contract.Aggregates(o.History)
+const columns = `position, id, aggregate, aggregate_id, name, organization_id, actor, data, time`
+
+// SearchHistory returns a page of the events of a history, in their order.
+func (j Journal) SearchHistory(ctx context.Context, h History, p search.Page) (*heraldv1.SearchChangesResponse, error) {
+	aggregates, err := contract.Aggregates(h.Name)
 	if err != nil {
 		return nil, err
 	}
-	list, err := j.Changes(ctx,
-		event.History{OrganizationID: o.OrganizationID, Aggregates: aggregates, ID: o.ID}, p)
+	list, err := search.Read[Event](ctx, j.DB, search.Select(columns, "events", "position").
+		Where("organization_id = ?", h.OrganizationID).Where("aggregate = any (?)", aggregates).
+		Where("history_id = ?", h.ID), p)
 	if err != nil {
 		return nil, err
 	}

@@ -1,26 +1,24 @@
-// Package permission holds the table of roles with their permissions, and the rule that nobody
-// may grant a permission that they do not have.
-package permission
+package caller
 
 import (
 	"slices"
 	"strings"
 )
 
-// Scope is the kind of object on which a role can be held.
-type Scope int
+// Level is the kind of object on which a role can be held.
+type Level int
 
-// The scopes, from the widest.
+// The levels, from the widest.
 const (
-	Instance Scope = iota + 1
+	Instance Level = iota + 1
 	Organization
 	Project
 )
 
-// Role is a named set of permissions that can be held in one scope.
+// Role is a named set of permissions that can be held on one level.
 type Role struct {
 	Name        string
-	Scope       Scope
+	Level       Level
 	Permissions []string // sorted
 }
 
@@ -32,29 +30,29 @@ type Membership struct {
 	Roles          []string
 }
 
-// Known reports whether the permission exists.
-func Known(permission string) bool { return slices.Contains(all, permission) }
+// IsPermission reports whether the permission exists.
+func IsPermission(permission string) bool { return slices.Contains(permissions, permission) }
 
-// Roles returns the roles of a scope in the order of the documentation.
-func Roles(scope Scope) []Role {
+// Roles returns the roles of a level in the order of the documentation.
+func Roles(level Level) []Role {
 	var found []Role
-	for _, r := range table {
-		if r.Scope == scope {
+	for _, r := range roleTable {
+		if r.Level == level {
 			found = append(found, r)
 		}
 	}
 	return found
 }
 
-// AboveProjects returns the roles of a wider scope that have every permission of every role on a
+// AboveProjects returns the roles of a wider level that have every permission of every role on a
 // project.
-func AboveProjects(s Scope) []string { return aboveProjects[s] }
+func AboveProjects(l Level) []string { return aboveProjects[l] }
 
 // aboveProjects is computed once, because it is needed with every token.
-var aboveProjects = map[Scope][]string{Instance: above(Instance), Organization: above(Organization)}
+var aboveProjects = map[Level][]string{Instance: above(Instance), Organization: above(Organization)}
 
-func above(s Scope) (names []string) {
-	for _, r := range Roles(s) {
+func above(l Level) (names []string) {
+	for _, r := range Roles(l) {
 		if !slices.ContainsFunc(where(onProject), func(p string) bool { return !slices.Contains(r.Permissions, p) }) {
 			names = append(names, r.Name)
 		}
@@ -66,16 +64,16 @@ func above(s Scope) (names []string) {
 // project of an organization.
 func CoversProjects(memberships []Membership, organizationID string) bool {
 	return slices.ContainsFunc(memberships, func(m Membership) bool {
-		scope := m.scope()
-		return scope != Project && (scope == Instance || m.OrganizationID == organizationID) &&
-			slices.ContainsFunc(m.Roles, func(role string) bool { return slices.Contains(AboveProjects(scope), role) })
+		level := m.level()
+		return level != Project && (level == Instance || m.OrganizationID == organizationID) &&
+			slices.ContainsFunc(m.Roles, func(role string) bool { return slices.Contains(AboveProjects(level), role) })
 	})
 }
 
-// IsRole reports whether the scope has a role of that name.
-func IsRole(scope Scope, name string) bool {
+// IsRole reports whether the level has a role of that name.
+func IsRole(level Level, name string) bool {
 	r, ok := find(name)
-	return ok && r.Scope == scope
+	return ok && r.Level == level
 }
 
 // Holds reports whether the memberships give a permission in an organization or, with a
@@ -95,11 +93,11 @@ func Holds(memberships []Membership, permission, organizationID, projectID strin
 	return false
 }
 
-// Missing compares the permissions of two users, mine being the caller's. Callers may grant
+// MissingPermission compares the permissions of two users, mine being the caller's. Callers may grant
 // memberships, or act on a user who has them, only if they have the same permissions on the same
-// object or a wider one. Missing returns the first permission that the caller lacks, the
+// object or a wider one. MissingPermission returns the first permission that the caller lacks, the
 // membership that gives it to the other user, and whether there is one.
-func Missing(mine, theirs []Membership) (permission string, of Membership, missing bool) {
+func MissingPermission(mine, theirs []Membership) (permission string, of Membership, missing bool) {
 	for _, m := range theirs {
 		for _, name := range m.Roles {
 			r, _ := find(name)
@@ -113,7 +111,7 @@ func Missing(mine, theirs []Membership) (permission string, of Membership, missi
 	return "", Membership{}, false
 }
 
-func (m Membership) scope() Scope {
+func (m Membership) level() Level {
 	switch {
 	case m.ProjectID != "":
 		return Project
@@ -125,10 +123,10 @@ func (m Membership) scope() Scope {
 }
 
 // grants reports whether one of the roles gives the permission. It ignores roles of another
-// scope, such as an IAM role in the membership of an organization.
+// level, such as an IAM role in the membership of an organization.
 func (m Membership) grants(permission string) bool {
 	for _, name := range m.Roles {
-		if r, ok := find(name); ok && r.Scope == m.scope() {
+		if r, ok := find(name); ok && r.Level == m.level() {
 			if _, ok := slices.BinarySearch(r.Permissions, permission); ok {
 				return true
 			}
@@ -138,13 +136,13 @@ func (m Membership) grants(permission string) bool {
 }
 
 func find(name string) (Role, bool) {
-	i := slices.IndexFunc(table, func(r Role) bool { return r.Name == name })
+	i := slices.IndexFunc(roleTable, func(r Role) bool { return r.Name == name })
 	if i < 0 {
 		return Role{}, false
 	}
-	return table[i], true
+	return roleTable[i], true
 }
 
-// IsRead reports whether a permission allows reading only. The names of these end in .read, as a
+// IsReadPermission reports whether a permission allows reading only. The names of these end in .read, as a
 // test checks.
-func IsRead(permission string) bool { return strings.HasSuffix(permission, ".read") }
+func IsReadPermission(permission string) bool { return strings.HasSuffix(permission, ".read") }

@@ -1,4 +1,4 @@
-package id_test
+package resource_test
 
 import (
 	"slices"
@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"herald/shared/id"
+	"herald/shared/resource"
 )
 
 func TestIDsSortByTime(t *testing.T) {
 	t.Parallel()
 	made := make([]string, 10_000)
 	for i := range made {
-		made[i] = id.New()
+		made[i] = resource.NewID()
 	}
 	if !slices.IsSorted(made) || len(slices.Compact(slices.Clone(made))) != len(made) {
 		t.Error("not in order, each once")

@@ -1,4 +1,4 @@
-package wait_test
+package retry_test
 
 import (
 	"context"
@@ -7,38 +7,38 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/shared/wait"
+	"herald/shared/retry"
 )
 
-func TestFor(t *testing.T) {
+func TestWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin, signal := time.Now(), make(chan struct{}, 1)
-		if !wait.For(t.Context(), time.Minute) || time.Since(begin) != time.Minute {
+		if !retry.Wait(t.Context(), time.Minute) || time.Since(begin) != time.Minute {
 			t.Errorf("waited for %s", time.Since(begin))
 		}
 		signal <- struct{}{}
-		if !wait.ForSignal(t.Context(), signal, time.Minute) || time.Since(begin) != time.Minute {
+		if !retry.WaitSignal(t.Context(), signal, time.Minute) || time.Since(begin) != time.Minute {
 			t.Errorf("waited for %s, in spite of a signal", time.Since(begin))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if wait.For(ctx, time.Minute) || time.Since(begin) != time.Minute+time.Second {
+		if retry.Wait(ctx, time.Minute) || time.Since(begin) != time.Minute+time.Second {
 			t.Errorf("waited for %s, longer than the context", time.Since(begin))
 		}
 	})
 }
 
-func TestBeyond(t *testing.T) {
+func TestExtend(t *testing.T) {
 	t.Parallel()
 	errLate := errors.New("late")
 	late := func(context.Context) (time.Duration, error) { return time.Minute, errLate }
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		longer, stop := wait.Beyond(ctx, late)
-		stopped, stopEarly := wait.Beyond(ctx, late)
-		if !wait.For(longer, time.Hour) {
+		longer, stop := retry.Extend(ctx, late)
+		stopped, stopEarly := retry.Extend(ctx, late)
+		if !retry.Wait(longer, time.Hour) {
 			t.Error("ended before its context")
 		}
 		begin := time.Now()

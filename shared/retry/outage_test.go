@@ -1,4 +1,4 @@
-package outage_test
+package retry_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/shared/outage"
+	"herald/shared/retry"
 )
 
 // An outage has two lines in the log, however often the part fails and seems to work meanwhile.
@@ -17,11 +17,11 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
-		w := outage.Watch{Log: slog.New(slog.NewTextHandler(&said, nil)), Begins: "BEGINS", Ends: "ENDS"}
+		w := retry.Outage{Log: slog.New(slog.NewTextHandler(&said, nil)), Begins: "BEGINS", Ends: "ENDS"}
 		for range 3 {
 			w.Worked()
 			w.FailedSince(time.Now().Add(-4*time.Second), errors.New("first"))
-			<-time.After(outage.Settle / 2)
+			<-time.After(retry.Settle / 2)
 		}
 		<-time.After(time.Minute)
 		w.Worked()
@@ -29,7 +29,7 @@ func TestWatch(t *testing.T) {
 		if n := strings.Count(said.String(), "\n"); n != 1 {
 			t.Errorf("before it is over the log says %s", said.String())
 		}
-		<-time.After(outage.Settle)
+		<-time.After(retry.Settle)
 		synctest.Wait()
 		w.Worked()
 		w.Failed(errors.New("second"))

@@ -1,23 +1,23 @@
-package permission_test
+package caller_test
 
 import (
 	"slices"
 	"testing"
 
-	"herald/shared/permission"
+	"herald/shared/caller"
 )
 
 // Givers names a role with a permission exactly where the role has it.
 func TestGivers(t *testing.T) {
 	t.Parallel()
-	given := permission.Given([]string{"ORG_PROJECT_CREATOR", "PROJECT_OWNER_VIEWER", "NO_ROLE"})
+	given := caller.PermissionsOf([]string{"ORG_PROJECT_CREATOR", "PROJECT_OWNER_VIEWER", "NO_ROLE"})
 	for _, p := range permissions {
 		want := matches(roles["ORG_PROJECT_CREATOR"].holds, p) || matches(roles["PROJECT_OWNER_VIEWER"].holds, p)
 		if slices.Contains(given, p) != want {
 			t.Errorf("%s is given: %t", p, !want)
 		}
 	}
-	names, gives := permission.Givers(given)
+	names, gives := caller.RolesGiving(given)
 	found := map[[2]string]bool{}
 	for i, name := range names {
 		found[[2]string{name, gives[i]}] = true
@@ -33,7 +33,7 @@ func TestGivers(t *testing.T) {
 			}
 		}
 	}
-	if len(permission.Given(nil)) != 0 {
+	if len(caller.PermissionsOf(nil)) != 0 {
 		t.Error("no role gives something")
 	}
 }

@@ -1,5 +1,4 @@
-// Package h2 sends and reads single HTTP/2 frames, for requests that no client library makes.
-package h2
+package testkit
 
 import (
 	"bytes"
@@ -13,16 +12,16 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Conn is a connection on which a test writes frames.
-type Conn struct {
+// HTTP2 is a connection on which a test writes single HTTP/2 frames, for requests that no client library makes.
+type HTTP2 struct {
 	*http2.Framer
 	net.Conn
 	t    testing.TB
 	next uint32
 }
 
-// Dial connects to a host and port, until the test ends.
-func Dial(t testing.TB, address string) *Conn {
+// DialHTTP2 connects to a host and port, until the test ends.
+func DialHTTP2(t testing.TB, address string) *HTTP2 {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -38,25 +37,25 @@ func Dial(t testing.TB, address string) *Conn {
 	if err := f.WriteSettings(); err != nil {
 		t.Fatal(err)
 	}
-	return &Conn{f, c, t, 1}
+	return &HTTP2{f, c, t, 1}
 }
 
 // Stream returns the id of a new stream.
-func (c *Conn) Stream() uint32 {
+func (c *HTTP2) Stream() uint32 {
 	id := c.next
 	c.next += 2
 	return id
 }
 
-// Answer is the statuses in a stream's headers. They are empty when the server reset the stream
+// HTTP2Answer is the statuses in a stream's headers. They are empty when the server reset the stream
 // or closed the connection.
-type Answer struct {
+type HTTP2Answer struct {
 	Status, GRPCStatus string
 	Reset              bool
 }
 
 // Call makes a gRPC call with an empty message and reads the answer.
-func (c *Conn) Call(path, token string) Answer {
+func (c *HTTP2) Call(path, token string) HTTP2Answer {
 	c.t.Helper()
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
@@ -78,7 +77,7 @@ func (c *Conn) Call(path, token string) Answer {
 }
 
 // answer reads frames to the end of a stream.
-func (c *Conn) answer(id uint32) (a Answer) {
+func (c *HTTP2) answer(id uint32) (a HTTP2Answer) {
 	c.t.Helper()
 	for {
 		frame, err := c.ReadFrame()

@@ -1,11 +1,11 @@
-package permission_test
+package caller_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"herald/shared/permission"
+	"herald/shared/caller"
 )
 
 const (
@@ -16,22 +16,22 @@ const (
 
 // roles repeats the documentation's table of roles; * stands for the rest of a name.
 var roles = map[string]struct {
-	scope  permission.Scope
+	scope  caller.Level
 	holds  []string
 	except []string
 }{
-	"IAM_OWNER":        {permission.Instance, []string{"*"}, nil},
-	"IAM_OWNER_VIEWER": {permission.Instance, []string{"*.read"}, nil},
-	"IAM_USER_MANAGER": {permission.Instance, []string{"user.read", "user.write", "user.delete"}, nil},
-	"ORG_OWNER":        {permission.Organization, []string{"*"}, []string{"org.create", "iam.*"}},
-	"ORG_OWNER_VIEWER": {permission.Organization, []string{"*.read"}, []string{"iam.*"}},
-	"ORG_USER_MANAGER": {permission.Organization, []string{
+	"IAM_OWNER":        {caller.Instance, []string{"*"}, nil},
+	"IAM_OWNER_VIEWER": {caller.Instance, []string{"*.read"}, nil},
+	"IAM_USER_MANAGER": {caller.Instance, []string{"user.read", "user.write", "user.delete"}, nil},
+	"ORG_OWNER":        {caller.Organization, []string{"*"}, []string{"org.create", "iam.*"}},
+	"ORG_OWNER_VIEWER": {caller.Organization, []string{"*.read"}, []string{"iam.*"}},
+	"ORG_USER_MANAGER": {caller.Organization, []string{
 		"user.read", "user.write", "user.delete", "user.grant.*", "org.read", "project.read", "project.role.read",
 	}, nil},
-	"ORG_SETTINGS_MANAGER": {permission.Organization, []string{"org.read", "org.write", "policy.*", "org.idp.*"}, nil},
-	"ORG_PROJECT_CREATOR":  {permission.Organization, []string{"org.read", "project.create"}, nil},
-	"PROJECT_OWNER":        {permission.Project, []string{"project.*"}, []string{"project.create"}},
-	"PROJECT_OWNER_VIEWER": {permission.Project, []string{"project.*.read", "project.read"}, nil},
+	"ORG_SETTINGS_MANAGER": {caller.Organization, []string{"org.read", "org.write", "policy.*", "org.idp.*"}, nil},
+	"ORG_PROJECT_CREATOR":  {caller.Organization, []string{"org.read", "project.create"}, nil},
+	"PROJECT_OWNER":        {caller.Project, []string{"project.*"}, []string{"project.create"}},
+	"PROJECT_OWNER_VIEWER": {caller.Project, []string{"project.*.read", "project.read"}, nil},
 }
 
 // permissions are those that the methods of the contracts require.
@@ -57,14 +57,14 @@ func matches(patterns []string, name string) bool {
 // Every role with every permission, held and needed on every object: 10 × 38 × 6 × 5 cases.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	places := []permission.Membership{
+	places := []caller.Membership{
 		{}, {OrganizationID: org}, {OrganizationID: otherOrg},
 		{OrganizationID: org, ProjectID: project}, {OrganizationID: org, ProjectID: otherProject},
 		{OrganizationID: otherOrg, ProjectID: otherProject},
 	}
-	scopes := []permission.Scope{
-		permission.Instance, permission.Organization, permission.Organization,
-		permission.Project, permission.Project, permission.Project,
+	scopes := []caller.Level{
+		caller.Instance, caller.Organization, caller.Organization,
+		caller.Project, caller.Project, caller.Project,
 	}
 	for role, said := range roles {
 		for _, name := range permissions {
@@ -75,7 +75,7 @@ func TestMatrix(t *testing.T) {
 					reaches := (given.OrganizationID == "" || given.OrganizationID == asked.OrganizationID) &&
 						(given.ProjectID == "" || given.ProjectID == asked.ProjectID)
 					want := holds && scopes[i] == said.scope && reaches
-					if got := permission.Holds([]permission.Membership{given}, name, asked.OrganizationID,
+					if got := caller.Holds([]caller.Membership{given}, name, asked.OrganizationID,
 						asked.ProjectID); got != want {
 						t.Errorf("%s in %+v: %s in %q on %q is %v", role, given, name, asked.OrganizationID,
 							asked.ProjectID, got)
@@ -92,10 +92,10 @@ func TestMatrix(t *testing.T) {
 func TestTableIsPublishedWhole(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, scope := range []permission.Scope{permission.Instance, permission.Organization, permission.Project} {
-		for _, r := range permission.Roles(scope) {
+	for _, scope := range []caller.Level{caller.Instance, caller.Organization, caller.Project} {
+		for _, r := range caller.Roles(scope) {
 			said, known := roles[r.Name]
-			if !known || said.scope != scope || r.Scope != scope || seen[r.Name] {
+			if !known || said.scope != scope || r.Level != scope || seen[r.Name] {
 				t.Errorf("%s is published in scope %d", r.Name, scope)
 			}
 			seen[r.Name] = true
@@ -104,13 +104,13 @@ func TestTableIsPublishedWhole(t *testing.T) {
 				t.Errorf("%s: %v is not sorted, each once", r.Name, r.Permissions)
 			}
 			for _, p := range r.Permissions {
-				if !slices.Contains(permissions, p) || !permission.Known(p) {
+				if !slices.Contains(permissions, p) || !caller.IsPermission(p) {
 					t.Errorf("%s holds %q, which no call asks for", r.Name, p)
 				}
 			}
 			for other := range roles {
-				if permission.IsRole(scope, other) != (roles[other].scope == scope) {
-					t.Errorf("is %s a role of scope %d: %v", other, scope, permission.IsRole(scope, other))
+				if caller.IsRole(scope, other) != (roles[other].scope == scope) {
+					t.Errorf("is %s a role of scope %d: %v", other, scope, caller.IsRole(scope, other))
 				}
 			}
 		}
@@ -119,7 +119,7 @@ func TestTableIsPublishedWhole(t *testing.T) {
 		t.Errorf("%d of %d roles are published", len(seen), len(roles))
 	}
 	for _, name := range []string{"", "user", "user.raed", "User.read", "*"} {
-		if permission.Known(name) || permission.IsRole(permission.Instance, name) {
+		if caller.IsPermission(name) || caller.IsRole(caller.Instance, name) {
 			t.Errorf("%q is known", name)
 		}
 	}
@@ -127,8 +127,8 @@ func TestTableIsPublishedWhole(t *testing.T) {
 
 func TestAboveProjects(t *testing.T) {
 	t.Parallel()
-	instance, organization := permission.AboveProjects(permission.Instance),
-		permission.AboveProjects(permission.Organization)
+	instance, organization := caller.AboveProjects(caller.Instance),
+		caller.AboveProjects(caller.Organization)
 	if !slices.Equal(instance, []string{"IAM_OWNER"}) || !slices.Equal(organization, []string{"ORG_OWNER"}) {
 		t.Errorf("%v, %v", instance, organization)
 	}
@@ -138,7 +138,7 @@ func TestCoversProjects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name        string
-		memberships []permission.Membership
+		memberships []caller.Membership
 		want        bool
 	}{
 		{"nobody", nil, false},
@@ -150,7 +150,7 @@ func TestCoversProjects(t *testing.T) {
 		{"a role of another scope", append(at("", "", "ORG_OWNER"), at("a", "", "IAM_OWNER")...), false},
 		{"the second of two", append(at("b", "", "ORG_OWNER"), at("a", "", "ORG_OWNER")...), true},
 	} {
-		if got := permission.CoversProjects(c.memberships, "a"); got != c.want {
+		if got := caller.CoversProjects(c.memberships, "a"); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -174,17 +174,17 @@ func TestReadConvention(t *testing.T) {
 	}
 }
 
-func at(organization, project string, roles ...string) []permission.Membership {
-	return []permission.Membership{{OrganizationID: organization, ProjectID: project, Roles: roles}}
+func at(organization, project string, roles ...string) []caller.Membership {
+	return []caller.Membership{{OrganizationID: organization, ProjectID: project, Roles: roles}}
 }
 
 // covers reports whether Missing finds nothing. It checks that a found permission is one of
 // theirs and not of mine.
-func covers(t *testing.T, mine, theirs []permission.Membership) bool {
+func covers(t *testing.T, mine, theirs []caller.Membership) bool {
 	t.Helper()
-	p, of, missing := permission.Missing(mine, theirs)
-	if missing && (permission.Holds(mine, p, of.OrganizationID, of.ProjectID) || !slices.ContainsFunc(theirs,
-		func(m permission.Membership) bool {
+	p, of, missing := caller.MissingPermission(mine, theirs)
+	if missing && (caller.Holds(mine, p, of.OrganizationID, of.ProjectID) || !slices.ContainsFunc(theirs,
+		func(m caller.Membership) bool {
 			return m.OrganizationID == of.OrganizationID && m.ProjectID == of.ProjectID
 		})) {
 		t.Errorf("%q of %+v is not missing", p, of)
@@ -195,7 +195,7 @@ func covers(t *testing.T, mine, theirs []permission.Membership) bool {
 func TestCovers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		mine, theirs []permission.Membership
+		mine, theirs []caller.Membership
 		want         bool
 	}{
 		"nothing covers nothing":     {nil, nil, true},
@@ -236,15 +236,15 @@ func TestCovers(t *testing.T) {
 // Missing agrees with Holds for all pairs of memberships.
 func TestCoversAgreesWithHolds(t *testing.T) {
 	t.Parallel()
-	places := map[permission.Scope][2]string{
-		permission.Instance: {}, permission.Organization: {org, ""}, permission.Project: {org, project},
+	places := map[caller.Level][2]string{
+		caller.Instance: {}, caller.Organization: {org, ""}, caller.Project: {org, project},
 	}
 	for mine, a := range roles {
 		for theirs, b := range roles {
 			have := at(places[a.scope][0], places[a.scope][1], mine)
 			want := true
 			for _, p := range permissions {
-				if matches(b.holds, p) && !matches(b.except, p) && !permission.Holds(have, p, places[b.scope][0],
+				if matches(b.holds, p) && !matches(b.except, p) && !caller.Holds(have, p, places[b.scope][0],
 					places[b.scope][1]) {
 					want = false
 				}
