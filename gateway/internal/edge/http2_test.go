@@ -1,4 +1,4 @@
-package gateway_test
+package edge_test
 
 import (
 	"io"
@@ -9,26 +9,21 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"herald/shared/testkit"
+	"herald/gateway/internal/gatewaytest"
 )
-
-func (w *world) http2(t testing.TB) *testkit.HTTP2 {
-	t.Helper()
-	return testkit.DialHTTP2(t, strings.TrimPrefix(w.url, "http://"))
-}
 
 // A procedure has one path only; similar paths are not found.
 func TestPathsOverHTTP2(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	c, token := w.http2(t), w.owner()
+	w := gatewaytest.Start(t)
+	c, token := w.HTTP2(t), w.Owner()
 	for _, path := range []string{
-		"herald.users.v1.Users/GetUser", "/" + getUser, "/x/.." + getUser, "/." + getUser, getUser +
+		"herald.users.v1.Users/GetUser", "/" + gatewaytest.GetUser, "/x/.." + gatewaytest.GetUser, "/." + gatewaytest.GetUser, gatewaytest.GetUser +
 			"/", "/herald.users.v1.Users//GetUser",
-		"", "*", strings.ToLower(getUser),
+		"", "*", strings.ToLower(gatewaytest.GetUser),
 	} {
 		got := c.Call(path, token)
-		if w.called.Load()+w.resolved.Load() != 0 {
+		if w.Called.Load()+w.Resolved.Load() != 0 {
 			t.Fatalf("%q was let through", path)
 		}
 		refused := got.GRPCStatus == "5" || got.GRPCStatus == "12"
@@ -36,7 +31,7 @@ func TestPathsOverHTTP2(t *testing.T) {
 			t.Errorf("%q: %+v", path, got)
 		}
 	}
-	if got := c.Call(getUser, token); got.GRPCStatus != "5" || w.called.Load() != 1 {
+	if got := c.Call(gatewaytest.GetUser, token); got.GRPCStatus != "5" || w.Called.Load() != 1 {
 		t.Errorf("the right path: %+v", got)
 	}
 }
@@ -44,8 +39,8 @@ func TestPathsOverHTTP2(t *testing.T) {
 // A client that opens and resets many streams may lose its connection, and does not affect others.
 func TestResetFlood(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	c, token := w.http2(t), w.owner()
+	w := gatewaytest.Start(t)
+	c, token := w.HTTP2(t), w.Owner()
 	go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
 	for range 5000 {
 		id := c.Stream()
@@ -58,7 +53,7 @@ func TestResetFlood(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	if got := w.do(t, "GET", "/management/v1/users/u1", "", as(token)...); got.StatusCode != http.StatusOK ||
+	if got := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...); got.StatusCode != http.StatusOK ||
 		time.Since(began) > 20*time.Second {
 		t.Errorf("%d after %v", got.StatusCode, time.Since(began))
 	}

@@ -1,4 +1,4 @@
-package gateway_test
+package rest_test
 
 import (
 	"net/http"
@@ -7,15 +7,16 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/gateway/internal/gatewaytest"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestAnswerIsWholeJSON(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	got := w.do(t, "GET", "/management/v1/users/u1", "", as(w.owner())...).ok(t)
-	same(t, got.body, `{"user":{"id":"u1","details":{"sequence":"7","creationDate":"2023-11-14T22:13:20.120Z","resourceOwner":""},
+	w := gatewaytest.Start(t)
+	got := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...).OK(t)
+	gatewaytest.SameJSON(t, got.Text, `{"user":{"id":"u1","details":{"sequence":"7","creationDate":"2023-11-14T22:13:20.120Z","resourceOwner":""},
 		"state":"USER_STATE_ACTIVE","userName":"","loginNames":[],"preferredLoginName":"",
 		"machine":{"name":"robot","description":"","hasSecret":false,
 			"accessTokenType":"OIDC_TOKEN_TYPE_UNSPECIFIED"}}}`)
@@ -26,14 +27,14 @@ func TestAnswerIsWholeJSON(t *testing.T) {
 			t.Errorf("%s: %q", name, got.Header.Get(name))
 		}
 	}
-	empty := w.do(t, "POST", "/management/v1/users/_search", "", as(w.owner())...).ok(t)
-	same(t, empty.body, `{"details":{"totalResult":"0","processedSequence":"0"},"result":[]}`)
+	empty := w.Do(t, "POST", "/management/v1/users/_search", "", gatewaytest.As(w.Owner())...).OK(t)
+	gatewaytest.SameJSON(t, empty.Text, `{"details":{"totalResult":"0","processedSequence":"0"},"result":[]}`)
 }
 
 func TestServiceHeadersReachTheClient(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	got := w.do(t, "GET", "/auth/v1/users/me", "", as(w.owner())...).ok(t)
+	w := gatewaytest.Start(t)
+	got := w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(w.Owner())...).OK(t)
 	if got.Header.Get("Content-Language") != "de" {
 		t.Error(got.Header)
 	}
@@ -41,16 +42,16 @@ func TestServiceHeadersReachTheClient(t *testing.T) {
 
 func TestPathWinsOverBody(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	w.do(t, "POST", "/management/v1/users/a%2Fb%20c/pats", `{"userId":"other"}`, as(w.owner())...).ok(t)
-	if got := w.request().(*usersv1.AddPersonalAccessTokenRequest).UserId; got != "a/b c" {
+	w := gatewaytest.Start(t)
+	w.Do(t, "POST", "/management/v1/users/a%2Fb%20c/pats", `{"userId":"other"}`, gatewaytest.As(w.Owner())...).OK(t)
+	if got := w.Request().(*usersv1.AddPersonalAccessTokenRequest).UserId; got != "a/b c" {
 		t.Error(got)
 	}
 }
 
 func TestMediaTypes(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	framed := "\x00\x00\x00\x00\x02{}"
 	for _, c := range []struct {
 		mediaType, body string
@@ -82,26 +83,26 @@ func TestMediaTypes(t *testing.T) {
 		{"text/plain", ``, 200},
 		{"application/json", ``, 200},
 	} {
-		got := w.do(t, "POST", "/management/v1/users/_search", c.body,
-			append(as(w.owner()), "Content-Type", c.mediaType, "Accept", "image/png")...)
+		got := w.Do(t, "POST", "/management/v1/users/_search", c.body,
+			append(gatewaytest.As(w.Owner()), "Content-Type", c.mediaType, "Accept", "image/png")...)
 		if got.StatusCode != c.status {
-			t.Errorf("%s with %q: %d %s", c.mediaType, c.body, got.StatusCode, got.body)
+			t.Errorf("%s with %q: %d %s", c.mediaType, c.body, got.StatusCode, got.Text)
 		}
 		if c.status == 415 {
-			got.refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+			got.Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 		}
 	}
-	w.do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(as(w.owner()), "Content-Encoding", "gzip")...).
-		refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
-	two := append(as(w.owner()), "Content-Type", "application/json", "Content-Type", "application/json")
-	w.do(t, "POST", "/management/v1/users/_search", `{}`, two...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
-	w.do(t, "POST", getUser, `{}`, two...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
-	w.do(t, "GET", "/management/v1/users/u1", "not read", append(as(w.owner()), "Content-Type", "text/plain")...).ok(t)
+	w.Do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(gatewaytest.As(w.Owner()), "Content-Encoding", "gzip")...).
+		Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	two := append(gatewaytest.As(w.Owner()), "Content-Type", "application/json", "Content-Type", "application/json")
+	w.Do(t, "POST", "/management/v1/users/_search", `{}`, two...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	w.Do(t, "POST", gatewaytest.GetUser, `{}`, two...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	w.Do(t, "GET", "/management/v1/users/u1", "not read", append(gatewaytest.As(w.Owner()), "Content-Type", "text/plain")...).OK(t)
 }
 
 func TestBadJSON(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for _, c := range []struct{ body, id, field string }{
 		{`{`, "JSON_MALFORMED", ""},
 		{`{} {}`, "JSON_MALFORMED", ""},
@@ -116,13 +117,13 @@ func TestBadJSON(t *testing.T) {
 			"queries[0].userNameQuery.method"},
 		{`{"queries":{}}`, "INVALID_ARGUMENT", "queries"},
 	} {
-		before := w.called.Load()
-		got := w.do(t, "POST", "/management/v1/users/_search", c.body, as(w.owner())...).refused(t, 400, c.id)
+		before := w.Called.Load()
+		got := w.Do(t, "POST", "/management/v1/users/_search", c.body, gatewaytest.As(w.Owner())...).Refused(t, 400, c.id)
 		field := ""
 		if len(got.Details) > 1 {
 			field = got.Details[1].FieldViolations[0].Field
 		}
-		if got.Code != 3 || field != c.field || w.called.Load() != before {
+		if got.Code != 3 || field != c.field || w.Called.Load() != before {
 			t.Errorf("%s: %+v", c.body, got)
 		}
 	}
@@ -131,31 +132,31 @@ func TestBadJSON(t *testing.T) {
 // The media type is refused before the size.
 func TestMediaTypeBeforeSize(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for _, mediaType := range []string{"text/plain", ";;", "application/grpc"} {
-		w.do(t, "POST", "/management/v1/users/_search", "\x00"+strings.Repeat(" ", 1<<20), append(as(w.owner()),
-			"Content-Type", mediaType)...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+		w.Do(t, "POST", "/management/v1/users/_search", "\x00"+strings.Repeat(" ", 1<<20), append(gatewaytest.As(w.Owner()),
+			"Content-Type", mediaType)...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 	}
-	w.do(t, "POST", "/management/v1/users/_search", strings.Repeat(" ", 1<<20+1), append(as(w.owner()),
-		"Content-Type", "application/grpc")...).refused(t, 413, "BODY_TOO_LARGE")
+	w.Do(t, "POST", "/management/v1/users/_search", strings.Repeat(" ", 1<<20+1), append(gatewaytest.As(w.Owner()),
+		"Content-Type", "application/grpc")...).Refused(t, 413, "BODY_TOO_LARGE")
 }
 
 func TestWholeNumbers(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for _, number := range []string{`50`, `"50"`, `50.0`, `5e1`, `"50.0"`, `0.5E2`, `500e-1`} {
-		w.do(t, "POST", "/management/v1/users/_search", `{"query":{"limit":`+number+`,"offset":`+number+`}}`,
-			as(w.owner())...).ok(t)
+		w.Do(t, "POST", "/management/v1/users/_search", `{"query":{"limit":`+number+`,"offset":`+number+`}}`,
+			gatewaytest.As(w.Owner())...).OK(t)
 		want := &usersv1.SearchUsersRequest{Query: &heraldv1.ListQuery{Limit: 50, Offset: 50}}
-		if !proto.Equal(w.request(), want) {
-			t.Errorf("%s was read as %v", number, w.request())
+		if !proto.Equal(w.Request(), want) {
+			t.Errorf("%s was read as %v", number, w.Request())
 		}
 	}
 }
 
 func TestMalformedJSONSaysWhere(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for body, where := range map[string]string{
 		`{`:                      "line 1, column 2",
 		"{\n \"é\": 1,\n x}":     "line 3, column 2",
@@ -166,7 +167,7 @@ func TestMalformedJSONSaysWhere(t *testing.T) {
 		`{"a":"\ud800"}`:         "line 1, column 7",
 		strings.Repeat("[", 100): "line 1, column 101",
 	} {
-		e := w.do(t, "POST", "/management/v1/users/_search", body, as(w.owner())...).refused(t, 400, "JSON_MALFORMED")
+		e := w.Do(t, "POST", "/management/v1/users/_search", body, gatewaytest.As(w.Owner())...).Refused(t, 400, "JSON_MALFORMED")
 		if !strings.HasSuffix(e.Message, ", at "+where) {
 			t.Errorf("%q: %s, want %s", body, e.Message, where)
 		}
@@ -175,38 +176,38 @@ func TestMalformedJSONSaysWhere(t *testing.T) {
 
 func TestQueryParameters(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	w.do(t, "GET", "/management/v1/users/_is_unique?user_name=a%20b&unknown=1&unknown=2", "", as(w.owner())...).ok(t)
-	if !proto.Equal(w.request(), &usersv1.IsUserUniqueRequest{UserName: "a b"}) {
-		t.Error(w.request())
+	w := gatewaytest.Start(t)
+	w.Do(t, "GET", "/management/v1/users/_is_unique?user_name=a%20b&unknown=1&unknown=2", "", gatewaytest.As(w.Owner())...).OK(t)
+	if !proto.Equal(w.Request(), &usersv1.IsUserUniqueRequest{UserName: "a b"}) {
+		t.Error(w.Request())
 	}
-	w.do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", as(w.owner())...).refused(t, 400,
+	w.Do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", gatewaytest.As(w.Owner())...).Refused(t, 400,
 		"INVALID_ARGUMENT")
-	w.do(t, "GET", "/management/v1/users/_is_unique?userName=%zz", "", as(w.owner())...).refused(t, 400,
+	w.Do(t, "GET", "/management/v1/users/_is_unique?userName=%zz", "", gatewaytest.As(w.Owner())...).Refused(t, 400,
 		"QUERY_MALFORMED")
 }
 
 func TestFieldsOfOthersAreIgnored(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	w.do(t, "POST", "/management/v1/users/_search", `{"details":{"sequence":"9"},"resourceOwner":"o2","state":[1],`+
-		`"query":null}`, as(w.owner())...).ok(t)
-	if !proto.Equal(w.request(), &usersv1.SearchUsersRequest{}) {
-		t.Error(w.request())
+	w := gatewaytest.Start(t)
+	w.Do(t, "POST", "/management/v1/users/_search", `{"details":{"sequence":"9"},"resourceOwner":"o2","state":[1],`+
+		`"query":null}`, gatewaytest.As(w.Owner())...).OK(t)
+	if !proto.Equal(w.Request(), &usersv1.SearchUsersRequest{}) {
+		t.Error(w.Request())
 	}
 }
 
 // An answer is one line of JSON, so that a terminal shows its prompt below it.
 func TestAnswersEndWithANewline(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for path, status := range map[string]int{
 		"/management/v1/users/u1": http.StatusOK, "/management/v1/nothing": http.StatusNotFound,
 	} {
-		got := w.do(t, "GET", path, "", as(w.owner())...)
-		if got.StatusCode != status || strings.Count(string(got.body), "\n") != 1 ||
-			!strings.HasSuffix(string(got.body), "}\n") || got.ContentLength != int64(len(got.body)) {
-			t.Errorf("%s: %d, %d bytes announced: %q", path, got.StatusCode, got.ContentLength, got.body)
+		got := w.Do(t, "GET", path, "", gatewaytest.As(w.Owner())...)
+		if got.StatusCode != status || strings.Count(string(got.Text), "\n") != 1 ||
+			!strings.HasSuffix(string(got.Text), "}\n") || got.ContentLength != int64(len(got.Text)) {
+			t.Errorf("%s: %d, %d bytes announced: %q", path, got.StatusCode, got.ContentLength, got.Text)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package gateway_test
+package upload_test
 
 import (
 	"bufio"
@@ -14,16 +14,17 @@ import (
 	"testing"
 	"time"
 
+	"herald/gateway/internal/gatewaytest"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // endedEarly waits for the log line of an import that ended early.
-func (w *world) endedEarly(t *testing.T) (line struct {
+func endedEarly(t *testing.T, w *gatewaytest.World) (line struct {
 	Level, Request, Fault string
 	Imported, Refused     int
 }) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(w.lines.Wait(t, "ended early")), &line); err != nil {
+	if err := json.Unmarshal([]byte(w.Lines.Wait(t, "ended early")), &line); err != nil {
 		t.Fatal(err)
 	}
 	return line
@@ -49,11 +50,11 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := start(t)
-			token := w.owner()
+			w := gatewaytest.Start(t)
+			token := w.Owner()
 			began, proceed := make(chan struct{}, 9), make(chan struct{})
 			defer close(proceed)
-			w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+			w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 				if n > 0 {
 					began <- struct{}{}
 					<-proceed
@@ -67,7 +68,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 			defer never.Close()
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
-			r, err := http.NewRequestWithContext(ctx, "POST", w.url+importPath, body)
+			r, err := http.NewRequestWithContext(ctx, "POST", w.URL+importPath, body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +89,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 			<-began
 			<-began
 			leave()
-			line := w.endedEarly(t)
+			line := endedEarly(t, w)
 			never.Close()
 			if err := <-left; err == nil {
 				t.Error("the client has an answer")
@@ -97,7 +98,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 				line.Request == "" || line.Imported != 1000 || line.Refused != 0 {
 				t.Errorf("log: %+v", line)
 			}
-			if requests, _ := w.importer.seen(); len(requests) != 3 {
+			if requests, _ := w.Importer.Seen(); len(requests) != 3 {
 				t.Errorf("requests %v", requests)
 			}
 		})
@@ -107,19 +108,19 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 // The places of imports are free soon after their clients have gone, although much of the bodies waits to be read.
 func TestPlacesOfClientsThatHaveGone(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	began, proceed := make(chan struct{}, 9), make(chan struct{})
 	defer close(proceed)
-	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+	w.Importer.On(func(_ int, r *usersv1.ImportRequest) error {
 		if rows := r.DataOrgs.GetOrgs(); len(rows) > 0 && strings.HasPrefix(rows[0].HumanUsers[0].UserId, "u1") {
 			began <- struct{}{}
 			<-proceed
 		}
 		return nil
 	})
-	token, body := w.owner(), crowd("u", 8000)
+	token, body := w.Owner(), crowd("u", 8000)
 	for range 2 {
-		c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,20 +133,20 @@ func TestPlacesOfClientsThatHaveGone(t *testing.T) {
 		if err := errors.Join(c.(*net.TCPConn).SetLinger(0), c.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if line := w.endedEarly(t); line.Fault != "IMPORT_ABANDONED" {
+		if line := endedEarly(t, w); line.Fault != "IMPORT_ABANDONED" {
 			t.Errorf("log: %+v", line)
 		}
 	}
-	w.do(t, "POST", importPath, crowd("v", 1), as(token)...).imported(t)
+	w.Do(t, "POST", importPath, crowd("v", 1), gatewaytest.As(token)...).Imported(t)
 }
 
 // When the gateway stops, an import ends at its next request. Its client learns who was imported and what to do, also
 // if it is still sending.
 func TestStopEndsImports(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	address, stop, ended := w.stoppable(t)
-	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+	w := gatewaytest.Start(t)
+	address, stop, ended := w.Stoppable(t)
+	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 1 {
 			stop()
 		}
@@ -158,13 +159,13 @@ func TestStopEndsImports(t *testing.T) {
 	defer c.Close()
 	body := strings.TrimSuffix(crowd("u", 2001), "]}]}}")
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nX-Request-Id: slow\r\n"+
-		"Content-Length: 1000000\r\n\r\n%s", importPath, w.owner(), body)
+		"Content-Length: 1000000\r\n\r\n%s", importPath, w.Owner(), body)
 	got, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	var told importAnswer
+	var told gatewaytest.ImportAnswer
 	if err := json.NewDecoder(got.Body).Decode(&told); err != nil || got.StatusCode != 200 {
 		t.Fatal(got.Status, err)
 	}
@@ -176,7 +177,7 @@ func TestStopEndsImports(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if line := w.endedEarly(t); line.Fault != "IMPORT_INTERRUPTED" || line.Imported != 2000 || line.Request != "slow" {
+	if line := endedEarly(t, w); line.Fault != "IMPORT_INTERRUPTED" || line.Imported != 2000 || line.Request != "slow" {
 		t.Errorf("log: %+v", line)
 	}
 }
@@ -184,8 +185,8 @@ func TestStopEndsImports(t *testing.T) {
 // The timeout also ends an import whose client has not sent everything.
 func TestStreamOfASlowClientTimesOut(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	_, conn := w.upload(t, w.owner())
+	w := gatewaytest.Start(t)
+	_, conn := upload(t, w, w.Owner())
 	body := strings.Replace(crowd("u", 1001), "{", `{"timeout":"1s",`, 1)
 	if _, err := conn.WriteString(strings.TrimSuffix(body, "}]}}")); err != nil || conn.Flush() != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func TestStreamOfASlowClientTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var told importAnswer
+	var told gatewaytest.ImportAnswer
 	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gateway_test
+package upload_test
 
 import (
 	"bufio"
@@ -9,17 +9,16 @@ import (
 	"sync"
 	"testing"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/secret"
 )
 
 // upload begins an import whose body never ends. It returns the first answer, which is 100 when the
 // gateway has begun to read, and the connection.
-func (w *world) upload(t *testing.T, token string) (status int, conn *bufio.ReadWriter) {
+func upload(t *testing.T, w *gatewaytest.World, token string) (status int, conn *bufio.ReadWriter) {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,22 +48,22 @@ func next(t *testing.T, conn *bufio.ReadWriter) (status int) {
 // Any number of callers without the permission take no place.
 func TestImportPlacesNeedPermission(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	var token string
 	for n := range 20 {
-		token = w.token(fmt.Sprintf("m%d", n), []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
-		if status, _ := w.upload(t, token); status != http.StatusContinue {
+		token = w.Token(fmt.Sprintf("m%d", n), []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+		if status, _ := upload(t, w, token); status != http.StatusContinue {
 			t.Errorf("upload %d answered %d", n, status)
 		}
 	}
 	for range 3 {
-		if status, _ := w.upload(t, token); status != http.StatusContinue {
+		if status, _ := upload(t, w, token); status != http.StatusContinue {
 			t.Errorf("one more upload answered %d", status)
 		}
 	}
-	w.do(t, "POST", importPath, crowd("u", 1), as(token)...).refused(t, 403, "PERMISSION_DENIED")
-	w.do(t, "POST", importPath, crowd("u", 1), as(w.owner())...).imported(t)
-	if _, ids := w.importer.seen(); len(ids) != 1 {
+	w.Do(t, "POST", importPath, crowd("u", 1), gatewaytest.As(token)...).Refused(t, 403, "PERMISSION_DENIED")
+	w.Do(t, "POST", importPath, crowd("u", 1), gatewaytest.As(w.Owner())...).Imported(t)
+	if _, ids := w.Importer.Seen(); len(ids) != 1 {
 		t.Errorf("%d users", len(ids))
 	}
 }
@@ -73,10 +72,10 @@ func TestImportPlacesNeedPermission(t *testing.T) {
 // requests and names no organization by then. It does not wait for the end of the body.
 func TestImportEndsWithoutPermission(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.token("m", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+	w := gatewaytest.Start(t)
+	token := w.Token("m", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
 	early := strings.Replace(crowd("v", 40_000), `"orgId":"o1",`, "", 1)
-	status, conn := w.upload(t, token)
+	status, conn := upload(t, w, token)
 	if status != http.StatusContinue {
 		t.Fatalf("answered %d", status)
 	}
@@ -94,16 +93,16 @@ func TestImportEndsWithoutPermission(t *testing.T) {
 // A caller who may import only into another organization takes a place when the body names it.
 func TestImportPlaceOfAMemberFromElsewhere(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.token("u3", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
-	w.join(token, "o2")
+	w := gatewaytest.Start(t)
+	token := w.Token("u3", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+	w.Join(token, "o2")
 	there := func(prefix string, n int) string { return strings.ReplaceAll(crowd(prefix, n), "o1", "o2") }
-	got := w.do(t, "POST", importPath, there("u", 2500), as(token)...).imported(t)
+	got := w.Do(t, "POST", importPath, there("u", 2500), gatewaytest.As(token)...).Imported(t)
 	if o := got.Success.Orgs; len(o) != 1 || o[0].OrgID != "o2" || len(o[0].HumanUserIDs) != 2500 {
 		t.Errorf("%.300v", got)
 	}
 	began, proceed := make(chan struct{}, 2), make(chan struct{})
-	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+	w.Importer.On(func(_ int, r *usersv1.ImportRequest) error {
 		if len(r.DataOrgs.Orgs[0].HumanUsers) > 0 {
 			began <- struct{}{}
 			<-proceed
@@ -112,34 +111,30 @@ func TestImportPlaceOfAMemberFromElsewhere(t *testing.T) {
 	})
 	var waiting sync.WaitGroup
 	for _, prefix := range []string{"v", "w"} {
-		waiting.Go(func() { w.do(t, "POST", importPath, there(prefix, 10), as(token)...).imported(t) })
+		waiting.Go(func() { w.Do(t, "POST", importPath, there(prefix, 10), gatewaytest.As(token)...).Imported(t) })
 	}
 	<-began
 	<-began
-	w.do(t, "POST", importPath, there("x", 1), as(token)...).refused(t, 429, "IMPORTS_BUSY")
+	w.Do(t, "POST", importPath, there("x", 1), gatewaytest.As(token)...).Refused(t, 429, "IMPORTS_BUSY")
 	close(proceed)
 	waiting.Wait()
-	w.do(t, "POST", importPath, there("x", 1), as(token)...).imported(t)
+	w.Do(t, "POST", importPath, there("x", 1), gatewaytest.As(token)...).Imported(t)
 }
 
 // The callers of one organization cannot take all places.
 func TestImportPlacesOfAnOrganization(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	owner := func(n int) string {
-		return w.token(fmt.Sprintf("owner%d", n), []string{"ORG_OWNER"}, "openid", contract.Audience)
+		return w.Token(fmt.Sprintf("owner%d", n), []string{"ORG_OWNER"}, "openid", contract.Audience)
 	}
 	for n := range 4 {
-		if status, _ := w.upload(t, owner(n)); status != http.StatusContinue {
+		if status, _ := upload(t, w, owner(n)); status != http.StatusContinue {
 			t.Errorf("upload %d answered %d", n, status)
 		}
 	}
-	w.do(t, "POST", importPath, crowd("u", 1), as(owner(4))...).refused(t, 429, "IMPORTS_BUSY")
-	other := w.owner()
-	w.mu.Lock()
-	c := w.tokens[string(secret.Hash(other))]
-	c.OrganizationId, c.HomeOrganizationId = "o2", "o2"
-	c.Memberships = []*heraldv1.CallerMembership{{OrganizationId: "o2", Roles: []string{"ORG_OWNER"}}}
-	w.mu.Unlock()
-	w.do(t, "POST", importPath, crowdIn("o2"), as(other)...).imported(t)
+	w.Do(t, "POST", importPath, crowd("u", 1), gatewaytest.As(owner(4))...).Refused(t, 429, "IMPORTS_BUSY")
+	other := w.Owner()
+	w.Move(other, "o2")
+	w.Do(t, "POST", importPath, crowdIn("o2"), gatewaytest.As(other)...).Imported(t)
 }

@@ -1,4 +1,4 @@
-package gateway_test
+package exchange_test
 
 import (
 	"bufio"
@@ -9,14 +9,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"herald/gateway/internal/gatewaytest"
 )
 
 // A client that sends everything before it reads gets the answer, also if the body is refused at its
 // beginning.
 func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := "Authorization: Bearer " + w.owner() + "\r\n"
+	w := gatewaytest.Start(t)
+	token := "Authorization: Bearer " + w.Owner() + "\r\n"
 	const size = 12 << 20
 	body := strings.Repeat(" ", size)
 	for _, c := range []struct {
@@ -31,14 +33,14 @@ func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 		{"wrong verb", "PUT /management/v1/users/_search", token, 405},
 		{"page", "POST /ui/login", "", 413},
 		{"document", "POST /docs", "", 405},
-		{"Connect", "POST " + getUser, token + "Content-Type: application/json\r\n", 400}, // Connect's
+		{"Connect", "POST " + gatewaytest.GetUser, token + "Content-Type: application/json\r\n", 400}, // Connect's
 		{"import", "POST /admin/v1/import", "", 401},
 		{"a path with an empty part", "POST //", "", 404},
 		{"probe", "POST /livez", "", 405},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+			conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,8 +70,8 @@ func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 // What is read of a refused body has a bound.
 func TestRefusedBodiesAreNotReadForever(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	w := gatewaytest.Start(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,47 +81,5 @@ func TestRefusedBodiesAreNotReadForever(t *testing.T) {
 	sent, err := io.CopyN(conn, strings.NewReader(strings.Repeat(" ", 100<<20)), 100<<20)
 	if err == nil {
 		t.Errorf("%d bytes were read", sent)
-	}
-}
-
-// A client that sends a first line slowly, or no line at all, is soon gone. It may connect early, and
-// take longer for its headers.
-func TestFirstLinesAreSoonThere(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	dial := func(text string) net.Conn {
-		c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
-		if _, err := io.WriteString(c, text); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	silent, slow := dial(""), dial("GET /livez HTTP/1.1\r\nHost: ")
-	for _, text := range []string{"GARBAGE", "\x16\x03\x01", "GET /livez HTT"} {
-		began := time.Now()
-		got, err := io.ReadAll(dial(text))
-		if took := time.Since(began); err != nil || took > 8*time.Second || // headers have ten
-			!strings.Contains(string(got), "REQUEST_MALFORMED") {
-			t.Errorf("%q: %q after %v, %v", text, got, took, err)
-		}
-	}
-	for c, rest := range map[net.Conn]string{
-		silent: "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", slow: "x\r\n\r\n",
-	} {
-		if _, err := io.WriteString(c, rest); err != nil {
-			t.Fatal(err)
-		}
-		got, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Body.Close(); got.StatusCode != 200 {
-			t.Error(got.Status)
-		}
 	}
 }

@@ -1,10 +1,11 @@
-package gateway_test
+package forward_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"herald/gateway/internal/gatewaytest"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -22,7 +23,7 @@ func TestSharedAnswers(t *testing.T) {
 		"a document":      {"GET", keys, "", nil, public, 200, true},
 		"with a query":    {"GET", keys + "?a=b", "", nil, public, 200, true},
 		"a script's":      {"GET", keys, "", []string{"Origin", "https://app.example"}, public, 200, true},
-		"with a token":    {"GET", keys, "", as("x"), public, 200, false},
+		"with a token":    {"GET", keys, "", gatewaytest.As("x"), public, 200, false},
 		"an empty token":  {"GET", keys, "", []string{"Authorization", ""}, public, 200, false},
 		"a post":          {"POST", keys, "a=b", nil, public, 200, false},
 		"with a body":     {"GET", keys, "a=b", nil, public, 200, false},
@@ -34,8 +35,8 @@ func TestSharedAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, asked := start(t), 0
-			w.auth.endpoint = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+			w, asked := gatewaytest.Start(t), 0
+			w.Auth.Endpoint = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 				asked++
 				m := &heraldv1.HttpResponse{Status: c.status, Body: fmt.Append(nil, "answer ", asked)}
 				if c.control != "" {
@@ -43,12 +44,12 @@ func TestSharedAnswers(t *testing.T) {
 				}
 				return m, nil
 			}
-			w.auth.answer = w.auth.endpoint
-			get := func(asked int) answer {
+			w.Auth.Page = w.Auth.Endpoint
+			get := func(asked int) gatewaytest.Answer {
 				t.Helper()
-				got := w.do(t, c.method, c.path, c.body, c.header...)
-				if want := fmt.Sprint("answer ", asked); c.method != "HEAD" && string(got.body) != want {
-					t.Errorf("%q, want %q", got.body, want)
+				got := w.Do(t, c.method, c.path, c.body, c.header...)
+				if want := fmt.Sprint("answer ", asked); c.method != "HEAD" && string(got.Text) != want {
+					t.Errorf("%q, want %q", got.Text, want)
 				}
 				return got
 			}
@@ -60,20 +61,20 @@ func TestSharedAnswers(t *testing.T) {
 				get(2)
 				return
 			}
-			w.clock.Advance(59 * time.Second)
+			w.Clock.Advance(59 * time.Second)
 			second := get(1)
 			if id := second.Header.Get("X-Request-Id"); id == "" || id == first.Header.Get("X-Request-Id") {
 				t.Errorf("two answers have the request id %q", id)
 			}
-			w.do(t, "HEAD", c.path, "", c.header...).ok(t)
+			w.Do(t, "HEAD", c.path, "", c.header...).OK(t)
 			tag := []string{"If-None-Match", first.Header.Get("Etag")}
-			if got := w.do(t, "GET", c.path, "", append(tag, c.header...)...); got.StatusCode != 304 {
+			if got := w.Do(t, "GET", c.path, "", append(tag, c.header...)...); got.StatusCode != 304 {
 				t.Errorf("%d %v", got.StatusCode, got.Header)
 			}
-			if w.do(t, c.method, c.path, c.body, as("x")...); asked != 2 {
+			if w.Do(t, c.method, c.path, c.body, gatewaytest.As("x")...); asked != 2 {
 				t.Error("a request with a token was answered from the cache")
 			}
-			w.clock.Advance(2 * time.Second)
+			w.Clock.Advance(2 * time.Second)
 			get(3)
 		})
 	}

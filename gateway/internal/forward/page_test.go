@@ -1,4 +1,4 @@
-package gateway_test
+package forward_test
 
 import (
 	"encoding/json"
@@ -11,19 +11,16 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-func okPage(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
-	return &heraldv1.HttpResponse{Status: 200}, nil
-}
-
 func TestPagesAreForwarded(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	var asked *heraldv1.HttpRequest
-	w.auth.answer = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+	w.Auth.Page = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		asked = r
 		return &heraldv1.HttpResponse{Status: 303, Body: []byte("<p>"), Headers: []*heraldv1.HttpHeader{
 			{Name: "Location", Value: "/ui/login/done"}, {Name: "Content-Type", Value: "text/html; charset=utf-8"},
@@ -34,7 +31,7 @@ func TestPagesAreForwarded(t *testing.T) {
 			{Name: "x-content-type-options", Value: "nosniff"},
 		}}, nil
 	}
-	got := w.raw(t, "POST /ui/login/user/init?userID=1&code=2 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: "+
+	got := w.Raw(t, "POST /ui/login/user/init?userID=1&code=2 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: "+
 		"evil.example\r\n"+
 		"Forwarded: host=evil.example\r\nUser-Agent: x\r\nReferer: http://x/\r\nAuthorization: Bearer "+
 		"x\r\nAccept-Language: de\r\nCookie: s=1\r\n"+
@@ -51,67 +48,67 @@ func TestPagesAreForwarded(t *testing.T) {
 		t.Errorf("got %v", asked)
 	}
 	h := got.Header
-	if got.StatusCode != 303 || string(got.body) != "<p>" || h.Get("Location") != "/ui/login/done" ||
+	if got.StatusCode != 303 || string(got.Text) != "<p>" || h.Get("Location") != "/ui/login/done" ||
 		len(h["Set-Cookie"]) != 2 ||
 		h.Get("Cache-Control") != "no-store" || !slices.Equal(h["X-Content-Type-Options"], []string{"nosniff"}) ||
 		got.ContentLength != 3 || h.Get("Connection") != "" || h.Get("B") != "" {
-		t.Errorf("%d %v %s", got.StatusCode, h, got.body)
+		t.Errorf("%d %v %s", got.StatusCode, h, got.Text)
 	}
-	if strings.Contains(w.lines.String(), "code=2") {
+	if strings.Contains(w.Lines.String(), "code=2") {
 		t.Error("a query is in the log")
 	}
 }
 
 func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, fault.ErrUnavailable }
-	html := func(a answer, status int, text string) {
+	w := gatewaytest.Start(t)
+	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, fault.ErrUnavailable }
+	html := func(a gatewaytest.Answer, status int, text string) {
 		t.Helper()
 		if a.StatusCode != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
-			!strings.Contains(string(a.body), text) ||
+			!strings.Contains(string(a.Text), text) ||
 			!strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-			t.Errorf("%d %v %s", a.StatusCode, a.Header, a.body)
+			t.Errorf("%d %v %s", a.StatusCode, a.Header, a.Text)
 		}
 	}
-	html(w.do(t, "GET", "/ui/login", ""), 503, "Please try again shortly.")
-	german := w.do(t, "GET", "/ui/login", "", "Accept-Language", "tlh, de-AT;q=0.9, fr;q=0.8")
+	html(w.Do(t, "GET", "/ui/login", ""), 503, "Please try again shortly.")
+	german := w.Do(t, "GET", "/ui/login", "", "Accept-Language", "tlh, de-AT;q=0.9, fr;q=0.8")
 	html(german, 503, "Bitte versuchen Sie es gleich noch einmal.")
 	html(german, 503, `<html lang="de">`)
 	if german.Header.Get("Retry-After") != "1" || german.Header.Get("Content-Language") != "de" {
 		t.Errorf("headers %v", german.Header)
 	}
-	html(w.do(t, "GET", "/ui/login", "", "X-Request-Id", "<script>"), 503, "&lt;script&gt;")
-	html(w.do(t, "GET", "/ui//login", ""), 404, "Not Found")
-	html(w.do(t, "POST", "/ui/login", strings.Repeat("x", 64<<10+1)), 413, "larger than allowed")
-	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return &heraldv1.HttpResponse{}, nil }
-	html(w.do(t, "GET", "/ui/login", ""), 500, "Internal")
-	w.auth.answer = okPage
-	w.do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").ok(t) // a cookie of another program on the same host
+	html(w.Do(t, "GET", "/ui/login", "", "X-Request-Id", "<script>"), 503, "&lt;script&gt;")
+	html(w.Do(t, "GET", "/ui//login", ""), 404, "Not Found")
+	html(w.Do(t, "POST", "/ui/login", strings.Repeat("x", 64<<10+1)), 413, "larger than allowed")
+	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return &heraldv1.HttpResponse{}, nil }
+	html(w.Do(t, "GET", "/ui/login", ""), 500, "Internal")
+	w.Auth.Page = gatewaytest.EmptyPage
+	w.Do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").OK(t) // a cookie of another program on the same host
 }
 
 // A page that only shows something is not waited for as long as others, and the log names the service.
 func TestPageOfASilentService(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	leave := make(chan struct{})
 	t.Cleanup(func() { close(leave) })
-	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		<-leave
-		return okPage(nil)
+		return gatewaytest.EmptyPage(nil)
 	}
 	began := time.Now()
-	got := w.do(t, "GET", "/ui/account", "", "Accept-Language", "ja")
+	got := w.Do(t, "GET", "/ui/account", "", "Accept-Language", "ja")
 	took := time.Since(began) // other requests have 7 s
 	if got.StatusCode != 504 || took < 3*time.Second || took > 6500*time.Millisecond {
 		t.Errorf("%d after %v", got.StatusCode, took)
 	}
-	if !strings.Contains(string(got.body), "しばらく") || got.Header.Get("Retry-After") != "1" {
-		t.Errorf("%v %s", got.Header, got.body)
+	if !strings.Contains(string(got.Text), "しばらく") || got.Header.Get("Retry-After") != "1" {
+		t.Errorf("%v %s", got.Header, got.Text)
 	}
-	if !strings.Contains(w.lines.String(), `"a service does not answer"`) ||
-		!strings.Contains(w.lines.String(), `"asked":"auth"`) {
-		t.Errorf("the log says %s", w.lines.String())
+	if !strings.Contains(w.Lines.String(), `"a service does not answer"`) ||
+		!strings.Contains(w.Lines.String(), `"asked":"auth"`) {
+		t.Errorf("the log says %s", w.Lines.String())
 	}
 }
 
@@ -130,8 +127,8 @@ func TestTextsOfAwayPages(t *testing.T) {
 		}
 	}
 	var got map[string]message
-	read("internal/forward/unavailable_page.json", &got)
-	files, err := filepath.Glob("../services/auth/internal/web/frame/texts/*.json")
+	read("unavailable_page.json", &got)
+	files, err := filepath.Glob("../../../services/auth/internal/web/frame/texts/*.json")
 	if err != nil || len(files) != len(got) || len(files) < 21 {
 		t.Fatalf("%d languages of %d, %v", len(got), len(files), err)
 	}

@@ -1,4 +1,4 @@
-package gateway_test
+package dispatch_test
 
 import (
 	"context"
@@ -8,21 +8,22 @@ import (
 	"testing"
 	"time"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/caller"
 	"herald/shared/queue"
 )
 
 // twoOrganizations returns a world in which somebody is a member of o1 and o2, and what sends that member's request to
 // one of them.
-func twoOrganizations(t *testing.T) (w *world, get func(organization string)) {
+func twoOrganizations(t *testing.T) (w *gatewaytest.World, get func(organization string)) {
 	t.Helper()
-	w = start(t)
-	token := w.owner()
-	w.join(token, "o2")
+	w = gatewaytest.Start(t)
+	token := w.Owner()
+	w.Join(token, "o2")
 	return w, func(organization string) {
-		r := w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), "X-Service-Orgid", organization)...)
+		r := w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(token), "X-Service-Orgid", organization)...)
 		if r.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %s", organization, r.StatusCode, r.body)
+			t.Errorf("%s: %d %s", organization, r.StatusCode, r.Text)
 		}
 	}
 }
@@ -37,7 +38,7 @@ func TestFloodTakesTurns(t *testing.T) {
 	flood := func() (worked int, took, pause time.Duration) {
 		began := time.Now()
 		entered, release := make(chan struct{}, 50), make(chan struct{})
-		w.failWith(func(ctx context.Context) error {
+		w.FailWith(func(ctx context.Context) error {
 			if caller.From(ctx).OrganizationID == "o1" {
 				entered <- struct{}{}
 				<-release
@@ -86,7 +87,7 @@ func TestStuckRequestHoldsNobodyUp(t *testing.T) {
 	w, get := twoOrganizations(t)
 	var first atomic.Bool
 	entered, release := make(chan struct{}), make(chan struct{})
-	w.failWith(func(ctx context.Context) error {
+	w.FailWith(func(ctx context.Context) error {
 		if caller.From(ctx).OrganizationID == "o1" && first.CompareAndSwap(false, true) {
 			close(entered)
 			<-release

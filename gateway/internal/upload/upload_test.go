@@ -1,11 +1,8 @@
-package gateway_test
+package upload_test
 
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,91 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"herald/shared/caller"
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/contract"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 const importPath = "/admin/v1/import"
-
-// importer is a double of the service users. It records the requests, and refuses users with the
-// name bad.
-type importer struct {
-	mu       sync.Mutex
-	requests []string
-	ids      []string
-	hook     func(n int, r *usersv1.ImportRequest) error
-}
-
-func (u *users) ImportUsers(ctx context.Context, r *usersv1.ImportRequest) (*usersv1.ImportResponse, error) {
-	i := &u.importer
-	i.mu.Lock()
-	hook, n := i.hook, len(i.requests)
-	rows := 0
-	for _, o := range r.DataOrgs.GetOrgs() {
-		rows += len(o.HumanUsers)
-	}
-	i.requests = append(i.requests, fmt.Sprintf("%s %d", caller.From(ctx).OrganizationID, rows))
-	i.mu.Unlock()
-	if hook != nil {
-		if err := hook(n, r); err != nil {
-			return nil, err
-		}
-	}
-	out, row := &usersv1.ImportResponse{Success: &usersv1.ImportSuccess{}}, uint64(0)
-	for _, o := range r.DataOrgs.GetOrgs() {
-		done := &usersv1.ImportedOrg{OrgId: o.OrgId}
-		for _, h := range o.HumanUsers {
-			if row++; strings.HasPrefix(h.UserId, "bad") {
-				out.Errors = append(out.Errors, &usersv1.ImportError{
-					Type: "human_user", Id: h.UserId, Row: row, Message: "Bad", Reason: "BAD",
-				})
-				continue
-			}
-			done.HumanUserIds = append(done.HumanUserIds, h.UserId)
-			i.mu.Lock()
-			i.ids = append(i.ids, h.UserId)
-			i.mu.Unlock()
-		}
-		out.Success.Orgs = append(out.Success.Orgs, done)
-	}
-	return out, nil
-}
-
-func (i *importer) on(hook func(n int, r *usersv1.ImportRequest) error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.hook = hook
-}
-
-func (i *importer) seen() (requests, ids []string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return append([]string(nil), i.requests...), append([]string(nil), i.ids...)
-}
-
-// importAnswer is the answer of a bulk import.
-type importAnswer struct {
-	Success struct {
-		Orgs []struct {
-			OrgID                        string
-			HumanUserIDs, MachineUserIDs []string
-		}
-	}
-	Errors []struct {
-		Type, ID, OrgID, Message, Reason, Row string
-	}
-}
-
-func (a answer) imported(t testing.TB) (out importAnswer) {
-	t.Helper()
-	a.ok(t)
-	if err := json.Unmarshal(a.body, &out); err != nil || !bytes.HasSuffix(a.body, []byte("}\n")) {
-		t.Fatalf("%v: %.300s", err, a.body)
-	}
-	return out
-}
 
 // crowd returns a body with n users of o1, whose ids are a prefix and a number.
 func crowd(prefix string, n int) string {
@@ -117,11 +36,11 @@ func crowd(prefix string, n int) string {
 
 func TestStreamedImport(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
+	w := gatewaytest.Start(t)
+	token := w.Owner()
 	body := strings.Replace(crowd("u", 2500), `{"userId":"u7"`, `{"userId":"bad7"`, 1)
 	body = strings.Replace(body, `{"userId":"u2100"`, `{"userId":7,"x":[}`, 1)
-	got := w.do(t, "POST", importPath, body, as(token)...).imported(t)
+	got := w.Do(t, "POST", importPath, body, gatewaytest.As(token)...).Imported(t)
 	if len(got.Success.Orgs) != 1 || got.Success.Orgs[0].OrgID != "o1" ||
 		len(got.Success.Orgs[0].HumanUserIDs) != 2498 || got.Success.Orgs[0].HumanUserIDs[0] != "u0" ||
 		len(got.Success.Orgs[0].MachineUserIDs) != 0 || got.Success.Orgs[0].MachineUserIDs == nil {
@@ -132,7 +51,7 @@ func TestStreamedImport(t *testing.T) {
 		e[1].OrgID != "o1" {
 		t.Errorf("errors %v", got.Errors)
 	}
-	requests, _ := w.importer.seen()
+	requests, _ := w.Importer.Seen()
 	if slices.Sort(requests); fmt.Sprint(requests) != "[o1 1000 o1 1000 o1 499]" {
 		t.Errorf("requests %v", requests)
 	}
@@ -140,9 +59,9 @@ func TestStreamedImport(t *testing.T) {
 
 func TestStreamedShapes(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	w.join(token, "o2")
+	w := gatewaytest.Start(t)
+	token := w.Owner()
+	w.Join(token, "o2")
 	lines := `{"orgId":"o1","userId":"a","user":{}}` + "\n" + `{"orgId":"o2","userId":"b","user":{}}` + "\n" +
 		`{"orgId":"o1","userId":"c","user":{}}` + "\n"
 	var packed bytes.Buffer
@@ -155,15 +74,15 @@ func TestStreamedShapes(t *testing.T) {
 		"lines": {lines, "application/x-ndjson; charset=utf-8", ""},
 		"gzip":  {packed.String(), "application/x-ndjson", "gzip"},
 	} {
-		a := w.do(t, "POST", importPath, c.body, append(as(token), "Content-Type", c.kind, "Content-Encoding",
+		a := w.Do(t, "POST", importPath, c.body, append(gatewaytest.As(token), "Content-Type", c.kind, "Content-Encoding",
 			c.encoding)...)
-		got := a.imported(t)
+		got := a.Imported(t)
 		if o := got.Success.Orgs; len(o) != 2 || fmt.Sprint(o[0].HumanUserIDs, o[1].HumanUserIDs) != "[a c] [b]" ||
 			len(got.Errors) > 0 {
-			t.Errorf("%s: %s", name, a.body)
+			t.Errorf("%s: %s", name, a.Text)
 		}
 	}
-	if requests, _ := w.importer.seen(); strings.Count(fmt.Sprint(requests), "o2 1") != 3 {
+	if requests, _ := w.Importer.Seen(); strings.Count(fmt.Sprint(requests), "o2 1") != 3 {
 		t.Errorf("requests %v", requests)
 	}
 	half := packed.String()[:packed.Len()/2]
@@ -183,19 +102,19 @@ func TestStreamedShapes(t *testing.T) {
 		"truncated":     {`{"dataOrgs":{"orgs":[`, "", "", 400, "IMPORT_BROKEN_OFF"},
 		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "JSON_MALFORMED"},
 	} {
-		w.do(t, "POST", importPath, c.body, append(as(token), "Content-Type", c.kind, "Content-Encoding",
-			c.encoding)...).refused(t, c.status, c.id)
-		_, ids := w.importer.seen()
+		w.Do(t, "POST", importPath, c.body, append(gatewaytest.As(token), "Content-Type", c.kind, "Content-Encoding",
+			c.encoding)...).Refused(t, c.status, c.id)
+		_, ids := w.Importer.Seen()
 		if fmt.Sprint(ids) == "x" {
 			t.Errorf("%s: a user was imported", name)
 		}
 	}
-	viewer := w.token("u2", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
+	viewer := w.Token("u2", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
 	for _, body := range []string{"", "{}", crowd("v", 1)} {
-		w.do(t, "POST", importPath, body, as(viewer)...).refused(t, 403, "PERMISSION_DENIED")
+		w.Do(t, "POST", importPath, body, gatewaytest.As(viewer)...).Refused(t, 403, "PERMISSION_DENIED")
 	}
-	w.do(t, "POST", importPath, "{}").refused(t, 401, "UNAUTHENTICATED")
-	w.do(t, "GET", importPath, "", as(token)...).refused(t, 405, "VERB_NOT_ALLOWED")
+	w.Do(t, "POST", importPath, "{}").Refused(t, 401, "UNAUTHENTICATED")
+	w.Do(t, "GET", importPath, "", gatewaytest.As(token)...).Refused(t, 405, "VERB_NOT_ALLOWED")
 }
 
 func crowdIn(org string) string { return strings.ReplaceAll(crowd("n", 1), "o1", org) }
@@ -203,20 +122,20 @@ func crowdIn(org string) string { return strings.ReplaceAll(crowd("n", 1), "o1",
 // If a body breaks off, the users before that are imported, and the answer says where it broke off.
 func TestStreamBreaksOff(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token, body := w.owner(), crowd("u", 3000)
+	w := gatewaytest.Start(t)
+	token, body := w.Owner(), crowd("u", 3000)
 	var packed bytes.Buffer
 	g := gzip.NewWriter(&packed)
 	if _, err := io.WriteString(g, body); err != nil || g.Close() != nil {
 		t.Fatal(err)
 	}
-	plain := w.do(t, "POST", importPath, body[:len(body)-100], as(token)...).imported(t)
-	zipped := w.do(t, "POST", importPath, packed.String()[:packed.Len()-100], append(as(token), "Content-Encoding",
-		"gzip")...).imported(t)
-	wrong := w.do(t, "POST", importPath, strings.Replace(body, `{"userId":"u2900"`, `} {"userId":"u2900"`, 1),
-		as(token)...).imported(t)
+	plain := w.Do(t, "POST", importPath, body[:len(body)-100], gatewaytest.As(token)...).Imported(t)
+	zipped := w.Do(t, "POST", importPath, packed.String()[:packed.Len()-100], append(gatewaytest.As(token), "Content-Encoding",
+		"gzip")...).Imported(t)
+	wrong := w.Do(t, "POST", importPath, strings.Replace(body, `{"userId":"u2900"`, `} {"userId":"u2900"`, 1),
+		gatewaytest.As(token)...).Imported(t)
 	for name, c := range map[string]struct {
-		got    importAnswer
+		got    gatewaytest.ImportAnswer
 		least  int
 		reason string
 	}{
@@ -236,20 +155,20 @@ func TestStreamBreaksOff(t *testing.T) {
 // A few KiB of gzip that become many rows are refused before they are work for minutes.
 func TestStreamInflated(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	var packed bytes.Buffer
 	g := gzip.NewWriter(&packed)
 	body := strings.TrimSuffix(crowd("u", 1), "]}]}}") + strings.Repeat(",{}", 8_000_000) + "]}]}}"
 	if _, err := io.WriteString(g, body); err != nil || g.Close() != nil {
 		t.Fatal(err)
 	}
-	got := w.do(t, "POST", importPath, packed.String(), append(as(w.owner()), "Content-Encoding",
-		"gzip")...).imported(t)
+	got := w.Do(t, "POST", importPath, packed.String(), append(gatewaytest.As(w.Owner()), "Content-Encoding",
+		"gzip")...).Imported(t)
 	last := got.Errors[len(got.Errors)-1]
 	if last.Type != "import" || last.Reason != "IMPORT_BROKEN_OFF" || !strings.Contains(last.Message, "100 times") {
 		t.Errorf("%v", last)
 	}
-	if _, ids := w.importer.seen(); len(ids) > 2_000_000 {
+	if _, ids := w.Importer.Seen(); len(ids) > 2_000_000 {
 		t.Errorf("%d rows were read", len(ids))
 	}
 }
@@ -258,15 +177,15 @@ func TestStreamInflated(t *testing.T) {
 // error.
 func TestStreamLosesPermission(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+	w := gatewaytest.Start(t)
+	token := w.Owner()
+	w.Importer.On(func(_ int, r *usersv1.ImportRequest) error {
 		if id := r.DataOrgs.Orgs[0].HumanUsers[0].UserId; id != "u0" && id != "u1000" {
 			return fault.ErrPermissionDenied
 		}
 		return nil
 	})
-	got := w.do(t, "POST", importPath, crowd("u", 5000), as(token)...).imported(t)
+	got := w.Do(t, "POST", importPath, crowd("u", 5000), gatewaytest.As(token)...).Imported(t)
 	if n := len(got.Success.Orgs[0].HumanUserIDs); n != 2000 || len(got.Errors) != 3000 {
 		t.Errorf("%d users, %d errors", n, len(got.Errors))
 	}
@@ -278,16 +197,16 @@ func TestStreamLosesPermission(t *testing.T) {
 // If the token expires during an import, the import ends.
 func TestStreamLosesToken(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+	w := gatewaytest.Start(t)
+	token := w.Owner()
+	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 2 {
-			w.revoke(token)
+			w.Revoke(token)
 			return fault.ErrUnauthenticated
 		}
 		return nil
 	})
-	got := w.do(t, "POST", importPath, crowd("u", 5000), as(token)...).imported(t)
+	got := w.Do(t, "POST", importPath, crowd("u", 5000), gatewaytest.As(token)...).Imported(t)
 	if e := got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != "UNAUTHENTICATED" {
 		t.Errorf("%v", e)
 	}
@@ -299,16 +218,16 @@ func TestStreamLosesToken(t *testing.T) {
 // A request without a response is sent again. The answer has each user once.
 func TestStreamTriesAgain(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token, failed := w.owner(), 0
-	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+	w := gatewaytest.Start(t)
+	token, failed := w.Owner(), 0
+	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 0 || n == 2 {
 			failed++
 			return fault.ErrUnavailable.After(time.Millisecond)
 		}
 		return nil
 	})
-	got := w.do(t, "POST", importPath, crowd("u", 3000), as(token)...).imported(t)
+	got := w.Do(t, "POST", importPath, crowd("u", 3000), gatewaytest.As(token)...).Imported(t)
 	if n := len(got.Success.Orgs[0].HumanUserIDs); n != 3000 || len(got.Errors) > 0 || failed != 2 {
 		t.Errorf("%d users, %v, failed %d times", n, got.Errors, failed)
 	}
@@ -317,10 +236,10 @@ func TestStreamTriesAgain(t *testing.T) {
 // The timeout counts from the beginning of the request, also if it comes at the end of the body.
 func TestStreamTimesOut(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
+	w := gatewaytest.Start(t)
+	token := w.Owner()
 	proceed := make(chan struct{})
-	w.importer.on(func(n int, _ *usersv1.ImportRequest) error {
+	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n > 0 {
 			<-proceed
 		}
@@ -328,7 +247,7 @@ func TestStreamTimesOut(t *testing.T) {
 	})
 	time.AfterFunc(2*time.Second, func() { close(proceed) })
 	body := strings.Replace(crowd("u", 6000), "{", `{"timeout":"1s",`, 1)
-	got := w.do(t, "POST", importPath, body, as(token)...).imported(t)
+	got := w.Do(t, "POST", importPath, body, gatewaytest.As(token)...).Imported(t)
 	if e := got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != "IMPORT_TIMED_OUT" {
 		t.Errorf("%v", e)
 	}
@@ -341,40 +260,40 @@ func TestStreamTimesOut(t *testing.T) {
 // other callers.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token, other := w.owner(), w.token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
+	w := gatewaytest.Start(t)
+	token, other := w.Owner(), w.Token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	began, proceed := make(chan struct{}, 2), make(chan struct{})
-	w.importer.on(func(int, *usersv1.ImportRequest) error {
+	w.Importer.On(func(int, *usersv1.ImportRequest) error {
 		began <- struct{}{}
 		<-proceed
 		return nil
 	})
 	var waiting sync.WaitGroup
 	for range 2 {
-		waiting.Go(func() { w.do(t, "POST", importPath, crowd("u", 10), as(token)...).imported(t) })
+		waiting.Go(func() { w.Do(t, "POST", importPath, crowd("u", 10), gatewaytest.As(token)...).Imported(t) })
 	}
 	<-began
 	<-began
-	a := w.do(t, "POST", importPath, "{}", as(token)...)
-	a.refused(t, 429, "IMPORTS_BUSY")
+	a := w.Do(t, "POST", importPath, "{}", gatewaytest.As(token)...)
+	a.Refused(t, 429, "IMPORTS_BUSY")
 	if a.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	w.importer.on(nil)
-	w.do(t, "POST", importPath, crowd("o", 10), as(other)...).imported(t)
+	w.Importer.On(nil)
+	w.Do(t, "POST", importPath, crowd("o", 10), gatewaytest.As(other)...).Imported(t)
 	close(proceed)
 	waiting.Wait()
-	w.do(t, "POST", importPath, "{}", as(token)...).imported(t)
+	w.Do(t, "POST", importPath, "{}", gatewaytest.As(token)...).Imported(t)
 }
 
 // A client that does not read the answer of its import holds a place until it has paused for too
 // long, but no memory and no other request.
 func TestStreamToAClientThatNeverReads(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token, other := w.owner(), w.token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
+	w := gatewaytest.Start(t)
+	token, other := w.Owner(), w.Token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	body := crowd(strings.Repeat("long", 40), 40_000)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +303,7 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 	}
 	last := make(chan struct{})
 	var once sync.Once
-	w.importer.on(func(_ int, r *usersv1.ImportRequest) error {
+	w.Importer.On(func(_ int, r *usersv1.ImportRequest) error {
 		h := r.DataOrgs.Orgs[0].HumanUsers
 		if strings.HasSuffix(h[len(h)-1].UserId, "long39999") {
 			once.Do(func() { close(last) })
@@ -398,12 +317,12 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 	}
 	<-last
 	for range 5 {
-		got := w.do(t, "POST", importPath, crowd("o", 10), as(other)...).imported(t)
+		got := w.Do(t, "POST", importPath, crowd("o", 10), gatewaytest.As(other)...).Imported(t)
 		if len(got.Success.Orgs[0].HumanUserIDs) != 10 {
 			t.Errorf("%v", got)
 		}
 	}
-	if _, ids := w.importer.seen(); len(ids) != 40_050 {
+	if _, ids := w.Importer.Seen(); len(ids) != 40_050 {
 		t.Errorf("%d users", len(ids))
 	}
 }
@@ -411,7 +330,7 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 // A compressed body of white space takes neither memory nor much time.
 func TestStreamOfNothing(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	var packed bytes.Buffer
 	g := gzip.NewWriter(&packed)
 	space := bytes.Repeat([]byte(" "), 1<<20)
@@ -426,27 +345,17 @@ func TestStreamOfNothing(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.do(t, "POST", importPath, packed.String(), append(as(w.owner()), "Content-Encoding", "gzip")...).
-		refused(t, http.StatusBadRequest, "JSON_MALFORMED")
+	w.Do(t, "POST", importPath, packed.String(), append(gatewaytest.As(w.Owner()), "Content-Encoding", "gzip")...).
+		Refused(t, http.StatusBadRequest, "JSON_MALFORMED")
 }
 
 func TestStreamedCheck(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	got := w.do(t, "POST", importPath+"/_check", crowd("u", 2500), as(w.owner())...).ok(t)
+	w := gatewaytest.Start(t)
+	got := w.Do(t, "POST", importPath+"/_check", crowd("u", 2500), gatewaytest.As(w.Owner())...).OK(t)
 	const want = `{"newUsers":"2500","knownUsers":"0","mails":"0","hashFormats":[` +
 		`{"format":"x","accepted":"2500","refused":"0"}],"errors":[]}` + "\n"
-	if string(got.body) != want {
-		t.Errorf("%s", got.body)
+	if string(got.Text) != want {
+		t.Errorf("%s", got.Text)
 	}
-}
-
-func (u *users) CheckImport(_ context.Context, r *usersv1.ImportRequest) (*usersv1.CheckImportResponse, error) {
-	n := uint64(len(r.DataOrgs.Orgs[0].HumanUsers))
-	if n == 0 {
-		return nil, errors.New("no users")
-	}
-	return &usersv1.CheckImportResponse{
-		NewUsers: n, HashFormats: []*usersv1.HashFormat{{Format: "x", Accepted: n}},
-	}, nil
 }

@@ -1,4 +1,4 @@
-package gateway_test
+package documents_test
 
 import (
 	"archive/zip"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/contract"
 )
 
@@ -23,7 +24,7 @@ var link = regexp.MustCompile(`(?:href|src|spec-url)="([^"]*)"`)
 // All links of the reference have a target on the same host, without a token.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	seen := map[string]bool{}
 	for next := []string{"/docs", "/openapi.json", "/asyncapi.json"}; len(next) > 0; next = next[1:] {
 		path, _, _ := strings.Cut(next[0], "#")
@@ -31,7 +32,7 @@ func TestReference(t *testing.T) {
 			continue
 		}
 		seen[path] = true
-		got := w.do(t, "GET", path, "").ok(t)
+		got := w.Do(t, "GET", path, "").OK(t)
 		h := got.Header
 		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; ") ||
 			h.Get("X-Content-Type-Options") != "nosniff" ||
@@ -41,7 +42,7 @@ func TestReference(t *testing.T) {
 		if !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
 			continue
 		}
-		for _, l := range link.FindAllStringSubmatch(string(got.body), -1) {
+		for _, l := range link.FindAllStringSubmatch(string(got.Text), -1) {
 			if !strings.HasPrefix(l[1], "data:image/") && !strings.HasPrefix(l[1], "#") &&
 				(!strings.HasPrefix(l[1], "/") || strings.HasPrefix(l[1], "//")) {
 				t.Errorf("%s leads to %s", path, l[1])
@@ -49,7 +50,7 @@ func TestReference(t *testing.T) {
 				next = append(next, l[1])
 			}
 		}
-		if strings.Contains(string(got.body), "<script>") || strings.Contains(string(got.body), "style=") {
+		if strings.Contains(string(got.Text), "<script>") || strings.Contains(string(got.Text), "style=") {
 			t.Errorf("%s holds scripts or styles", path)
 		}
 	}
@@ -65,7 +66,7 @@ func TestReference(t *testing.T) {
 		"/docs/login-by-program": "text/html; charset=utf-8",
 		"/docs/style.css":        "text/css; charset=utf-8",
 	} {
-		if got := w.do(t, "GET", path, "").ok(t); got.Header.Get("Content-Type") != kind {
+		if got := w.Do(t, "GET", path, "").OK(t); got.Header.Get("Content-Type") != kind {
 			t.Errorf("%s is %s", path, got.Header.Get("Content-Type"))
 		}
 	}
@@ -73,11 +74,11 @@ func TestReference(t *testing.T) {
 
 func TestReferenceIsForReading(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
 		for _, path := range []string{"/openapi.json", "/docs", "/docs/api"} {
-			got := w.do(t, method, path, "{}")
-			if e := got.refused(t, 405, "VERB_NOT_ALLOWED"); e.Code != 12 ||
+			got := w.Do(t, method, path, "{}")
+			if e := got.Refused(t, 405, "VERB_NOT_ALLOWED"); e.Code != 12 ||
 				got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 				t.Errorf("%s %s: %+v %v", method, path, e, got.Header)
 			}
@@ -85,25 +86,25 @@ func TestReferenceIsForReading(t *testing.T) {
 	}
 	for _, path := range []string{"/docs/nothing", "/docs/api/", "/docs/protos/", "/docs/protos/herald",
 		"/docs/site/index.html", "/docs/viewer/redoc.js.gz"} {
-		got := w.do(t, "GET", path, "")
+		got := w.Do(t, "GET", path, "")
 		if got.StatusCode != 404 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
-			!strings.Contains(string(got.body), "Not Found") {
-			t.Errorf("%s: %d %v %s", path, got.StatusCode, got.Header, got.body)
+			!strings.Contains(string(got.Text), "Not Found") {
+			t.Errorf("%s: %d %v %s", path, got.StatusCode, got.Header, got.Text)
 		}
 	}
 	for _, path := range []string{"/docs/../openapi.json", "/docs//api", "/docs/%2e%2e/openapi.json"} {
-		if got := w.raw(t, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); got.StatusCode != 404 {
+		if got := w.Raw(t, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); got.StatusCode != 404 {
 			t.Errorf("%s: %d", path, got.StatusCode)
 		}
 	}
-	w.do(t, "GET", "/docsx", "").refused(t, 404, "NOT_FOUND")
-	get, head := w.do(t, "GET", "/openapi.json", "", "Accept-Encoding", "identity").ok(t),
-		w.do(t, "HEAD", "/openapi.json", "", "Accept-Encoding", "identity").ok(t)
-	if head.ContentLength != int64(len(get.body)) || len(head.body) != 0 ||
+	w.Do(t, "GET", "/docsx", "").Refused(t, 404, "NOT_FOUND")
+	get, head := w.Do(t, "GET", "/openapi.json", "", "Accept-Encoding", "identity").OK(t),
+		w.Do(t, "HEAD", "/openapi.json", "", "Accept-Encoding", "identity").OK(t)
+	if head.ContentLength != int64(len(get.Text)) || len(head.Text) != 0 ||
 		head.Header.Get("Etag") != get.Header.Get("Etag") {
 		t.Errorf("HEAD: %v", head.Header)
 	}
-	if got := w.do(t, "GET", "/openapi.json", "", "Origin", "https://app.example"); got.Header.Get(
+	if got := w.Do(t, "GET", "/openapi.json", "", "Origin", "https://app.example"); got.Header.Get(
 		"Access-Control-Allow-Origin") != "*" {
 		t.Error("a script could not read the description")
 	}
@@ -124,29 +125,29 @@ func TestReferenceIsForReading(t *testing.T) {
 // A reload has no body. Clients that accept gzip get it, others get the same bytes uncompressed.
 func TestReferenceIsCached(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for _, path := range []string{"/docs", "/openapi.json", "/docs/viewer/redoc.js", "/docs/protos.zip"} {
-		plain := w.do(t, "GET", path, "", "Accept-Encoding", "br, gzip;q=0").ok(t)
+		plain := w.Do(t, "GET", path, "", "Accept-Encoding", "br, gzip;q=0").OK(t)
 		tag := plain.Header.Get("Etag")
-		if plain.Header.Get("Content-Encoding") != "" || plain.ContentLength != int64(len(plain.body)) {
+		if plain.Header.Get("Content-Encoding") != "" || plain.ContentLength != int64(len(plain.Text)) {
 			t.Errorf("%s: %v", path, plain.Header)
 		}
 		for _, known := range []string{tag, `"other", ` + tag, strings.TrimPrefix(tag, "W/"), "*"} {
-			got := w.do(t, "GET", path, "", "If-None-Match", known)
-			if got.StatusCode != 304 || len(got.body) != 0 || got.Header.Get("Etag") != tag {
+			got := w.Do(t, "GET", path, "", "If-None-Match", known)
+			if got.StatusCode != 304 || len(got.Text) != 0 || got.Header.Get("Etag") != tag {
 				t.Errorf("%s with %s: %d", path, known, got.StatusCode)
 			}
 		}
-		w.do(t, "GET", path, "", "If-None-Match", `"other"`).ok(t)
+		w.Do(t, "GET", path, "", "If-None-Match", `"other"`).OK(t)
 		if strings.HasSuffix(path, ".zip") {
 			continue
 		}
-		zipped := w.do(t, "GET", path, "", "Accept-Encoding", "br, GZIP;q=0.5").ok(t)
-		r, err := gzip.NewReader(bytes.NewReader(zipped.body))
+		zipped := w.Do(t, "GET", path, "", "Accept-Encoding", "br, GZIP;q=0.5").OK(t)
+		r, err := gzip.NewReader(bytes.NewReader(zipped.Text))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		if data, err := io.ReadAll(r); err != nil || !bytes.Equal(data, plain.body) || len(zipped.body) >= len(data) ||
+		if data, err := io.ReadAll(r); err != nil || !bytes.Equal(data, plain.Text) || len(zipped.Text) >= len(data) ||
 			zipped.Header.Get("Vary") != "Accept-Encoding" || zipped.Header.Get("Etag") != tag {
 			t.Errorf("%s: %v %v", path, err, zipped.Header)
 		}
@@ -156,8 +157,8 @@ func TestReferenceIsCached(t *testing.T) {
 // The archive has every contract and its imports.
 func TestProtosAreWhole(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	data := w.do(t, "GET", "/docs/protos.zip", "").ok(t).body
+	w := gatewaytest.Start(t)
+	data := w.Do(t, "GET", "/docs/protos.zip", "").OK(t).Text
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestProtosAreWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		files[f.Name] = string(text)
-		if alone := w.do(t, "GET", "/docs/protos/"+f.Name, "").ok(t); string(alone.body) != string(text) {
+		if alone := w.Do(t, "GET", "/docs/protos/"+f.Name, "").OK(t); string(alone.Text) != string(text) {
 			t.Errorf("%s differs in the archive", f.Name)
 		}
 	}
@@ -194,11 +195,11 @@ func TestProtosAreWhole(t *testing.T) {
 // The gateway serves exactly the paths of the description.
 func TestDescriptionIsWhatIsServed(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	var api struct {
 		Paths map[string]map[string]struct{ Security []any }
 	}
-	if err := json.Unmarshal(w.do(t, "GET", "/openapi.json", "").ok(t).body, &api); err != nil {
+	if err := json.Unmarshal(w.Do(t, "GET", "/openapi.json", "").OK(t).Text, &api); err != nil {
 		t.Fatal(err)
 	}
 	described := 0
@@ -206,9 +207,9 @@ func TestDescriptionIsWhatIsServed(t *testing.T) {
 		path = regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "x")
 		for verb, o := range verbs {
 			described++
-			if got := w.do(t, strings.ToUpper(verb), path, ""); len(o.Security) > 0 &&
+			if got := w.Do(t, strings.ToUpper(verb), path, ""); len(o.Security) > 0 &&
 				got.StatusCode != http.StatusUnauthorized {
-				t.Errorf("%s %s: %d %s", verb, path, got.StatusCode, got.body)
+				t.Errorf("%s %s: %d %s", verb, path, got.StatusCode, got.Text)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package gateway_test
+package forward_test
 
 import (
 	"encoding/json"
@@ -10,22 +10,23 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestEndpointsAreForwarded(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	var asked *heraldv1.HttpRequest
-	w.auth.endpoint = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+	w.Auth.Endpoint = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		asked = r
 		return &heraldv1.HttpResponse{Status: 401, Body: []byte("{}"), Headers: []*heraldv1.HttpHeader{
 			{Name: "WWW-Authenticate", Value: "Basic"}, {Name: "Content-Type", Value: "application/json"},
 			{Name: "Cache-Control", Value: "no-store"},
 		}}, nil
 	}
-	got := w.raw(t, "POST /oauth/v2/token?x=%2F HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n"+
+	got := w.Raw(t, "POST /oauth/v2/token?x=%2F HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n"+
 		"User-Agent: x\r\nAuthorization: Basic YTpi\r\nAuthorization: Bearer x\r\nAccept: application/json\r\n"+
 		"Accept-Language: de\r\nCookie: s=1\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
 		"Origin: https://app.example\r\nSec-Fetch-Site: cross-site\r\nContent-Length: 3\r\n\r\na=b")
@@ -40,23 +41,23 @@ func TestEndpointsAreForwarded(t *testing.T) {
 		t.Errorf("got %v", asked)
 	}
 	h := got.Header
-	if got.StatusCode != 401 || string(got.body) != "{}" || h.Get("WWW-Authenticate") != "Basic" ||
+	if got.StatusCode != 401 || string(got.Text) != "{}" || h.Get("WWW-Authenticate") != "Basic" ||
 		h.Get("Content-Type") != "application/json" || !slices.Equal(h["Cache-Control"], []string{"no-store"}) ||
 		h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Access-Control-Allow-Credentials") != "" {
-		t.Errorf("%d %v %s", got.StatusCode, h, got.body)
+		t.Errorf("%d %v %s", got.StatusCode, h, got.Text)
 	}
 }
 
 // Each path belongs to the longest prefix that ends where one of its parts ends.
 func TestWhoOwnsPaths(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	named := func(name string) func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		return func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 			return &heraldv1.HttpResponse{Status: 200, Body: []byte(name)}, nil
 		}
 	}
-	w.auth.answer, w.auth.endpoint = named("people"), named("programs")
+	w.Auth.Page, w.Auth.Endpoint = named("people"), named("programs")
 	for path, owner := range map[string]string{
 		"/ui/": "people", "/ui/login": "people",
 		"/oauth/v2/authorize": "people", "/oauth/v2/authorize?x=y": "people", "/oauth/v2/authorize/x": "people",
@@ -67,8 +68,8 @@ func TestWhoOwnsPaths(t *testing.T) {
 		"/oidc/v1/userinfo": "programs", "/oidc/v1/end_session2": "programs",
 		"/.well-known/openid-configuration": "programs", "/.well-known/a/b": "programs",
 	} {
-		if got := w.do(t, "GET", path, "").ok(t); string(got.body) != owner {
-			t.Errorf("%s belongs to %s", path, got.body)
+		if got := w.Do(t, "GET", path, "").OK(t); string(got.Text) != owner {
+			t.Errorf("%s belongs to %s", path, got.Text)
 		}
 	}
 }
@@ -76,7 +77,7 @@ func TestWhoOwnsPaths(t *testing.T) {
 // The gateway's own faults are such as clients of OAuth 2.0 can read.
 func TestEndpointsTellProgramsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	fail := func(f error) func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		return func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, f }
 	}
@@ -108,21 +109,21 @@ func TestEndpointsTellProgramsWhatIsWrong(t *testing.T) {
 		{"headers", ok, "", "x", []string{"X", strings.Repeat("x", 17<<10)}, 431, "invalid_request", ""},
 		{"an odd path", ok, "/oauth/v2//token", "x", nil, 404, "invalid_request", ""},
 	} {
-		w.auth.endpoint = c.answer
+		w.Auth.Endpoint = c.answer
 		if c.path == "" {
 			c.path = "/oauth/v2/token"
 		}
-		got := w.do(t, "POST", c.path, c.body, c.header...)
+		got := w.Do(t, "POST", c.path, c.body, c.header...)
 		var told map[string]string
-		if err := json.Unmarshal(got.body, &told); err != nil {
-			t.Errorf("%s: %s: %v", c.name, got.body, err)
+		if err := json.Unmarshal(got.Text, &told); err != nil {
+			t.Errorf("%s: %s: %v", c.name, got.Text, err)
 		}
 		description := told["error_description"]
 		forbidden := func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
 		if got.StatusCode != c.status || len(told) != 2 || told["error"] != c.code || description == "" ||
 			strings.ContainsFunc(description, forbidden) || got.Header.Get("Retry-After") != c.retry ||
 			got.Header.Get("Content-Type") != "application/json" || got.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %d %s %v", c.name, got.StatusCode, got.body, got.Header)
+			t.Errorf("%s: %d %s %v", c.name, got.StatusCode, got.Text, got.Header)
 		}
 	}
 }
@@ -130,13 +131,13 @@ func TestEndpointsTellProgramsWhatIsWrong(t *testing.T) {
 // Scripts of any origin may use endpoints for programs, and none may use pages for people.
 func TestCrossOriginOfEndpoints(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	w.auth.answer = okPage
-	w.auth.endpoint = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+	w := gatewaytest.Start(t)
+	w.Auth.Page = gatewaytest.EmptyPage
+	w.Auth.Endpoint = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		if r.Method == "OPTIONS" {
 			t.Errorf("a preflight of %s reached the service", r.Uri)
 		}
-		return okPage(r)
+		return gatewaytest.EmptyPage(r)
 	}
 	preflight := []string{"Origin", "https://app.example", "Access-Control-Request-Method", "POST",
 		"Access-Control-Request-Headers", "authorization"}
@@ -146,7 +147,7 @@ func TestCrossOriginOfEndpoints(t *testing.T) {
 		"/oauth/v2/authorize": false, "/oidc/v1/end_session": false, "/ui/login": false,
 	} {
 		for _, method := range []string{"OPTIONS", "GET"} {
-			h := w.do(t, method, path, "", preflight...).Header
+			h := w.Do(t, method, path, "", preflight...).Header
 			origin, headers := h.Get("Access-Control-Allow-Origin"), h.Get("Access-Control-Allow-Headers")
 			for name := range h {
 				if strings.HasPrefix(name, "Access-Control-") && !open {

@@ -1,4 +1,4 @@
-package gateway_test
+package authn_test
 
 import (
 	"context"
@@ -12,15 +12,17 @@ import (
 	"google.golang.org/grpc/status"
 
 	"herald/gateway/internal/authn"
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/contract"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 )
 
 func TestAuthorizationHeader(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
+	w := gatewaytest.Start(t)
+	token := w.Owner()
 	flipped := token[:10] + string(token[10]^1) + token[11:]
 	const invalid = `Bearer error="invalid_token"`
 	for _, c := range []struct {
@@ -68,15 +70,15 @@ func TestAuthorizationHeader(t *testing.T) {
 		for _, h := range c.headers {
 			pairs = append(pairs, "Authorization", h)
 		}
-		asks := func() int64 { return w.resolved.Load() + int64(len(w.auth.questions())) }
+		asks := func() int64 { return w.Resolved.Load() + int64(len(w.Auth.Questions())) }
 		before := asks()
-		got := w.do(t, "GET", "/management/v1/users/u1?access_token="+token, "", pairs...)
+		got := w.Do(t, "GET", "/management/v1/users/u1?access_token="+token, "", pairs...)
 		if got.Header.Get("WWW-Authenticate") != c.challenge {
 			t.Errorf("%.40q: challenge %q", c.headers, got.Header.Get("WWW-Authenticate"))
 		}
 		if c.challenge == "" {
-			got.ok(t)
-		} else if e := got.refused(t, 401, "UNAUTHENTICATED"); e.Code != 16 {
+			got.OK(t)
+		} else if e := got.Refused(t, 401, "UNAUTHENTICATED"); e.Code != 16 {
 			t.Errorf("%.40q: %+v", c.headers, e)
 		}
 		if asked := asks() > before; asked != c.asked {
@@ -87,12 +89,12 @@ func TestAuthorizationHeader(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	all := map[string]string{
-		"none":     w.token("u1", []string{"ORG_OWNER"}),
-		"openid":   w.token("u1", []string{"ORG_OWNER"}, "openid"),
-		"audience": w.token("u1", []string{"ORG_OWNER"}, contract.Audience),
-		"both":     w.token("u1", []string{"ORG_OWNER"}, "openid", contract.Audience),
+		"none":     w.Token("u1", []string{"ORG_OWNER"}),
+		"openid":   w.Token("u1", []string{"ORG_OWNER"}, "openid"),
+		"audience": w.Token("u1", []string{"ORG_OWNER"}, contract.Audience),
+		"both":     w.Token("u1", []string{"ORG_OWNER"}, "openid", contract.Audience),
 	}
 	for _, c := range []struct {
 		method, path string
@@ -106,12 +108,12 @@ func TestScopes(t *testing.T) {
 		{"POST", "/management/v1/users/_search", "both", "openid " + contract.Audience},
 	} {
 		for name, token := range all {
-			got := w.do(t, c.method, c.path, "", as(token)...)
+			got := w.Do(t, c.method, c.path, "", gatewaytest.As(token)...)
 			if strings.Contains(c.allowed, name) {
-				got.ok(t)
+				got.OK(t)
 				continue
 			}
-			got.refused(t, 403, "INSUFFICIENT_SCOPE")
+			got.Refused(t, 403, "INSUFFICIENT_SCOPE")
 			if want := fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s"`, c.challenge); got.Header.Get(
 				"WWW-Authenticate") != want {
 				t.Errorf("%s %s with %s: %q", c.method, c.path, name, got.Header.Get("WWW-Authenticate"))
@@ -119,7 +121,7 @@ func TestScopes(t *testing.T) {
 		}
 	}
 	// The same over gRPC, where there is no path.
-	users := usersv1.NewUsersClient(w.dial(t))
+	users := usersv1.NewUsersClient(w.Dial(t))
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+all["openid"])
 	if _, err := users.GetMyUser(ctx, &usersv1.GetMyUserRequest{}); err != nil {
 		t.Error(err)
@@ -134,8 +136,8 @@ func TestScopes(t *testing.T) {
 
 func TestOrganizationHeader(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
+	w := gatewaytest.Start(t)
+	token := w.Owner()
 	for _, c := range []struct {
 		name   string
 		values []string
@@ -152,16 +154,16 @@ func TestOrganizationHeader(t *testing.T) {
 		{"not UTF-8", []string{"\xff"}, 403, "PERMISSION_DENIED"},
 		{"quotes", []string{`' or "1"="1`}, 403, "PERMISSION_DENIED"},
 	} {
-		pairs := as(token)
+		pairs := gatewaytest.As(token)
 		for _, v := range c.values {
 			pairs = append(pairs, "x-service-orgid", v)
 		}
 		for _, path := range []string{"/management/v1/users/u1", "/auth/v1/users/me"} {
-			got := w.do(t, "GET", path, "", pairs...)
+			got := w.Do(t, "GET", path, "", pairs...)
 			if c.status == 200 {
-				got.ok(t)
+				got.OK(t)
 			} else {
-				got.refused(t, c.status, c.id)
+				got.Refused(t, c.status, c.id)
 			}
 		}
 	}
@@ -171,74 +173,76 @@ func TestOrganizationHeader(t *testing.T) {
 // checked but not used.
 func TestOrganizationActedOn(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	w.join(token, "o2")
+	w := gatewaytest.Start(t)
+	token := w.Owner()
+	w.Join(token, "o2")
 	for path, acted := range map[string]string{
 		"/management/v1/users/_search": "o2", "/auth/v1/users/me/pats/_search": "o1",
 	} {
-		w.do(t, "POST", path, "", append(as(token), "x-service-orgid", "o2")...).ok(t)
-		if w.caller.OrganizationID != acted {
-			t.Errorf("%s acted on %s", path, w.caller.OrganizationID)
+		w.Do(t, "POST", path, "", append(gatewaytest.As(token), "x-service-orgid", "o2")...).OK(t)
+		if w.Caller.OrganizationID != acted {
+			t.Errorf("%s acted on %s", path, w.Caller.OrganizationID)
 		}
-		w.do(t, "POST", path, "", append(as(token), "x-service-orgid", "o3")...).refused(t, 403, "PERMISSION_DENIED")
+		w.Do(t, "POST", path, "", append(gatewaytest.As(token), "x-service-orgid", "o3")...).Refused(t, 403, "PERMISSION_DENIED")
 	}
 }
 
 // The first mistake is returned, and no later check runs.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	scopeless := w.token("u1", []string{"ORG_OWNER"})
-	viewer := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
+	w := gatewaytest.Start(t)
+	scopeless := w.Token("u1", []string{"ORG_OWNER"})
+	viewer := w.Token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
 	pairs := []string{"Content-Type", "text/plain", "x-service-orgid", "o1,o2"}
 	const path, body = "/management/v1/users/u1/pats", "{"
-	w.do(t, "POST", path+"x", body, pairs...).refused(t, 404, "NOT_FOUND")
-	w.do(t, "PUT", path, body, pairs...).refused(t, 405, "VERB_NOT_ALLOWED")
-	w.do(t, "POST", path, body, pairs...).refused(t, 401, "UNAUTHENTICATED")
-	w.do(t, "POST", path, body, append(as(scopeless), pairs...)...).refused(t, 403, "INSUFFICIENT_SCOPE")
-	w.do(t, "POST", path, body, append(as(scopeless), "x-service-orgid", "o2")...).refused(t, 403, "INSUFFICIENT_SCOPE")
-	w.do(t, "POST", path, body, append(as(viewer), "Content-Type", "text/plain", "x-service-orgid", "o2")...).refused(t,
+	w.Do(t, "POST", path+"x", body, pairs...).Refused(t, 404, "NOT_FOUND")
+	w.Do(t, "PUT", path, body, pairs...).Refused(t, 405, "VERB_NOT_ALLOWED")
+	w.Do(t, "POST", path, body, pairs...).Refused(t, 401, "UNAUTHENTICATED")
+	w.Do(t, "POST", path, body, append(gatewaytest.As(scopeless), pairs...)...).Refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.Do(t, "POST", path, body, append(gatewaytest.As(scopeless), "x-service-orgid", "o2")...).Refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.Do(t, "POST", path, body, append(gatewaytest.As(viewer), "Content-Type", "text/plain", "x-service-orgid", "o2")...).Refused(t,
 		403, "PERMISSION_DENIED")
-	w.do(t, "POST", path, body, append(as(viewer), pairs...)...).refused(t, 400, "ORG_HEADER_INVALID")
-	w.do(t, "POST", path, body, append(as(viewer), pairs[:2]...)...).refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
-	w.do(t, "POST", path, body, as(viewer)...).refused(t, 400, "JSON_MALFORMED")
-	w.do(t, "POST", path, "{}", as(viewer)...).refused(t, 403, "PERMISSION_DENIED")
+	w.Do(t, "POST", path, body, append(gatewaytest.As(viewer), pairs...)...).Refused(t, 400, "ORG_HEADER_INVALID")
+	w.Do(t, "POST", path, body, append(gatewaytest.As(viewer), pairs[:2]...)...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	w.Do(t, "POST", path, body, gatewaytest.As(viewer)...).Refused(t, 400, "JSON_MALFORMED")
+	w.Do(t, "POST", path, "{}", gatewaytest.As(viewer)...).Refused(t, 403, "PERMISSION_DENIED")
 }
 
 // Services get only the caller that the gateway signed, whatever headers the client sends.
 func TestForgedCallerHeadersAreDropped(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	viewer := w.token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
-	w.do(t, "GET", "/management/v1/users/u1", "", append(as(viewer), "Herald-Caller", "x.y", "Herald-Request-Id",
-		"forged")...).ok(t)
-	if w.caller.UserID != "u9" || w.id == "forged" {
-		t.Errorf("%+v %q", w.caller, w.id)
+	w := gatewaytest.Start(t)
+	viewer := w.Token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
+	w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(viewer), "Herald-Caller", "x.y", "Herald-Request-Id",
+		"forged")...).OK(t)
+	if w.Caller.UserID != "u9" || w.RequestID == "forged" {
+		t.Errorf("%+v %q", w.Caller, w.RequestID)
 	}
 }
 
 func TestRefusalAfterTheCacheIsAskedAfreshOnce(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
-	add := func() answer { return w.do(t, "POST", "/management/v1/users/u2/pats", "", as(token)...) }
-	add().refused(t, 403, "PERMISSION_DENIED")
-	if n := w.resolved.Load(); n != 1 {
+	w := gatewaytest.Start(t)
+	token := w.Token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
+	add := func() gatewaytest.Answer {
+		return w.Do(t, "POST", "/management/v1/users/u2/pats", "", gatewaytest.As(token)...)
+	}
+	add().Refused(t, 403, "PERMISSION_DENIED")
+	if n := w.Resolved.Load(); n != 1 {
 		t.Errorf("a caller who was just asked for was asked for %d times", n)
 	}
-	add().refused(t, 403, "PERMISSION_DENIED")
-	if n := w.resolved.Load(); n != 2 {
+	add().Refused(t, 403, "PERMISSION_DENIED")
+	if n := w.Resolved.Load(); n != 2 {
 		t.Errorf("resolved %d times", n)
 	}
-	w.grant(token, "u1", []string{"ORG_OWNER"}, "openid", contract.Audience)
-	add().ok(t)
-	w.failWith(func(context.Context) error { return errToken })
+	w.Grant(token, "u1", []string{"ORG_OWNER"}, "openid", contract.Audience)
+	add().OK(t)
+	w.FailWith(func(context.Context) error { return fault.ErrUnauthenticated })
 	got := add()
-	if got.refused(t, 401, "UNAUTHENTICATED"); got.Header.Get("WWW-Authenticate") != authn.InvalidToken {
+	if got.Refused(t, 401, "UNAUTHENTICATED"); got.Header.Get("WWW-Authenticate") != authn.InvalidToken {
 		t.Error(got.Header)
 	}
-	w.revoke(token)
+	w.Revoke(token)
 	if got := add(); got.StatusCode != http.StatusUnauthorized {
 		t.Error(got.StatusCode)
 	}

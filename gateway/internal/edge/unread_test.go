@@ -1,4 +1,4 @@
-package gateway_test
+package edge_test
 
 import (
 	"fmt"
@@ -6,11 +6,11 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"herald/gateway/internal/gatewaytest"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -31,11 +31,11 @@ func resident(t *testing.T) int {
 
 // unread sends a request on so many connections and waits for the first byte of each answer, but reads
 // no more.
-func (w *world) unread(t *testing.T, n int, request string) []net.Conn {
+func unread(t *testing.T, w *gatewaytest.World, n int, request string) []net.Conn {
 	t.Helper()
 	all := make([]net.Conn, n)
 	for i := range all {
-		c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,9 +57,9 @@ func (w *world) unread(t *testing.T, n int, request string) []net.Conn {
 
 // 600 connections that ask for the largest answer and read nothing take little memory, and hold up nobody.
 func TestUnreadAnswersTakeLittleMemory(t *testing.T) { // not parallel: other tests would take memory
-	w := start(t)
+	w := gatewaytest.Start(t)
 	body := strings.Repeat("x", 800<<10)
-	w.auth.answer = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		return &heraldv1.HttpResponse{Status: 200, Body: []byte(body)}, nil
 	}
 	for _, c := range []struct {
@@ -74,61 +74,22 @@ func TestUnreadAnswersTakeLittleMemory(t *testing.T) { // not parallel: other te
 		// 200 MB of their own, of which at most 64 MiB are kept.
 		{"pages", "/ui/login", "", 250, 150},
 	} {
-		w.do(t, "GET", c.path, "", "Accept-Encoding", "identity")
+		w.Do(t, "GET", c.path, "", "Accept-Encoding", "identity")
 		before := resident(t)
-		all := w.unread(t, c.connections, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n"+c.header+"\r\n")
+		all := unread(t, w, c.connections, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n"+c.header+"\r\n")
 		took := (resident(t) - before) >> 20
 		// What NATS still has of the answers, in this process too, goes as soon as the gateway has read it.
 		for end := time.Now().Add(30 * time.Second); took > c.most && time.Now().Before(end); {
-			w.do(t, "GET", c.path, "", "Accept-Encoding", "identity")
+			w.Do(t, "GET", c.path, "", "Accept-Encoding", "identity")
 			took = (resident(t) - before) >> 20
 		}
 		t.Logf("%s: %d MiB for %d connections", c.name, took, len(all))
 		if took > c.most {
 			t.Errorf("%s: %d MiB, more than %d", c.name, took, c.most)
 		}
-		w.do(t, "GET", c.path, "")
+		w.Do(t, "GET", c.path, "")
 		for _, c := range all {
 			c.Close()
-		}
-	}
-}
-
-// Who has a document, or wants only its head, is answered without its bytes.
-func TestHeadsOfDocumentsAreCheap(t *testing.T) { // not parallel: it measures time
-	w := start(t)
-	tag := w.do(t, "GET", "/docs/viewer/redoc.js", "").ok(t).Header.Get("Etag")
-	for _, c := range []struct {
-		method, encoding, tag string
-		status                int
-	}{
-		{"HEAD", "identity", "", 200}, {"HEAD", "gzip", "", 200},
-		{"GET", "identity", tag, 304}, {"GET", "gzip", tag, 304},
-	} {
-		median := func() time.Duration {
-			took := make([]time.Duration, 200)
-			for i := range took {
-				began := time.Now()
-				got := w.do(t, c.method, "/docs/viewer/redoc.js", "", "Accept-Encoding", c.encoding,
-					"If-None-Match", c.tag)
-				if got.StatusCode != c.status || len(got.body) > 0 || c.status == 200 && got.ContentLength < 100_000 {
-					t.Fatalf("%s: %d %v", c.method, got.StatusCode, got.Header)
-				}
-				took[i] = time.Since(began)
-			}
-			slices.Sort(took)
-			return took[len(took)/2]
-		}
-		most := median()
-		for range 50 { // others may use the machine meanwhile
-			if most <= time.Millisecond {
-				break
-			}
-			most = min(most, median())
-		}
-		t.Logf("%s with %s: %v", c.method, c.encoding, most)
-		if most > time.Millisecond {
-			t.Errorf("%s with %s takes %v", c.method, c.encoding, most)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package gateway_test
+package connect_test
 
 import (
 	"io"
@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"herald/gateway/internal/gatewaytest"
 )
 
 const healthCheck = "/grpc.health.v1.Health/Check"
@@ -19,21 +21,21 @@ const healthCheck = "/grpc.health.v1.Health/Check"
 // A body that is no message of gRPC is the sender's fault, and not reported as an internal one.
 func TestGarbageIsRefused(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for name, body := range map[string]string{
 		"nothing": "", "half a head": "\x00\x00", "text": "garbage garbage", "too short": "\x00\x00\x00\x00\x09abc",
 		"too long": "\x00\x00\x00\x00\x00abc", "compressed": "\x01\x00\x00\x00\x00", "flags": "\xff\x00\x00\x00\x00",
-		"two messages": string(framed(nil)) + string(framed(nil)), "4 GiB": "\x00\xff\xff\xff\xff",
-		"no message inside": string(framed([]byte("\xff\xff"))),
+		"two messages": string(gatewaytest.Framed(nil)) + string(gatewaytest.Framed(nil)), "4 GiB": "\x00\xff\xff\xff\xff",
+		"no message inside": string(gatewaytest.Framed([]byte("\xff\xff"))),
 	} {
-		for _, path := range []string{getUser, healthCheck} {
+		for _, path := range []string{gatewaytest.GetUser, healthCheck} {
 			for _, mediaType := range []string{"application/grpc", "application/grpc-web+proto"} {
-				got := w.do(t, "POST", path, body, append(as(w.owner()), "Content-Type", mediaType)...)
+				got := w.Do(t, "POST", path, body, append(gatewaytest.As(w.Owner()), "Content-Type", mediaType)...)
 				header := got.Trailer
 				if header.Get("Grpc-Status") == "" {
-					header = webTrailer(t, got)
+					header = gatewaytest.WebTrailer(t, got)
 				}
-				s := trailerStatus(t, header)
+				s := gatewaytest.TrailerStatus(t, header)
 				if s.Code != 3 || strings.Contains(s.Message, "protocol error") {
 					t.Errorf("%s to %s as %s: %v", name, path, mediaType, s)
 				}
@@ -45,8 +47,8 @@ func TestGarbageIsRefused(t *testing.T) {
 // A time limit that is over or malformed gets a fault of ours, with its id.
 func TestTimeLimitsHaveFaults(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	for _, path := range []string{getUser, healthCheck} {
+	w := gatewaytest.Start(t)
+	for _, path := range []string{gatewaytest.GetUser, healthCheck} {
 		for header, id := range map[string]string{
 			"0n": "DEADLINE_EXCEEDED", "1n": "DEADLINE_EXCEEDED", "0S": "DEADLINE_EXCEEDED",
 			"": "", "99999999H": "", "10S": "",
@@ -54,9 +56,9 @@ func TestTimeLimitsHaveFaults(t *testing.T) {
 			"123456789S": "REQUEST_MALFORMED",
 		} {
 			data, _ := proto.Marshal(&healthpb.HealthCheckRequest{Service: "herald.users.v1.Users"})
-			got := w.do(t, "POST", path, string(framed(data)), append(as(w.owner()), "Content-Type",
+			got := w.Do(t, "POST", path, string(gatewaytest.Framed(data)), append(gatewaytest.As(w.Owner()), "Content-Type",
 				"application/grpc-web+proto", "Grpc-Timeout", header)...)
-			s := trailerStatus(t, webTrailer(t, got))
+			s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, got))
 			if path == healthCheck && id == "DEADLINE_EXCEEDED" && s.Code == 0 {
 				continue // it waits for nobody
 			}
@@ -65,19 +67,19 @@ func TestTimeLimitsHaveFaults(t *testing.T) {
 			}
 		}
 	}
-	late := w.do(t, "POST", getUser, `{"userId":"u1"}`, append(as(w.owner()), "Content-Type", "application/json",
+	late := w.Do(t, "POST", gatewaytest.GetUser, `{"userId":"u1"}`, append(gatewaytest.As(w.Owner()), "Content-Type", "application/json",
 		"Connect-Timeout-Ms", "0")...)
-	if late.StatusCode != 504 || !strings.Contains(string(late.body), "DEADLINE_EXCEEDED") {
-		t.Errorf("%d %s", late.StatusCode, late.body)
+	if late.StatusCode != 504 || !strings.Contains(string(late.Text), "DEADLINE_EXCEEDED") {
+		t.Errorf("%d %s", late.StatusCode, late.Text)
 	}
-	w.do(t, "GET", "/management/v1/users/u1", "", append(as(w.owner()), "Grpc-Timeout", "0n")...).ok(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(w.Owner()), "Grpc-Timeout", "0n")...).OK(t)
 }
 
 // reflect opens a stream of reflection. The function asks on it.
-func (w *world) reflect(t *testing.T) func(*reflectionpb.ServerReflectionRequest) (
+func reflect(t *testing.T, w *gatewaytest.World) func(*reflectionpb.ServerReflectionRequest) (
 	*reflectionpb.ServerReflectionResponse, error) {
 	t.Helper()
-	stream, err := reflectionpb.NewServerReflectionClient(w.dial(t)).ServerReflectionInfo(t.Context())
+	stream, err := reflectionpb.NewServerReflectionClient(w.Dial(t)).ServerReflectionInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +100,8 @@ func symbol(name string) *reflectionpb.ServerReflectionRequest {
 // Reflection knows what everybody may call, and nothing of what services say among themselves.
 func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	ask := w.reflect(t)
+	w := gatewaytest.Start(t)
+	ask := reflect(t, w)
 	told := map[string]bool{}
 	for _, service := range []string{"idp.v1.Idps", "notification.v1.Notifications", "projects.v1.Apps",
 		"projects.v1.Grants", "projects.v1.Projects", "projects.v1.Roles", "text.v1.Text", "users.v1.Users"} {
@@ -141,8 +143,8 @@ func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 // One stream of reflection ends after a few megabytes.
 func TestReflectionIsBounded(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	ask := w.reflect(t)
+	w := gatewaytest.Start(t)
+	ask := reflect(t, w)
 	size := 0
 	for range 5000 {
 		got, err := ask(symbol("herald.users.v1.Users"))
@@ -159,7 +161,7 @@ func TestReflectionIsBounded(t *testing.T) {
 	if size < 1<<20 || size > 4<<20 {
 		t.Errorf("%d bytes", size)
 	}
-	ask = w.reflect(t)
+	ask = reflect(t, w)
 	if _, err := ask(&reflectionpb.ServerReflectionRequest{}); status.Code(err) != codes.InvalidArgument {
 		t.Error(err)
 	}

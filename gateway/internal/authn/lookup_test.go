@@ -1,4 +1,4 @@
-package gateway_test
+package authn_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
@@ -18,22 +19,19 @@ import (
 func TestFloodOfLookups(t *testing.T) {
 	t.Parallel()
 	for name, headers := range map[string]func(own string, n int) []string{
-		"tokens": func(string, int) []string { return as(secret.PersonalAccessToken.New().Reveal()) },
+		"tokens": func(string, int) []string { return gatewaytest.As(secret.PersonalAccessToken.New().Reveal()) },
 		"organizations": func(own string, n int) []string {
-			return append(as(own), "X-Service-Orgid", fmt.Sprint("nowhere", n))
+			return append(gatewaytest.As(own), "X-Service-Orgid", fmt.Sprint("nowhere", n))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := start(t)
-			victim, own := w.owner(), w.token("flooder", []string{"ORG_OWNER"}, "openid", contract.Audience)
-			w.mu.Lock()
-			c := w.tokens[string(secret.Hash(own))]
-			c.OrganizationId, c.HomeOrganizationId, c.Memberships[0].OrganizationId = "o2", "o2", "o2"
-			w.mu.Unlock()
+			w := gatewaytest.Start(t)
+			victim, own := w.Owner(), w.Token("flooder", []string{"ORG_OWNER"}, "openid", contract.Audience)
+			w.Move(own, "o2")
 			const path = "/management/v1/users/u1"
-			w.do(t, "GET", path, "", as(victim)...).ok(t)
-			w.do(t, "GET", path, "", as(own)...).ok(t)
+			w.Do(t, "GET", path, "", gatewaytest.As(victim)...).OK(t)
+			w.Do(t, "GET", path, "", gatewaytest.As(own)...).OK(t)
 			// flood returns how many questions of the flood were asked at once, and the longest time in which the
 			// victim asked nothing: after a second without others a flood has all. A question counts for 250 ms.
 			flood := func() (atOnce int, pause time.Duration) {
@@ -46,15 +44,17 @@ func TestFloodOfLookups(t *testing.T) {
 						<-release
 					}
 				}
-				ask := func(n int) { w.do(t, "GET", path, "", append(as(victim), "X-Service-Orgid", fmt.Sprint(n))...) }
+				ask := func(n int) {
+					w.Do(t, "GET", path, "", append(gatewaytest.As(victim), "X-Service-Orgid", fmt.Sprint(n))...)
+				}
 				ask(-1)
-				w.resolving.Store(&hook)
-				defer w.resolving.Store(nil)
+				w.Resolving.Store(&hook)
+				defer w.Resolving.Store(nil)
 				var requests sync.WaitGroup
 				defer requests.Wait()
 				defer close(release)
 				for n := range cap(entered) {
-					requests.Go(func() { w.do(t, "GET", path, "", headers(own, n)...) })
+					requests.Go(func() { w.Do(t, "GET", path, "", headers(own, n)...) })
 				}
 				for last, n := time.Now(), 0; n < 20; n++ {
 					ask(n)

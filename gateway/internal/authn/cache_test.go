@@ -1,4 +1,4 @@
-package gateway_test
+package authn_test
 
 import (
 	"sync"
@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/bus"
 	"herald/shared/contract"
 	"herald/shared/resource"
@@ -20,27 +21,29 @@ func grpcHeader(md *metadata.MD) grpc.CallOption { return grpc.Header(md) }
 
 func TestCallersAreBelievedForTwoSeconds(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	get := func() answer { return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...) }
-	get().ok(t)
-	w.revoke(token)
-	get().ok(t)
-	if n := w.resolved.Load(); n != 1 {
+	w := gatewaytest.Start(t)
+	token := w.Owner()
+	get := func() gatewaytest.Answer {
+		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...)
+	}
+	get().OK(t)
+	w.Revoke(token)
+	get().OK(t)
+	if n := w.Resolved.Load(); n != 1 {
 		t.Errorf("resolved %d times", n)
 	}
-	w.clock.Advance(2 * time.Second)
-	get().refused(t, 401, "UNAUTHENTICATED")
-	before := w.resolved.Load()
-	get().refused(t, 401, "UNAUTHENTICATED")
-	if w.resolved.Load() == before {
+	w.Clock.Advance(2 * time.Second)
+	get().Refused(t, 401, "UNAUTHENTICATED")
+	before := w.Resolved.Load()
+	get().Refused(t, 401, "UNAUTHENTICATED")
+	if w.Resolved.Load() == before {
 		t.Error("a refusal was remembered")
 	}
 }
 
 func TestEventsEndBelief(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	for _, c := range []struct {
 		kind, about, data string
 		other             bool // whether it must ask for another user too
@@ -54,30 +57,30 @@ func TestEventsEndBelief(t *testing.T) {
 		{"session.ended", "s1", `{}`, true},
 	} {
 		for _, subject := range []string{"events.users." + c.kind + ".o1", "outbox.users"} {
-			w.ends(t, subject, c.kind, c.about, c.data, c.other)
+			ends(t, w, subject, c.kind, c.about, c.data, c.other)
 		}
 	}
 }
 
 // ends checks that after a message about a user's change the gateway asks for that user again.
 // other says that the message names no user, so that it must ask for all others too.
-func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool) {
+func ends(t *testing.T, w *gatewaytest.World, subject, kind, about, data string, other bool) {
 	t.Helper()
-	w.clock.Stop()
-	one := w.owner()
-	two := w.token("u2", []string{"ORG_OWNER"}, "openid", contract.Audience)
+	w.Clock.Stop()
+	one := w.Owner()
+	two := w.Token("u2", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	get := func(token string) int {
-		return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...).StatusCode
+		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...).StatusCode
 	}
 	if get(one) != 200 || get(two) != 200 {
 		t.Fatal("not let in")
 	}
-	w.revoke(one)
-	w.revoke(two)
+	w.Revoke(one)
+	w.Revoke(two)
 	m := &nats.Msg{Subject: subject, Data: []byte(data), Header: nats.Header{
 		"ce-id": {resource.NewID()}, "ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about},
 	}}
-	if err := w.services[0].PublishMsg(m); err != nil {
+	if err := w.Services[0].PublishMsg(m); err != nil {
 		t.Fatal(err)
 	}
 	published := time.Now()
@@ -93,42 +96,44 @@ func (w *world) ends(t *testing.T, subject, kind, about, data string, other bool
 
 func TestCacheWithoutTheBus(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	get := func() answer { return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...) }
-	get().ok(t)
-	for _, s := range w.services {
+	w := gatewaytest.Start(t)
+	token := w.Owner()
+	get := func() gatewaytest.Answer {
+		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...)
+	}
+	get().OK(t)
+	for _, s := range w.Services {
 		s.Stop()
 	}
-	get().refused(t, 503, "UNAVAILABLE")
+	get().Refused(t, 503, "UNAVAILABLE")
 	bus.Stop(w.Bus.Server.(*server.Server))
-	for began := time.Now(); w.do(t, "GET", "/readyz", "").StatusCode != 503; { // until the gateway has noticed
+	for began := time.Now(); w.Do(t, "GET", "/readyz", "").StatusCode != 503; { // until the gateway has noticed
 		if time.Since(began) > 30*time.Second {
 			t.Fatal("ready without NATS")
 		}
 	}
 	got := get()
-	if got.refused(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") != "1" {
+	if got.Refused(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") != "1" {
 		t.Error(got.Header)
 	}
-	if got := w.do(t, "GET", "/livez", ""); got.StatusCode != 200 {
+	if got := w.Do(t, "GET", "/livez", ""); got.StatusCode != 200 {
 		t.Errorf("not alive: %d", got.StatusCode)
 	}
 }
 
 func TestManyRequestsAskOnce(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	token := w.owner()
-	release := w.hold()
+	w := gatewaytest.Start(t)
+	token := w.Owner()
+	release := w.Hold()
 	var all sync.WaitGroup
 	for range 20 {
-		all.Go(func() { w.do(t, "GET", "/auth/v1/users/me", "", as(token)...).ok(t) })
+		all.Go(func() { w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(token)...).OK(t) })
 	}
-	w.asked(t)
+	asked(t, w)
 	release()
 	all.Wait()
-	if n := w.resolved.Load(); n != 1 {
+	if n := w.Resolved.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
 }
@@ -137,29 +142,29 @@ func TestManyRequestsAskOnce(t *testing.T) {
 // it are accepted.
 func TestTokenThatBecomesValidIsAccepted(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	token := secret.PersonalAccessToken.New().Reveal()
-	get := func() answer { return w.do(t, "GET", "/auth/v1/users/me", "", as(token)...) }
-	release := w.hold()
+	get := func() gatewaytest.Answer { return w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(token)...) }
+	release := w.Hold()
 	var all sync.WaitGroup
-	all.Go(func() { get().refused(t, 401, "UNAUTHENTICATED") })
-	w.asked(t)
-	w.grant(token, "u1", nil, "openid", contract.Audience)
+	all.Go(func() { get().Refused(t, 401, "UNAUTHENTICATED") })
+	asked(t, w)
+	w.Grant(token, "u1", nil, "openid", contract.Audience)
 	for range 20 {
-		all.Go(func() { get().ok(t) })
+		all.Go(func() { get().OK(t) })
 	}
 	for range 20 { // time for the others to wait
-		w.do(t, "GET", "/livez", "")
+		w.Do(t, "GET", "/livez", "")
 	}
 	release()
 	all.Wait()
 }
 
 // asked waits until ResolveToken has decided.
-func (w *world) asked(t testing.TB) {
+func asked(t testing.TB, w *gatewaytest.World) {
 	t.Helper()
-	for began := time.Now(); w.resolved.Load() == 0; {
-		if w.do(t, "GET", "/livez", ""); time.Since(began) > 30*time.Second {
+	for began := time.Now(); w.Resolved.Load() == 0; {
+		if w.Do(t, "GET", "/livez", ""); time.Since(began) > 30*time.Second {
 			t.Fatal("nobody asked")
 		}
 	}

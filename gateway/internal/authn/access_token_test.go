@@ -1,4 +1,4 @@
-package gateway_test
+package authn_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/proto"
 
+	"herald/gateway/internal/gatewaytest"
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/fault"
@@ -35,41 +36,41 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 		opaque: {Token: &authv1.ResolveTokenRequest_TokenHash{TokenHash: secret.Hash(opaque)}},
 		jwt:    {Token: &authv1.ResolveTokenRequest_Jwt{Jwt: jwt}},
 	} {
-		w := start(t)
-		get := func(pairs ...string) answer {
-			return w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), pairs...)...)
+		w := gatewaytest.Start(t)
+		get := func(pairs ...string) gatewaytest.Answer {
+			return w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(token), pairs...)...)
 		}
 		asked := func(n int) {
 			t.Helper()
-			if got := w.auth.questions(); len(got) != n || !proto.Equal(got[n-1], want) {
+			if got := w.Auth.Questions(); len(got) != n || !proto.Equal(got[n-1], want) {
 				t.Errorf("asked %v, want %d times %v", got, n, want)
 			}
 		}
-		get().refused(t, 401, "UNAUTHENTICATED")
+		get().Refused(t, 401, "UNAUTHENTICATED")
 		asked(1)
-		w.auth.issue(token, login) // a refusal is not kept
-		get().ok(t)
+		w.Auth.Issue(token, login) // a refusal is not kept
+		get().OK(t)
 		asked(2)
-		if w.caller.ClientID != "a1" || w.caller.ClientProjectID != "p1" || w.caller.Credential != "key:k1" ||
-			w.caller.UserID != "u1" || w.caller.TokenID != "" {
-			t.Errorf("the service was called by %+v", w.caller)
+		if w.Caller.ClientID != "a1" || w.Caller.ClientProjectID != "p1" || w.Caller.Credential != "key:k1" ||
+			w.Caller.UserID != "u1" || w.Caller.TokenID != "" {
+			t.Errorf("the service was called by %+v", w.Caller)
 		}
-		get().ok(t)
+		get().OK(t)
 		asked(2)
-		w.failWith(func(context.Context) error { return fault.ErrPermissionDenied })
-		get().refused(t, 403, "PERMISSION_DENIED") // who is cached and refused is asked for once more
+		w.FailWith(func(context.Context) error { return fault.ErrPermissionDenied })
+		get().Refused(t, 403, "PERMISSION_DENIED") // who is cached and refused is asked for once more
 		asked(3)
-		w.failWith(nil)
-		w.clock.Advance(2 * time.Second)
-		get().ok(t)
+		w.FailWith(nil)
+		w.Clock.Advance(2 * time.Second)
+		get().OK(t)
 		asked(4)
 		want.OrgId = "o2"
-		get("x-service-orgid", "o2").ok(t)
+		get("x-service-orgid", "o2").OK(t)
 		asked(5)
-		if n := w.resolved.Load(); n != 0 {
+		if n := w.Resolved.Load(); n != 0 {
 			t.Errorf("users was asked %d times", n)
 		}
-		if lines := w.lines.String(); lines == "" || strings.Contains(lines, token) {
+		if lines := w.Lines.String(); lines == "" || strings.Contains(lines, token) {
 			t.Error("the token is in the log, or nothing is")
 		}
 	}
@@ -78,25 +79,25 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 // Whoever has a personal access token needs the service auth for nothing.
 func TestAuthIsAway(t *testing.T) {
 	t.Parallel()
-	w := start(t)
+	w := gatewaytest.Start(t)
 	token := secret.AccessToken.New().Reveal()
-	w.auth.issue(token, login)
-	w.auth.issue(jwt, login)
-	w.services[1].Stop()
+	w.Auth.Issue(token, login)
+	w.Auth.Issue(jwt, login)
+	w.Services[1].Stop()
 	for _, away := range []string{token, jwt} {
-		got := w.do(t, "GET", "/management/v1/users/u1", "", as(away)...)
-		if got.refused(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") != "1" {
+		got := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(away)...)
+		if got.Refused(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") != "1" {
 			t.Error(got.Header)
 		}
 	}
-	w.do(t, "GET", "/management/v1/users/u1", "", as(w.owner())...).ok(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...).OK(t)
 }
 
 // After an event about an application or its project, its tokens are asked for again, and no others.
 func TestEventsEndTokensOfApplications(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	w.clock.Stop()
+	w := gatewaytest.Start(t)
+	w.Clock.Stop()
 	projects := testkit.Connect(t, w.Ground, "projects")
 	other := login
 	other.ClientID, other.ClientProjectID = "a2", "p2"
@@ -105,18 +106,18 @@ func TestEventsEndTokensOfApplications(t *testing.T) {
 		"project.deactivated": "p1", "project.removed": "p1",
 	} {
 		for _, subject := range []string{"events.projects." + kind + ".o1", "outbox.projects"} {
-			one, two, own := secret.AccessToken.New().Reveal(), secret.AccessToken.New().Reveal(), w.owner()
+			one, two, own := secret.AccessToken.New().Reveal(), secret.AccessToken.New().Reveal(), w.Owner()
 			get := func(token string) int {
-				return w.do(t, "GET", "/management/v1/users/u1", "", as(token)...).StatusCode
+				return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...).StatusCode
 			}
-			w.auth.issue(one, login)
-			w.auth.issue(two, other)
+			w.Auth.Issue(one, login)
+			w.Auth.Issue(two, other)
 			if get(one) != 200 || get(two) != 200 || get(own) != 200 {
 				t.Fatal("not let in")
 			}
-			w.auth.end(one)
-			w.auth.end(two)
-			w.revoke(own)
+			w.Auth.End(one)
+			w.Auth.End(two)
+			w.Revoke(own)
 			if err := projects.PublishMsg(&nats.Msg{Subject: subject, Data: []byte(`{}`), Header: nats.Header{
 				"ce-id": {resource.NewID()}, "ce-type": {"herald.projects." + kind + ".v1"}, "ce-subject": {about},
 			}}); err != nil {
@@ -138,22 +139,22 @@ func TestEventsEndTokensOfApplications(t *testing.T) {
 // A token of an application with web pages is refused to the pages of other origins.
 func TestTokensAreForTheirOrigins(t *testing.T) {
 	t.Parallel()
-	w := start(t)
-	w.auth.origins = []string{"https://shop.example", "http://localhost:3000"}
+	w := gatewaytest.Start(t)
+	w.Auth.Origins = []string{"https://shop.example", "http://localhost:3000"}
 	token := secret.AccessToken.New().Reveal()
-	w.auth.issue(token, login)
-	get := func(pairs ...string) answer {
-		return w.do(t, "GET", "/management/v1/users/u1", "", append(as(token), pairs...)...)
+	w.Auth.Issue(token, login)
+	get := func(pairs ...string) gatewaytest.Answer {
+		return w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(token), pairs...)...)
 	}
 	for range 2 { // the second time it is cached
-		get().ok(t)
-		get("Origin", "https://shop.example").ok(t)
-		get("Origin", "http://localhost:3000").ok(t)
+		get().OK(t)
+		get("Origin", "https://shop.example").OK(t)
+		get("Origin", "http://localhost:3000").OK(t)
 		for _, origin := range []string{
 			"https://evil.example", "http://shop.example", "https://shop.example:444", "null",
 		} {
-			get("Origin", origin).refused(t, 403, "ORIGIN_NOT_ALLOWED")
+			get("Origin", origin).Refused(t, 403, "ORIGIN_NOT_ALLOWED")
 		}
 	}
-	w.do(t, "GET", "/management/v1/users/u1", "", append(as(w.owner()), "Origin", "https://evil.example")...).ok(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(w.Owner()), "Origin", "https://evil.example")...).OK(t)
 }
