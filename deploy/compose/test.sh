@@ -2,6 +2,9 @@
 # Runs deploy/herald/test/containers/compose_test.go, which starts docker-compose.yml under its own
 # project name. Uses the running engine, or starts one (as root) and stops it afterwards. Builds
 # stand-ins for base images that cannot be pulled. Removes everything at the end.
+#
+#   deploy/compose/test.sh          run the test
+#   deploy/compose/test.sh engine   only report whether there is an engine, or one can be started
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -71,7 +74,8 @@ find_images() {
 }
 
 find_engine
+[ "${1-}" != engine ] || exit 0
 find_compose
 find_images
-make --no-print-directory images >/dev/null 2>&1
+make --no-print-directory images >"$work/images.log" 2>&1 || { tail -20 "$work/images.log" >&2; exit 1; }
 COMPOSE_PROJECT_NAME=$project go test -tags compose -count 1 -timeout 20m -run '^TestCompose$' -v ./deploy/herald/test/containers

@@ -51,6 +51,9 @@ type measured struct {
 // inTurns runs steps in short turns, one after the other again and again, so that what else the
 // machine does affects all of them. The first turns warm them up.
 func inTurns(b *testing.B, clients, rounds int, each time.Duration, steps ...func() error) []measured {
+	if testing.Short() {
+		rounds = 2
+	}
 	b.Helper()
 	took, times := make([]time.Duration, len(steps)), make([][]time.Duration, len(steps))
 	for round := -1; round < rounds; round++ {
@@ -134,9 +137,18 @@ func (f figure) measure(b *testing.B) {
 			f.name, f.clients, step.rate, floor.rate, 100*ratio, 100*f.want, short(step.p50), short(step.p99))
 		b.ReportMetric(ratio, "ratio")
 		if ratio < f.want {
-			b.Errorf("%s reaches %.0f %% of its floor, want %.0f %%", f.name, 100*ratio, 100*f.want)
+			fallsShort(b, "%s reaches %.0f %% of its floor, want %.0f %%", f.name, 100*ratio, 100*f.want)
 		}
 	})
+}
+
+// fallsShort reports a figure that is not reached. With -short, for machines that do other work too, it fails nothing.
+func fallsShort(b *testing.B, format string, args ...any) {
+	b.Helper()
+	fmt.Printf("falls short: "+format+"\n", args...)
+	if !testing.Short() {
+		b.Fail()
+	}
 }
 
 // imports returns a step that imports a new person.
@@ -208,7 +220,7 @@ func BenchmarkImportToMail(b *testing.B) {
 		p99.Round(time.Millisecond))
 	b.ReportMetric(p99.Seconds(), "p99-s")
 	if p99 > time.Second {
-		b.Errorf("p99 is %s, want at most 1 s", p99)
+		fallsShort(b, "import to mail: p99 is %s, want at most 1 s", p99)
 	}
 }
 
@@ -229,7 +241,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(cold.Seconds(), "cold-s")
 	b.ReportMetric(warm.Seconds(), "warm-s")
 	if cold > 4*time.Second || warm > 1500*time.Millisecond || rss > 100<<20 || used > idle/100 {
-		b.Error("want cold ≤ 4 s, warm ≤ 1.5 s, idle ≤ 100 MiB and < 1 % of a core")
+		fallsShort(b, "start: want cold ≤ 4 s, warm ≤ 1.5 s, idle ≤ 100 MiB and < 1 %% of a core")
 	}
 }
 

@@ -192,7 +192,7 @@ func (a *archive) compare(b *testing.B, q question, clients int) {
 		short(asked.p50), short(asked.p99), short(bare.p50), short(bare.p99), short(hop.p50), short(hop.p99),
 		100*float64(asked.p99)/float64(limit))
 	if q.few && asked.p99 > limit {
-		b.Errorf("%s %q at %d clients: p99 is %s, want at most %s: twice that of SQL, and a hop",
+		fallsShort(b, "%s %q at %d clients: p99 is %s, want at most %s: twice that of SQL, and a hop",
 			q.method, q.text, clients, asked.p99, limit)
 	}
 }
@@ -211,7 +211,7 @@ func (a *archive) flat(b *testing.B) {
 		fmt.Printf("projects, %-23s %s matches: p50 %s among %d, %s among %d: %+.0f %%\n", q.method, a.total(q),
 			short(small), someProjects, short(large), allProjects, 100*growth)
 		if strings.HasPrefix(q.method, "CONTAINS") && growth > 0.2 {
-			b.Errorf("%s takes %.0f %% longer among %d projects, want 20 %%", q.method, 100*growth, allProjects)
+			fallsShort(b, "%s takes %.0f %% longer among %d projects, want 20 %%", q.method, 100*growth, allProjects)
 		}
 	}
 }
