@@ -37,7 +37,7 @@ func TestCall(t *testing.T) {
 	}
 	person := `{"userId":"u1","userName":"mini","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com","isEmailVerified":true},"password":"correct horse battery"}`
 	var imported struct{ UserID string }
-	out, complaints, code := i.Herald(person, "call", "Users.ImportHumanUser", "--json", "-")
+	out, complaints, code := i.Herald(person, "call", "Imports.ImportHumanUser", "--json", "-")
 	if err := json.Unmarshal([]byte(out), &imported); err != nil || code != 0 || imported.UserID != "u1" ||
 		complaints != "" {
 		t.Fatalf("import: exit code %d, %v\n%s%s", code, err, out, complaints)
@@ -63,10 +63,10 @@ func TestCall(t *testing.T) {
 		{[]string{"Users.GetUser", "--json", `{"userId":"nobody"}`}, 15, []string{
 			"herald: USER_NOT_FOUND: User not found\n", "\n  request id: ",
 		}},
-		{[]string{"Users.ImportHumanUser", "--json", strings.Replace(person, `"u1"`, `"u2"`, 1)}, 16,
+		{[]string{"Imports.ImportHumanUser", "--json", strings.Replace(person, `"u1"`, `"u2"`, 1)}, 16,
 			[]string{"request id: "}},
-		{[]string{"Users.CreateOrg", "--json", `{"name":""}`}, 13, []string{"INVALID_ARGUMENT: ", "name"}},
-		{[]string{"Users.GetMyOrg", "--org", "nowhere"}, 15, []string{"request id: "}},
+		{[]string{"Orgs.CreateOrg", "--json", `{"name":""}`}, 13, []string{"INVALID_ARGUMENT: ", "name"}},
+		{[]string{"Orgs.GetMyOrg", "--org", "nowhere"}, 15, []string{"request id: "}},
 		{[]string{"Users.GetMyUser", "--token-file", nobody}, 26, []string{"UNAUTHENTICATED: "}},
 		{[]string{"Users.GetMyUser", "--url", i.Mails, "--token-file", nobody}, 1, []string{i.Mails}},
 		{[]string{"Users.GetMyUser", "--url", "http://" + whole.FreeAddress(t), "--token-file", nobody}, 1,

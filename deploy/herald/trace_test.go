@@ -66,7 +66,7 @@ func TestTraces(t *testing.T) {
 	}
 	said := strings.Join(all, "\n")
 	for _, part := range []string{
-		"POST /management/v1/users/human/_import", "/herald.users.v1.Users/ImportHumanUser", "WITH",
+		"POST /management/v1/users/human/_import", "/herald.users.v1.Imports/ImportHumanUser", "WITH",
 	} {
 		if !strings.Contains(said, part) {
 			t.Errorf("no span %q among\n%s", part, said)

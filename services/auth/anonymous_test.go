@@ -42,7 +42,7 @@ func TestMailsAreRequestedAfterTheAnswer(t *testing.T) {
 		}
 	}
 	u := &users{asked: make(chan *usersv1.RequestCodeRequest)}
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, u)
 	for _, j := range journeys {
 		if got, want := <-u.asked, (&usersv1.RequestCodeRequest{Kind: j.kind, UserId: "u1"}); !proto.Equal(got, want) {
 			t.Errorf("users was asked %v, want %v", got, want)
@@ -60,7 +60,7 @@ func TestMailsAreRequestedAtTheStop(t *testing.T) {
 	u := &users{asked: make(chan *usersv1.RequestCodeRequest, 1)}
 	t.Run("a service", func(t *testing.T) {
 		g := testkit.Ground(t)
-		testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+		serveUsers(t, g, u)
 		call(t, open(t, g, public), initialize.path+"/resend", linked())
 	})
 	select {
@@ -76,7 +76,7 @@ func TestPostsOfAClientAreBounded(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	testkit.Serve(t, g, "users", &users{}, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, &users{})
 	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
 	h := open(t, g, public)
 	wrong, mail := initialize.filled("code", "WRONG222"), initialize.path+"/resend"

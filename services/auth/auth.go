@@ -63,7 +63,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	users := usersv1.NewUsersClient(s.Calls)
+	users := usersv1.NewInternalClient(s.Calls)
 	issued := accesstoken.Tokens{
 		Store: db, Keys: signing, Upstream: upstream.New(projectsv1.NewInternalClient(s.Calls), users),
 		Issuer: s.PublicURL.String(), Now: s.Now,

@@ -31,7 +31,7 @@ func site(t *testing.T, host string, u *users, watch func(*http.Request)) (origi
 	origin = "http://" + net.JoinHostPort(host, port)
 	g := testkit.Ground(t)
 	pages := open(t, g, origin)
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, u)
 	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		watch(r)

@@ -222,7 +222,7 @@ func newExternalBrowser(t *testing.T) externalBrowser {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, u)
 	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
 	testkit.Serve(t, g, "idp", i, &idpv1.Idps_ServiceDesc)
 	b := externalBrowser{t, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, i, u, s, ""}

@@ -41,7 +41,7 @@ func TestForgottenPasswords(t *testing.T) {
 		shows(t, call(t, pages, forgotPath, url.Values{"name": {"foreign"}}, "Sec-Fetch-Site", site), 403, "foreign")
 	}
 	u := &users{asked: make(chan *usersv1.RequestCodeRequest)}
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, u)
 	for _, name := range []string{"ada", "nobody", "a@example.com", "<script>alert(1)</script>"} {
 		want := &usersv1.RequestCodeRequest{Kind: "passwordreset", LoginName: name}
 		if got := <-u.asked; !proto.Equal(got, want) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	textv1 "herald/shared/gen/herald/text/v1"
-	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
@@ -65,7 +64,7 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	g := testkit.Ground(t)
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	testkit.Serve(t, g, "users", &users{}, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, &users{})
 	h := open(t, g, public)
 
 	checkLanguage(t, h, "ja", "ja") // before text answered for the first time

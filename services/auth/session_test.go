@@ -18,7 +18,6 @@ import (
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
-	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -55,7 +54,7 @@ func newBrowsersAt(t *testing.T, now func() time.Time) browsers {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, u)
 	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
 	return browsers{t, g, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, u, store.New(s.Journal), s.DB}
 }

@@ -16,7 +16,7 @@ func TestVerifyAtLogin(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	u := &users{unverified: true, asked: make(chan *usersv1.RequestCodeRequest, 1)}
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, u)
 	pages := open(t, g, public)
 	for _, path := range []string{"", "/mail"} {
 		leads(t, call(t, pages, verifyPath+path, url.Values{"code": {"GUTERKXD"}}), loginPath)

@@ -88,6 +88,10 @@ func pageTexts(t *testing.T, language string) (texts map[string]string) {
 // users stands in for the service users. Its answers depend on the code and the password.
 type users struct {
 	usersv1.UnimplementedUsersServer
+	usersv1.UnimplementedCredentialsServer
+	usersv1.UnimplementedFactorsServer
+	usersv1.UnimplementedLoginsServer
+	usersv1.UnimplementedInternalServer
 	testkit.Unguarded
 	loginName string
 	mu        sync.Mutex
@@ -224,7 +228,7 @@ func world(t *testing.T) (http.Handler, *users, *text) {
 	t.Helper()
 	g, u, x := testkit.Ground(t), &users{}, newText()
 	pages := open(t, g, public)
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc)
+	serveUsers(t, g, u)
 	testkit.Serve(t, g, "text", x, &textv1.Text_ServiceDesc)
 	return pages, u, x
 }
@@ -319,4 +323,11 @@ func textOf(n *html.Node) string {
 		}
 	}
 	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// serveUsers answers the requests to the service users that auth sends.
+func serveUsers(t testing.TB, g boot.Ground, u any) {
+	t.Helper()
+	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc, &usersv1.Credentials_ServiceDesc,
+		&usersv1.Factors_ServiceDesc, &usersv1.Logins_ServiceDesc, &usersv1.Internal_ServiceDesc)
 }

@@ -64,7 +64,7 @@ func newSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 		}
 	}
 	return &delivery.Sender{
-		Store: store.New(s.Journal), Users: usersv1.NewUsersClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
+		Store: store.New(s.Journal), Users: usersv1.NewInternalClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
 		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
 		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outage: s.Outages.Err,
 		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
@@ -90,7 +90,8 @@ func start(s *boot.Service, c Config, sender *delivery.Sender) error {
 	s.Health.Check(s.Name+" mails", func(context.Context) error { return sender.Delayed() })
 	return s.Serve(func(r boot.Registrar) {
 		notificationv1.RegisterNotificationsServer(r, api.Notifications{
-			Store: sender.Store, Users: sender.Users, Mails: sender, MaxLimit: c.MaxLimit,
+			Store: sender.Store, Users: usersv1.NewUsersClient(s.Calls),
+			Credentials: usersv1.NewCredentialsClient(s.Calls), Internal: sender.Users, Mails: sender, MaxLimit: c.MaxLimit,
 		})
 	})
 }

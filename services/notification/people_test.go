@@ -33,6 +33,8 @@ type people struct {
 	renew func(ctx context.Context, kind, userID string) (string, error)
 	me    *usersv1.User
 	usersv1.UnimplementedUsersServer
+	usersv1.UnimplementedCredentialsServer
+	usersv1.UnimplementedInternalServer
 	testkit.Unguarded
 	textv1.UnimplementedTextServer
 }
@@ -41,8 +43,12 @@ func newPeople(t testing.TB, g boot.Ground) *people {
 	t.Helper()
 	p := &people{TB: t}
 	for name, register := range map[string]func(boot.Registrar){
-		"users": func(r boot.Registrar) { usersv1.RegisterUsersServer(r, p) },
-		"text":  func(r boot.Registrar) { textv1.RegisterTextServer(r, p) },
+		"users": func(r boot.Registrar) {
+			usersv1.RegisterUsersServer(r, p)
+			usersv1.RegisterCredentialsServer(r, p)
+			usersv1.RegisterInternalServer(r, p)
+		},
+		"text": func(r boot.Registrar) { textv1.RegisterTextServer(r, p) },
 	} {
 		s, err := g.Open(t.Context(), name, kit.Database(t), Migrations)
 		if err != nil {

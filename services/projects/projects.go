@@ -40,7 +40,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	}
 	db := store.New(s.Journal)
 	s.Consume(consumer.Removed(db), orgremoval.Start(s, consumer.Sweep(db)))
-	common, people := base.Base{Store: db, MaxLimit: c.MaxLimit}, usersv1.NewUsersClient(s.Calls)
+	common, people := base.Base{Store: db, MaxLimit: c.MaxLimit}, usersv1.NewInternalClient(s.Calls)
 	pairs := secret.NewPairs(queue.Processors(), waitingPairs)
 	return s.Serve(func(r boot.Registrar) {
 		projectsv1.RegisterProjectsServer(r, projects.Server{Base: common, Users: people, Log: s.Log})

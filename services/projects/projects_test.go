@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 // users stands in for the service users. Organizations and users exist if their ids begin with org-
 // or user-. A user belongs to the organization in the rest of the id.
 type users struct {
-	usersv1.UnimplementedUsersServer
+	usersv1.UnimplementedInternalServer
 	testkit.Unguarded
 	mu     sync.Mutex
 	owners []*usersv1.MakeProjectOwnerRequest
@@ -82,7 +82,7 @@ func newWorld(t testing.TB) *world {
 func newWorldOn(t testing.TB, g boot.Ground) *world {
 	t.Helper()
 	w := &world{TB: t, ground: g, users: &users{}}
-	testkit.Serve(t, w.ground, "users", w.users, &usersv1.Users_ServiceDesc)
+	testkit.Serve(t, w.ground, "users", w.users, &usersv1.Internal_ServiceDesc)
 	w.start()
 	return w
 }

@@ -15,13 +15,13 @@ import (
 // projects is a double of the service projects.
 type projects struct {
 	*world
-	usersv1.UsersClient
+	client
 	testkit.Herald
 }
 
 func (w *world) projects() projects {
 	w.Helper()
-	return projects{w, usersv1.NewUsersClient(testkit.Calls(w, w.ground, "projects")),
+	return projects{w, newClient(testkit.Calls(w, w.ground, "projects")),
 		kit.Herald(w, w.ground, "projects")}
 }
 

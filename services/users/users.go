@@ -6,7 +6,16 @@ import (
 	"context"
 	"time"
 
-	"herald/services/users/internal/api"
+	"herald/services/users/internal/api/base"
+	"herald/services/users/internal/api/credentials"
+	"herald/services/users/internal/api/factors"
+	"herald/services/users/internal/api/imports"
+	"herald/services/users/internal/api/internals"
+	"herald/services/users/internal/api/logins"
+	"herald/services/users/internal/api/machines"
+	"herald/services/users/internal/api/members"
+	"herald/services/users/internal/api/orgs"
+	"herald/services/users/internal/api/users"
 	"herald/services/users/internal/consumer"
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
@@ -67,14 +76,24 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		return admin, err
 	}
 	s.Background(func(ctx context.Context) { forget(ctx, s, db) })
-	methods := api.Users{
+	common := base.Base{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
-		Now: s.Now, PublicURL: s.PublicURL, OTPIssuer: c.OTPIssuer, MaxLimit: c.MaxLimit,
-		Pairs:    secret.NewPairs(queue.Processors(), waitingPairs),
-		Projects: projectsv1.NewInternalClient(s.Calls), Idps: idpv1.NewIdpsClient(s.Calls),
+		Idps: idpv1.NewIdpsClient(s.Calls), Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
 	}
-	s.Consume(append(consumer.Handlers(methods), orgremoval.Start(s, consumer.Sweep(methods)))...)
-	return admin, s.Serve(func(r boot.Registrar) { usersv1.RegisterUsersServer(r, methods) })
+	internal := internals.Server{Base: common}
+	pairs := secret.NewPairs(queue.Processors(), waitingPairs)
+	s.Consume(append(consumer.Handlers(internal), orgremoval.Start(s, consumer.Sweep(db)))...)
+	return admin, s.Serve(func(r boot.Registrar) {
+		usersv1.RegisterOrgsServer(r, orgs.Server{Base: common})
+		usersv1.RegisterMembersServer(r, members.Server{Base: common, Projects: projectsv1.NewInternalClient(s.Calls)})
+		usersv1.RegisterUsersServer(r, users.Server{Base: common})
+		usersv1.RegisterMachinesServer(r, machines.Server{Base: common, Pairs: pairs})
+		usersv1.RegisterCredentialsServer(r, credentials.Server{Base: common})
+		usersv1.RegisterFactorsServer(r, factors.Server{Base: common, OTPIssuer: c.OTPIssuer})
+		usersv1.RegisterLoginsServer(r, logins.Server{Base: common})
+		usersv1.RegisterImportsServer(r, imports.Server{Base: common})
+		usersv1.RegisterInternalServer(r, internal)
+	})
 }
 
 // forget sweeps every hour.

@@ -11,6 +11,7 @@ import (
 	"herald/shared/boot"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/rpc"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -22,14 +23,35 @@ var refused = testkit.Refused
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
+// client calls all services of the contract.
+type client struct {
+	usersv1.OrgsClient
+	usersv1.MembersClient
+	usersv1.UsersClient
+	usersv1.MachinesClient
+	usersv1.CredentialsClient
+	usersv1.FactorsClient
+	usersv1.LoginsClient
+	usersv1.ImportsClient
+	usersv1.InternalClient
+}
+
+func newClient(c *rpc.Conn) client {
+	return client{
+		usersv1.NewOrgsClient(c), usersv1.NewMembersClient(c), usersv1.NewUsersClient(c), usersv1.NewMachinesClient(c),
+		usersv1.NewCredentialsClient(c), usersv1.NewFactorsClient(c), usersv1.NewLoginsClient(c),
+		usersv1.NewImportsClient(c), usersv1.NewInternalClient(c),
+	}
+}
+
 // world is a running users service and its callers.
 type world struct {
 	testing.TB
 	ground  boot.Ground
 	service *boot.Service
-	gateway usersv1.UsersClient
-	auth    usersv1.UsersClient
-	notify  usersv1.UsersClient
+	gateway client
+	auth    client
+	notify  client
 	// admin is a context of the first administrator, and adminToken the content of the token's
 	// file.
 	admin      context.Context
@@ -53,9 +75,9 @@ func startWorld(t testing.TB, g boot.Ground) *world {
 		t.Fatal(err)
 	}
 	testkit.Run(t, w.service)
-	w.gateway = usersv1.NewUsersClient(testkit.Calls(t, g, "gateway"))
-	w.auth = usersv1.NewUsersClient(testkit.Calls(t, g, "auth"))
-	w.notify = usersv1.NewUsersClient(testkit.Calls(t, g, "notification"))
+	w.gateway = newClient(testkit.Calls(t, g, "gateway"))
+	w.auth = newClient(testkit.Calls(t, g, "auth"))
+	w.notify = newClient(testkit.Calls(t, g, "notification"))
 	token, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

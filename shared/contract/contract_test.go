@@ -181,7 +181,7 @@ func with(
 	}
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: new("test.proto"), Package: new("herald.test.v1"), Syntax: new("proto3"),
-		Dependency: []string{"herald/users/v1/user.proto"},
+		Dependency: []string{"herald/users/v1/users.proto"},
 		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("Test"),
 			Method: []*descriptorpb.MethodDescriptorProto{{
 				Name: new("Do"), InputType: new(".herald.users.v1.GetUserRequest"),

@@ -52,8 +52,8 @@ func TestAccess(t *testing.T) {
 	w := newWorld(t, users{})
 	conn := w.connect("notification")
 	// notifier calls from a connection that may send to PrepareMail, in the name of any service.
-	notifier := func(service string) usersv1.UsersClient {
-		return usersv1.NewUsersClient(rpc.NewConn(conn, w.signer(), service, w.g.Log))
+	notifier := func(service string) client {
+		return newClient(rpc.NewConn(conn, w.signer(), service, w.g.Log))
 	}
 	get := func(ctx context.Context) error {
 		_, err := w.gateway.GetUser(ctx, &usersv1.GetUserRequest{UserId: "x"})

@@ -38,7 +38,7 @@ var (
 
 // Conn lets generated clients call services over NATS:
 //
-//	usersv1.NewUsersClient(rpc.NewConn(nc, signer, "notification", log))
+//	usersv1.NewInternalClient(rpc.NewConn(nc, signer, "notification", log))
 //
 // A call is made for the caller in its context. Without one, or after OnOwnBehalf, the
 // service itself is the caller.

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/boot"
@@ -27,6 +28,8 @@ import (
 // users implements as much of a contract as a test needs.
 type users struct {
 	usersv1.UnimplementedUsersServer
+	usersv1.UnimplementedCredentialsServer
+	usersv1.UnimplementedInternalServer
 	get     func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error)
 	mine    func(context.Context) (*usersv1.GetMyUserResponse, error)
 	create  func(*usersv1.CreateHumanUserRequest)
@@ -96,6 +99,17 @@ func (u users) CreateHumanUser(
 	return &usersv1.CreateHumanUserResponse{}, nil
 }
 
+// client calls the services of the contract that users stands in for.
+type client struct {
+	usersv1.UsersClient
+	usersv1.CredentialsClient
+	usersv1.InternalClient
+}
+
+func newClient(c grpc.ClientConnInterface) client {
+	return client{usersv1.NewUsersClient(c), usersv1.NewCredentialsClient(c), usersv1.NewInternalClient(c)}
+}
+
 // world is a server of the users contract and those who call it.
 type world struct {
 	testing.TB
@@ -104,7 +118,7 @@ type world struct {
 	server *rpc.Server
 	// conn is the gateway's, gateway and notification call over their own.
 	conn                  *nats.Conn
-	gateway, notification usersv1.UsersClient
+	gateway, notification client
 }
 
 func newWorld(t testing.TB, u users) *world {
@@ -114,8 +128,8 @@ func newWorld(t testing.TB, u users) *world {
 	w.g.Traces = sdktrace.NewTracerProvider()
 	w.server = w.serve(u)
 	w.conn = w.connect(bus.Gateway)
-	w.gateway = usersv1.NewUsersClient(rpc.NewConn(w.conn, w.signer(), bus.Gateway, w.g.Log))
-	w.notification = usersv1.NewUsersClient(testkit.Calls(t, w.g, "notification"))
+	w.gateway = newClient(rpc.NewConn(w.conn, w.signer(), bus.Gateway, w.g.Log))
+	w.notification = newClient(testkit.Calls(t, w.g, "notification"))
 	return w
 }
 
@@ -132,8 +146,12 @@ func (w *world) serve(u users) *rpc.Server {
 	w.Helper()
 	s := rpc.NewServer(rpc.Config{Conn: w.connect("users"), Signer: w.signer(), Log: w.g.Log, Metrics: w.g.Metrics,
 		Tracer: w.g.Traces.Tracer("users"), Now: w.g.Now})
-	if err := s.Register(&usersv1.Users_ServiceDesc, u); err != nil {
-		w.Fatal(err)
+	for _, contract := range []*grpc.ServiceDesc{
+		&usersv1.Users_ServiceDesc, &usersv1.Credentials_ServiceDesc, &usersv1.Internal_ServiceDesc,
+	} {
+		if err := s.Register(contract, u); err != nil {
+			w.Fatal(err)
+		}
 	}
 	return s
 }

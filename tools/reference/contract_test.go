@@ -94,7 +94,7 @@ func TestDocuments(t *testing.T) {
 	t.Parallel()
 	made := documents(t)
 	for _, c := range []struct{ path, want string }{
-		{imported + "operationId", `"Users_ImportHumanUser"`},
+		{imported + "operationId", `"Imports_ImportHumanUser"`},
 		{imported + "x-permission", `"user.import"`},
 		{imported + "security", `[{"bearer":["openid","urn:service:iam:org:project:id:service:aud"]}]`},
 		{imported + "tags", `["Users"]`},
@@ -137,7 +137,7 @@ func TestDocuments(t *testing.T) {
 		{schema + "users.ImportHumanUserRequest properties dataOrgs", `{}`},
 		{schema + "users.ResolveTokenRequest", ""},
 		{schema + "ErrorDetail allOf 0 properties @type", `{"const":"type.googleapis.com/herald.v1.ErrorDetail"}`},
-		{"api paths /herald.users.v1.Users/ResolveToken", ""},
+		{"api paths /herald.users.v1.Internal/ResolveToken", ""},
 		{"events channels users.human.imported address", `"events.users.human.imported.{orgId}"`},
 		{"events components messages users.human.imported name", `"herald.users.human.imported.v1"`},
 		{"events components messages users.human.imported payload",

@@ -41,7 +41,7 @@ type Config struct {
 // Authenticator finds callers by their tokens.
 type Authenticator struct {
 	Config
-	users   usersv1.UsersClient
+	users   usersv1.InternalClient
 	auth    authv1.AuthClient
 	changes *eventcache.Changes
 	known   *eventcache.Answers[key, Pass]
@@ -57,7 +57,7 @@ func New(c Config) (*Authenticator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Authenticator{Config: c, users: usersv1.NewUsersClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
+	return &Authenticator{Config: c, users: usersv1.NewInternalClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
 		changes: changes, known: eventcache.NewAnswers[key, Pass](changes), turns: newTurns()}, nil
 }
 

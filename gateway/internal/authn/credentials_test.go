@@ -127,7 +127,7 @@ func TestScopes(t *testing.T) {
 		t.Error(err)
 	}
 	var header metadata.MD
-	_, err := users.ResendMyEmailVerification(ctx, &usersv1.ResendMyEmailVerificationRequest{},
+	_, err := usersv1.NewCredentialsClient(w.Dial(t)).ResendMyEmailVerification(ctx, &usersv1.ResendMyEmailVerificationRequest{},
 		grpcHeader(&header))
 	if status.Code(err) != codes.PermissionDenied || len(header["www-authenticate"]) != 1 {
 		t.Error(err, header)

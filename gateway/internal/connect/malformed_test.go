@@ -104,7 +104,9 @@ func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 	ask := reflect(t, w)
 	told := map[string]bool{}
 	for _, service := range []string{"idp.v1.Idps", "notification.v1.Notifications", "projects.v1.Apps",
-		"projects.v1.Grants", "projects.v1.Projects", "projects.v1.Roles", "text.v1.Text", "users.v1.Users"} {
+		"projects.v1.Grants", "projects.v1.Projects", "projects.v1.Roles", "text.v1.Text",
+		"users.v1.Credentials", "users.v1.Factors", "users.v1.Imports", "users.v1.Logins", "users.v1.Machines",
+		"users.v1.Members", "users.v1.Orgs", "users.v1.Users"} {
 		got, err := ask(symbol("herald." + service))
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +134,7 @@ func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 			t.Errorf("%s is told: %v", name, told[name])
 		}
 	}
-	for _, name := range []string{"herald.auth.v1.Auth.ServePage", "herald.users.v1.Users.ResolveToken",
+	for _, name := range []string{"herald.auth.v1.Auth.ServePage", "herald.users.v1.Internal.ResolveToken",
 		"herald.users.v1.ResolveTokenRequest", "herald.users.v1.UserRemoved"} {
 		if got, err := ask(symbol(name)); err != nil || got.GetErrorResponse().GetErrorCode() != 5 {
 			t.Errorf("%s: %v %v", name, got, err)

@@ -189,7 +189,7 @@ func TestConnectReadsJSONAsStrictly(t *testing.T) {
 func TestFramesStayApart(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
-	users := usersv1.NewUsersClient(w.Dial(t))
+	users := usersv1.NewImportsClient(w.Dial(t))
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+w.Owner())
 	var all sync.WaitGroup
 	for i := range 16 {
@@ -237,8 +237,8 @@ func TestUnknownProcedures(t *testing.T) {
 	c := w.Dial(t)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+w.Owner())
 	for _, procedure := range []string{
-		"/herald.users.v1.Users/Nothing", "/herald.users.v1.Users/ResolveToken", "/herald.auth.v1.Auth/ServePage",
-		"/herald.users.v1.Users/PrepareMail", "/x.Y/Z", "/grpc.health.v1.Health/Watch",
+		"/herald.users.v1.Users/Nothing", "/herald.users.v1.Internal/ResolveToken", "/herald.auth.v1.Auth/ServePage",
+		"/herald.users.v1.Internal/PrepareMail", "/x.Y/Z", "/grpc.health.v1.Health/Watch",
 	} {
 		err := c.Invoke(ctx, procedure, &usersv1.GetUserRequest{}, &usersv1.GetUserResponse{})
 		if status.Code(err) != codes.Unimplemented {
@@ -297,7 +297,9 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "herald.auth.v1.Auth herald.idp.v1.Idps "+
 		"herald.notification.v1.Notifications herald.projects.v1.Apps herald.projects.v1.Grants "+
-		"herald.projects.v1.Projects herald.projects.v1.Roles herald.text.v1.Text herald.users.v1.Users grpc.health.v1.Health" {
+		"herald.projects.v1.Projects herald.projects.v1.Roles herald.text.v1.Text herald.users.v1.Credentials "+
+		"herald.users.v1.Factors herald.users.v1.Imports herald.users.v1.Logins herald.users.v1.Machines "+
+		"herald.users.v1.Members herald.users.v1.Orgs herald.users.v1.Users grpc.health.v1.Health" {
 		t.Error(got)
 	}
 	file := ask(&reflectionpb.ServerReflectionRequest{

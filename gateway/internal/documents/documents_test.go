@@ -186,7 +186,7 @@ func TestProtosAreWhole(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(files["herald/users/v1/users.proto"], "rpc ImportHumanUser(") ||
+	if !strings.Contains(files["herald/users/v1/imports.proto"], "rpc ImportHumanUser(") ||
 		files["google/LICENSE"] == "" {
 		t.Error("something is missing")
 	}

@@ -25,6 +25,9 @@ import (
 // Users stands in for the service users. It knows tokens and one user, u1 of organization o1.
 type Users struct {
 	usersv1.UnimplementedUsersServer
+	usersv1.UnimplementedCredentialsServer
+	usersv1.UnimplementedImportsServer
+	usersv1.UnimplementedInternalServer
 	testkit.Unguarded
 	mu     sync.Mutex
 	tokens map[string]*heraldv1.Caller

@@ -41,7 +41,8 @@ func Start(t testing.TB) *World {
 	w.Ground = testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, w.Lines)
 	w.Now = w.Clock.Now
 	w.Services = []testkit.Server{
-		testkit.Serve(t, w.Ground, "users", w.Users, &usersv1.Users_ServiceDesc),
+		testkit.Serve(t, w.Ground, "users", w.Users, &usersv1.Users_ServiceDesc, &usersv1.Credentials_ServiceDesc,
+			&usersv1.Imports_ServiceDesc, &usersv1.Internal_ServiceDesc),
 		testkit.Serve(t, w.Ground, "auth", w.Auth, &authv1.Auth_ServiceDesc),
 	}
 	ground := w.Ground

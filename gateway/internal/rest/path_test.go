@@ -20,7 +20,7 @@ func TestOddPathsAreNotFound(t *testing.T) {
 		"/management;x/v1/users/u1",
 		"/Management/v1/users/u1", "/management/v1/users", "/", "/x", "/ui", "*", "/livez/", "/herald.users.v1.Users",
 		"/herald.users.v1.users/GetUser", "/herald.users.v1.Users/getUser", "/herald.users.v1.Users/GetUser/",
-		"/herald.users.v1.Users/ResolveToken", "/herald.auth.v1.Auth/ServePage", "/management/v1/users/u1%2f..",
+		"/herald.users.v1.Internal/ResolveToken", "/herald.auth.v1.Auth/ServePage", "/management/v1/users/u1%2f..",
 		"/herald.users.v1.Users%2fGetUser", "/docs%2fapi", "/docs/viewer%2Fredoc.js", "/ui%2flogin", "/ui/login%2fx",
 		"/oauth/v2", "/oauth/v20/token", "/oauth/v2%2ftoken", "/oidc/v1", "/.well-known", "/.well-known%2Fx",
 		"/herald.auth.v1.Auth/ServeEndpoint", "/herald.auth.v1.Auth/ResolveToken",

@@ -95,7 +95,7 @@ func TestCallMistakes(t *testing.T) {
 		{[]string{"GetUser"}, "did you mean Users.GetUser?"},
 		{[]string{"/herald.users.v1.Users/GetUser"}, "did you mean Users.GetUser?"},
 		{[]string{"Text"}, "Text.GetMessageText, "},
-		{[]string{"Users.ResolveToken"}, `there is no method "Users.ResolveToken"`},
+		{[]string{"Internal.ResolveToken"}, `there is no method "Internal.ResolveToken"`},
 		{[]string{"Users.GetUser", "more"}, "more"},
 		{[]string{"Users.GetUser", "--json", `{"userID":"a"}`}, `unknown field "userID"`},
 		{[]string{"Users.GetUser", "--json", `{"userId":"a","userId":"b"}`}, "userId"},
@@ -203,7 +203,7 @@ func TestCallPrints(t *testing.T) {
 				"u1  Mini Mouse                 mini@example.com\n1 of 1\n"},
 		{"Users.SearchUsers", "table", `{"details":{"totalResult":"0"},"result":[]}`, "0 of 0\n"},
 		{"Users.SearchUsers", "table", `{"result":[null,1]}`, "2 of 2\n"},
-		{"Users.SearchIamMemberRoles", "table", `{"result":[{"role":"A"}]}`, "role\nA\n1 of 1\n"},
+		{"Members.SearchIamMemberRoles", "table", `{"result":[{"role":"A"}]}`, "role\nA\n1 of 1\n"},
 		{"Users.GetUser", "table", oneUser, "" +
 			"user.id                           u1\n" +
 			"user.details.sequence             5\n" +
@@ -353,7 +353,7 @@ func TestCallMethods(t *testing.T) {
 
 func TestCallDescribes(t *testing.T) {
 	t.Parallel()
-	got, err := execute(t, "", "call", "Users.ImportHumanUser", "--describe")
+	got, err := execute(t, "", "call", "Imports.ImportHumanUser", "--describe")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func readMachineKey(text secret.Text, now time.Time) (machineKey, error) {
 		return k, errors.New("it has no private key, because the key was made with a publicKey: add the private key " +
 			"as PEM in the member key")
 	case !k.ExpirationDate.IsZero() && !now.Before(k.ExpirationDate):
-		return k, fmt.Errorf("the key expired at %s: make another one with Users.AddMachineKey",
+		return k, fmt.Errorf("the key expired at %s: make another one with Machines.AddMachineKey",
 			k.ExpirationDate.UTC().Format(time.RFC3339))
 	}
 	return k, nil

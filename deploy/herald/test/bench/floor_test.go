@@ -63,7 +63,7 @@ func newFloor(b *testing.B) *floor {
 // in a goroutine per request.
 func (f *floor) handle(path, method string, read func(*http.Request) ([]byte, error),
 	answer func([]byte) ([]byte, error)) {
-	subject := "rpc.herald.users.v1.Users." + method
+	subject := "rpc.herald.users.v1." + method
 	_, err := f.serve.Subscribe(subject, func(m *nats.Msg) {
 		go func() {
 			data, err := answer(m.Data)
@@ -139,7 +139,7 @@ func startFloor(b *testing.B) string {
 	b.Helper()
 	db, org := floorTables(b, ownServer(b))
 	f := newFloor(b)
-	f.handle("/management/v1/users/human/_import", "ImportHumanUser", readImport, func(data []byte) ([]byte, error) {
+	f.handle("/management/v1/users/human/_import", "Imports.ImportHumanUser", readImport, func(data []byte) ([]byte, error) {
 		var u struct{ UserID, UserName, Email, Hash string }
 		if err := json.Unmarshal(data, &u); err != nil {
 			return nil, err

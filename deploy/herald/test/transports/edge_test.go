@@ -65,7 +65,7 @@ func hashed(value string) string {
 func TestRefusalsAreAlike(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
-	client := usersv1.NewUsersClient(i.Dial(t))
+	client := usersv1.NewImportsClient(i.Dial(t))
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+i.Token)
 	for n, c := range refusals {
 		body := patched(t, fmt.Sprintf(`{"userName":"u%d","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com"}}`, n), c.patch)

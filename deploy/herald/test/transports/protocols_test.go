@@ -150,7 +150,7 @@ func TestReflection(t *testing.T) {
 	for _, version := range []string{"v1", "v1alpha"} {
 		r := reflectionOf(i, t, version)
 		services := r.services()
-		for _, want := range []string{projectsService, "herald.users.v1.Users", "herald.text.v1.Text",
+		for _, want := range []string{projectsService, "herald.users.v1.Users", "herald.users.v1.Orgs", "herald.text.v1.Text",
 			"herald.notification.v1.Notifications", "herald.idp.v1.Idps", "grpc.health.v1.Health"} {
 			if !slices.Contains(services, want) {
 				t.Errorf("%s: no %s among %v", version, want, services)

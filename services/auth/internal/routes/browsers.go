@@ -24,7 +24,7 @@ import (
 // Browsers returns what answers browsers, and which of its paths clients find by discovery. What only shows something
 // asks the owners of cached, whose answers may be up to 2 s old.
 func Browsers(
-	s *boot.Service, l *frame.Frame, users usersv1.UsersClient, issued, cached accesstoken.Tokens,
+	s *boot.Service, l *frame.Frame, users usersv1.InternalClient, issued, cached accesstoken.Tokens,
 ) (http.Handler, []discovery.Part, error) {
 	later, posts := maillink.NewLater(users, s.Now, s.Log), frame.NewPosts(l, s.Now)
 	s.Background(later.Run)
@@ -35,6 +35,7 @@ func Browsers(
 		Store: issued.Store, Idps: idpv1.NewIdpsClient(s.Calls), Users: users, Now: s.Now, Log: s.Log,
 		Metrics: s.Metrics,
 	})
+	factors := usersv1.NewFactorsClient(s.Calls)
 	signer := onbehalf.New(users, s.Keys, s.Now)
 	requests := authorize.New(authorize.Config{
 		Store: issued.Store, Upstream: issued.Upstream, Cached: cached.Upstream, Keys: issued.Keys, Sessions: sessions,
@@ -44,10 +45,13 @@ func Browsers(
 		Store: issued.Store, Upstream: issued.Upstream, Sessions: sessions, Grants: requests, Posts: posts, Frame: l,
 	}
 	own := account.New(account.Config{
-		Users: users, Sessions: sessions, Federated: accounts, OnBehalf: signer, Frame: l, Now: s.Now,
+		Users: usersv1.NewUsersClient(s.Calls), Credentials: usersv1.NewCredentialsClient(s.Calls), Factors: factors,
+		IdpLinks: usersv1.NewLoginsClient(s.Calls), Sessions: sessions, Federated: accounts, OnBehalf: signer,
+		Frame: l, Now: s.Now,
 	})
 	logins := login.Pages{
-		Users: users, Sessions: sessions, Federated: accounts, OnBehalf: signer, Cached: cached.Upstream,
+		Users: users, Factors: factors, Sessions: sessions, Federated: accounts, OnBehalf: signer,
+		Cached:       cached.Upstream,
 		Destinations: login.Destinations{"": requests, device.Destination: devices, account.Destination: own},
 		Mails:        later, Posts: posts, Frame: l, Now: s.Now, Log: s.Log,
 	}

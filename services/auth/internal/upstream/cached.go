@@ -63,17 +63,17 @@ func (p cachedProjects) ResolveAccess(
 
 // cachedUsers keeps answers of users.
 type cachedUsers struct {
-	usersv1.UsersClient
+	usersv1.InternalClient
 	subjects *eventcache.Answers[string, *usersv1.ResolveSubjectResponse]
 	tokens   *eventcache.Answers[string, *usersv1.ResolveTokenResponse]
 }
 
-// ResolveSubject implements usersv1.UsersClient.
+// ResolveSubject implements usersv1.InternalClient.
 func (u cachedUsers) ResolveSubject(
 	ctx context.Context, in *usersv1.ResolveSubjectRequest, opts ...grpc.CallOption,
 ) (*usersv1.ResolveSubjectResponse, error) {
 	return u.subjects.Ask(question(in), func() (*usersv1.ResolveSubjectResponse, []eventcache.Subject, error) {
-		r, err := u.UsersClient.ResolveSubject(ctx, in, opts...)
+		r, err := u.InternalClient.ResolveSubject(ctx, in, opts...)
 		if err != nil || !keepable(in, r) {
 			return r, nil, err
 		}
@@ -102,12 +102,12 @@ func keepable(in *usersv1.ResolveSubjectRequest, r *usersv1.ResolveSubjectRespon
 	return in.UserId == "" || s.Active
 }
 
-// ResolveToken implements usersv1.UsersClient.
+// ResolveToken implements usersv1.InternalClient.
 func (u cachedUsers) ResolveToken(
 	ctx context.Context, in *usersv1.ResolveTokenRequest, opts ...grpc.CallOption,
 ) (*usersv1.ResolveTokenResponse, error) {
 	return u.tokens.Ask(question(in), func() (*usersv1.ResolveTokenResponse, []eventcache.Subject, error) {
-		r, err := u.UsersClient.ResolveToken(ctx, in, opts...)
+		r, err := u.InternalClient.ResolveToken(ctx, in, opts...)
 		return r, []eventcache.Subject{eventcache.User(r.GetCaller().GetUserId())}, err
 	})
 }

@@ -22,12 +22,12 @@ var ErrNoUser = errors.New("there is no such user")
 // Services are the services that own applications and users.
 type Services struct {
 	Projects projectsv1.InternalClient
-	Users    usersv1.UsersClient
+	Users    usersv1.InternalClient
 	machines machines
 }
 
 // New returns owners that are asked by clients of their services.
-func New(projects projectsv1.InternalClient, users usersv1.UsersClient) *Services {
+func New(projects projectsv1.InternalClient, users usersv1.InternalClient) *Services {
 	return &Services{Projects: projects, Users: users}
 }
 

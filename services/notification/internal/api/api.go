@@ -19,8 +19,10 @@ import (
 
 // Notifications implements the contract.
 type Notifications struct {
-	Store store.Store
-	Users usersv1.UsersClient
+	Store       store.Store
+	Users       usersv1.UsersClient
+	Credentials usersv1.CredentialsClient
+	Internal    usersv1.InternalClient
 	// Mails sends test mails and is woken for mails that are due at once.
 	Mails *delivery.Sender
 	// MaxLimit is the largest page of a list.
@@ -55,7 +57,7 @@ func (n Notifications) ListNotifications(
 // an unknown user unchanged.
 func (n Notifications) catchUp(ctx context.Context, userID string) error {
 	orgID := caller.From(ctx).OrganizationID
-	asked, err := n.Users.ListAskedMails(rpc.OnOwnBehalf(ctx),
+	asked, err := n.Internal.ListAskedMails(rpc.OnOwnBehalf(ctx),
 		&usersv1.ListAskedMailsRequest{OrgId: orgID, UserId: userID})
 	if err != nil || len(asked.Result) == 0 {
 		return err

@@ -68,13 +68,13 @@ func (n Notifications) hurry(
 func (n Notifications) renew(ctx context.Context, userID string, kind mail.Kind) (string, error) {
 	switch kind {
 	case mail.Init:
-		r, err := n.Users.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: userID})
+		r, err := n.Credentials.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: userID})
 		return r.GetNotificationId(), err
 	case mail.VerifyEmail:
-		r, err := n.Users.ResendEmailVerification(ctx, &usersv1.ResendEmailVerificationRequest{UserId: userID})
+		r, err := n.Credentials.ResendEmailVerification(ctx, &usersv1.ResendEmailVerificationRequest{UserId: userID})
 		return r.GetNotificationId(), err
 	case mail.PasswordReset:
-		r, err := n.Users.RequestPasswordReset(ctx, &usersv1.RequestPasswordResetRequest{UserId: userID})
+		r, err := n.Credentials.RequestPasswordReset(ctx, &usersv1.RequestPasswordResetRequest{UserId: userID})
 		return r.GetNotificationId(), err
 	}
 	return "", fmt.Errorf("users cannot be asked for another mail of kind %q", kind)

@@ -62,7 +62,7 @@ func UsualTimes() Times {
 // Sender sends the mails of one database, which any number of senders may share.
 type Sender struct {
 	Store store.Store
-	Users usersv1.UsersClient
+	Users usersv1.InternalClient
 	Text  textv1.TextClient
 	Relay *smtp.Relay
 	// From is the sender of every mail. ReplyTo is the address for answers, empty if it is From.

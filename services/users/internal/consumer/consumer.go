@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 
-	"herald/services/users/internal/api"
+	"herald/services/users/internal/api/internals"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -17,7 +17,7 @@ import (
 )
 
 // Handlers returns the handlers of these events.
-func Handlers(u api.Users) []event.Handler {
+func Handlers(u internals.Server) []event.Handler {
 	return []event.Handler{
 		event.On(owner(u)), event.On(membersOfProject(u)), event.On(idpRemoval(u)),
 		event.On(func(ctx context.Context, d event.Delivery, withdrawn *authv1.ConsentWithdrawn) error {
@@ -31,7 +31,7 @@ func Handlers(u api.Users) []event.Handler {
 
 // owner makes the creator of a project its owner, in case projects could not request this at the
 // creation. A user who was removed meanwhile does not become owner.
-func owner(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectCreated) error {
+func owner(u internals.Server) func(context.Context, event.Delivery, *projectsv1.ProjectCreated) error {
 	return func(ctx context.Context, d event.Delivery, created *projectsv1.ProjectCreated) error {
 		if created.OwnerId == "" {
 			return nil
@@ -46,13 +46,13 @@ func owner(u api.Users) func(context.Context, event.Delivery, *projectsv1.Projec
 	}
 }
 
-func membersOfProject(u api.Users) func(context.Context, event.Delivery, *projectsv1.ProjectRemoved) error {
+func membersOfProject(u internals.Server) func(context.Context, event.Delivery, *projectsv1.ProjectRemoved) error {
 	return func(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
 		return u.Store.RemoveProjectMembers(ctx, d)
 	}
 }
 
-func idpRemoval(u api.Users) func(context.Context, event.Delivery, *idpv1.IdpRemoved) error {
+func idpRemoval(u internals.Server) func(context.Context, event.Delivery, *idpv1.IdpRemoved) error {
 	return func(ctx context.Context, d event.Delivery, _ *idpv1.IdpRemoved) error {
 		return u.Store.RemoveIdpLinks(ctx, d)
 	}

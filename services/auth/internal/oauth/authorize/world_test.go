@@ -80,7 +80,7 @@ func (p *projects) ResolveAccess(
 
 // users stands in for the service users: Ada belongs to the organization o1, applications to o2.
 type users struct {
-	usersv1.UnimplementedUsersServer
+	usersv1.UnimplementedInternalServer
 	testkit.Unguarded
 	mu   sync.Mutex
 	ada  *usersv1.ResolveSubjectResponse
@@ -193,7 +193,7 @@ func newWorld(t testing.TB) *world {
 	g.PublicURL = address
 	w.service = kit.Open(t, g)
 	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Internal_ServiceDesc)
-	testkit.Serve(t, g, "users", w.users, &usersv1.Users_ServiceDesc)
+	testkit.Serve(t, g, "users", w.users, &usersv1.Internal_ServiceDesc)
 	testkit.Serve(t, g, "text", text{}, &textv1.Text_ServiceDesc)
 	w.db = store.New(w.service.Journal)
 	w.openKeys()
@@ -230,7 +230,7 @@ func (w *world) mount() {
 	s := w.service
 	l, err := frame.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
 	w.must(err)
-	own := upstream.New(projectsv1.NewInternalClient(s.Calls), usersv1.NewUsersClient(s.Calls))
+	own := upstream.New(projectsv1.NewInternalClient(s.Calls), usersv1.NewInternalClient(s.Calls))
 	issued := accesstoken.Tokens{Store: w.db, Keys: w.keys, Upstream: own, Issuer: issuer, Now: w.clock}
 	w.Endpoint = authorize.New(authorize.Config{
 		Store: w.db, Upstream: own, Cached: own, Keys: w.keys, Sessions: w.sessions, Frame: l, Issuer: issuer,

@@ -94,7 +94,7 @@ func newWorld(t *testing.T, private bool, replicas int) world {
 	w.keys, err = signing.Open(t.Context(), signing.Config{Store: db, Sealing: w.Keys, Period: 90 * 24 * time.Hour,
 		Now: time.Now, Log: w.Service.Log})
 	w.must(err)
-	own := upstream.New(projectsv1.NewInternalClient(w.Calls), usersv1.NewUsersClient(w.Calls))
+	own := upstream.New(projectsv1.NewInternalClient(w.Calls), usersv1.NewInternalClient(w.Calls))
 	for range replicas {
 		w.replicas = append(w.replicas, backchannel.Start(w.Service, backchannel.Config{
 			Store: db, Upstream: own, Keys: w.keys, Issuer: issuer, Private: private, Now: time.Now, Log: w.Service.Log,

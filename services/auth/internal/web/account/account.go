@@ -44,12 +44,15 @@ var (
 
 // Config is what the pages need.
 type Config struct {
-	Users     usersv1.UsersClient
-	Sessions  session.Sessions
-	Federated *federated.Logins
-	OnBehalf  onbehalf.Signer
-	Frame     *frame.Frame
-	Now       func() time.Time
+	Users       usersv1.UsersClient
+	Credentials usersv1.CredentialsClient
+	Factors     usersv1.FactorsClient
+	IdpLinks    usersv1.LoginsClient
+	Sessions    session.Sessions
+	Federated   *federated.Logins
+	OnBehalf    onbehalf.Signer
+	Frame       *frame.Frame
+	Now         func() time.Time
 }
 
 // Pages serves the pages below Path.

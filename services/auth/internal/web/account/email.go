@@ -61,7 +61,7 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 		p.emailForm(w, v, "CODE_REQUIRED")
 		return
 	}
-	_, err := p.Users.VerifyMyEmail(v.as(), &usersv1.VerifyMyEmailRequest{Code: code})
+	_, err := p.Credentials.VerifyMyEmail(v.as(), &usersv1.VerifyMyEmailRequest{Code: code})
 	switch f := fault.From(err); {
 	case err == nil, f.ID == alreadyVerified:
 		p.done(w, v, "email")
@@ -77,7 +77,7 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) resend(w http.ResponseWriter, v visit) {
-	_, err := p.Users.ResendMyEmailVerification(v.as(), &usersv1.ResendMyEmailVerificationRequest{})
+	_, err := p.Credentials.ResendMyEmailVerification(v.as(), &usersv1.ResendMyEmailVerificationRequest{})
 	switch f := fault.From(err); {
 	case err == nil, f.ID == alreadyVerified:
 		http.Redirect(w, v.Request, v.address("email", "resent", "true"), http.StatusSeeOther)
@@ -100,7 +100,7 @@ func (p *Pages) changeForm(w http.ResponseWriter, v visit, typed, wrong string) 
 // changeEmail changes the address. Users asks for a code of a mail to the new one and writes to the old one.
 func (p *Pages) changeEmail(w http.ResponseWriter, v visit) {
 	typed := v.Text("email", maxAddress)
-	_, err := p.Users.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{Email: typed})
+	_, err := p.Credentials.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{Email: typed})
 	switch f := fault.From(err); {
 	case err == nil:
 		p.done(w, v, "email")

@@ -11,7 +11,7 @@ import (
 )
 
 func (p *Pages) idpLinks(w http.ResponseWriter, v visit) {
-	found, err := p.Users.SearchMyIdpLinks(v.as(), &usersv1.SearchMyIdpLinksRequest{})
+	found, err := p.IdpLinks.SearchMyIdpLinks(v.as(), &usersv1.SearchMyIdpLinksRequest{})
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -93,7 +93,7 @@ func (p *Pages) link(w http.ResponseWriter, v visit) {
 // toUnlink returns the link that a page is about. If it is not there, or the only way in of a person without a
 // password, the page says so and the link is nil.
 func (p *Pages) toUnlink(w http.ResponseWriter, v visit) *usersv1.UserIdpLink {
-	found, err := p.Users.SearchMyIdpLinks(v.as(), &usersv1.SearchMyIdpLinksRequest{})
+	found, err := p.IdpLinks.SearchMyIdpLinks(v.as(), &usersv1.SearchMyIdpLinksRequest{})
 	if err != nil {
 		p.failed(w, v, err)
 		return nil
@@ -129,7 +129,7 @@ func (p *Pages) unlink(w http.ResponseWriter, v visit) {
 	if l == nil {
 		return
 	}
-	_, err := p.Users.RemoveMyIdpLink(v.as(), &usersv1.RemoveMyIdpLinkRequest{
+	_, err := p.IdpLinks.RemoveMyIdpLink(v.as(), &usersv1.RemoveMyIdpLinkRequest{
 		IdpId: l.IdpId, ExternalUserId: l.ExternalUserId,
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ type otp struct {
 }
 
 func (p *Pages) otp(w http.ResponseWriter, v visit) {
-	found, err := p.Users.SearchMyAuthFactors(v.as(), &usersv1.SearchMyAuthFactorsRequest{})
+	found, err := p.Factors.SearchMyAuthFactors(v.as(), &usersv1.SearchMyAuthFactorsRequest{})
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -40,7 +40,7 @@ func (p *Pages) enrolment(v visit) (totp.Pages, *http.Request, totp.Place) {
 	if v.Picked != "" {
 		place.Fields = []totp.Field{{Name: "lang", Value: v.Picked}}
 	}
-	return totp.Pages{Users: p.Users, Frame: p.Frame}, v.WithContext(v.as()), place
+	return totp.Pages{Factors: p.Factors, Frame: p.Frame}, v.WithContext(v.as()), place
 }
 
 func (p *Pages) askOTP(w http.ResponseWriter, v visit) {
@@ -56,7 +56,7 @@ func (p *Pages) addOTP(w http.ResponseWriter, v visit) {
 func (p *Pages) askEndOTP(w http.ResponseWriter, v visit) { p.confirm(w, v, "otpend", "otp.end") }
 
 func (p *Pages) endOTP(w http.ResponseWriter, v visit) {
-	if _, err := p.Users.RemoveMyOtp(v.as(), &usersv1.RemoveMyOtpRequest{}); err != nil {
+	if _, err := p.Factors.RemoveMyOtp(v.as(), &usersv1.RemoveMyOtpRequest{}); err != nil {
 		p.failed(w, v, err)
 		return
 	}
@@ -69,7 +69,7 @@ func (p *Pages) askCodes(w http.ResponseWriter, v visit) {
 
 // renewCodes replaces the recovery codes. The new ones are in the answer and nowhere else.
 func (p *Pages) renewCodes(w http.ResponseWriter, v visit) {
-	made, err := p.Users.RegenerateMyRecoveryCodes(v.as(), &usersv1.RegenerateMyRecoveryCodesRequest{})
+	made, err := p.Factors.RegenerateMyRecoveryCodes(v.as(), &usersv1.RegenerateMyRecoveryCodesRequest{})
 	if err != nil {
 		p.failed(w, v, err)
 		return

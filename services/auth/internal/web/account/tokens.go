@@ -20,7 +20,7 @@ const (
 )
 
 func (p *Pages) tokens(w http.ResponseWriter, v visit) {
-	found, err := p.Users.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
+	found, err := p.Credentials.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -64,7 +64,7 @@ func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
 		}
 		ask.ExpirationDate = timestamppb.New(last.AddDate(0, 0, 1))
 	}
-	made, err := p.Users.AddMyPersonalAccessToken(v.as(), ask)
+	made, err := p.Credentials.AddMyPersonalAccessToken(v.as(), ask)
 	switch f := fault.From(err); {
 	case err == nil:
 		p.write(w, v, frame.Page{Name: "tokenmade", Body: shownBody,
@@ -84,7 +84,7 @@ type once struct {
 }
 
 func (p *Pages) askEndToken(w http.ResponseWriter, v visit) {
-	found, err := p.Users.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
+	found, err := p.Credentials.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -99,7 +99,7 @@ func (p *Pages) askEndToken(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) endToken(w http.ResponseWriter, v visit) {
-	_, err := p.Users.RemoveMyPersonalAccessToken(v.as(), &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: v.id()})
+	_, err := p.Credentials.RemoveMyPersonalAccessToken(v.as(), &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: v.id()})
 	if err != nil {
 		p.failed(w, v, err)
 		return

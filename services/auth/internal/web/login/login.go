@@ -57,7 +57,8 @@ var (
 
 // Pages serves the pages below Path.
 type Pages struct {
-	Users     usersv1.UsersClient
+	Users     usersv1.InternalClient
+	Factors   usersv1.FactorsClient
 	Sessions  session.Sessions
 	Federated *federated.Logins
 	OnBehalf  onbehalf.Signer

@@ -20,7 +20,7 @@ func (p Pages) unprotected(v visit, s domain.Session) bool {
 	return err == nil && !has
 }
 
-func (p Pages) steps() totp.Pages { return totp.Pages{Users: p.Users, Frame: p.Frame} }
+func (p Pages) steps() totp.Pages { return totp.Pages{Factors: p.Factors, Frame: p.Frame} }
 
 // protect passes one of the steps with an authenticator app, as the person who has logged in.
 func (p Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place)) func(http.ResponseWriter, visit) {

@@ -28,7 +28,7 @@ const (
 // who does not exist, and the time of the answer must not tell which it was. The requests of one client wait
 // in a line, and the lines take turns.
 type Later struct {
-	users usersv1.UsersClient
+	users usersv1.InternalClient
 	now   func() time.Time
 	log   *slog.Logger
 
@@ -44,7 +44,7 @@ type asked struct {
 }
 
 // NewLater returns a Later, whose method Run does the work.
-func NewLater(users usersv1.UsersClient, now func() time.Time, log *slog.Logger) *Later {
+func NewLater(users usersv1.InternalClient, now func() time.Time, log *slog.Logger) *Later {
 	return &Later{users: users, now: now, log: log, asked: queue.NewLines[asked](mostAsked)}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // absent is a users that is away.
-type absent struct{ usersv1.UsersClient }
+type absent struct{ usersv1.InternalClient }
 
 func (absent) RequestCode(
 	context.Context, *usersv1.RequestCodeRequest, ...grpc.CallOption,

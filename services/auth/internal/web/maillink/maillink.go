@@ -31,7 +31,7 @@ var (
 
 // Pages serves the paths to which the links of mails lead.
 type Pages struct {
-	Users usersv1.UsersClient
+	Users usersv1.InternalClient
 	// Later requests the mails that readers ask for.
 	Later *Later
 	// Posts counts the posts of a client that fail or ask for a mail.

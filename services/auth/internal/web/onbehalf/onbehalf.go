@@ -15,12 +15,12 @@ import (
 
 // Signer signs callers.
 type Signer struct {
-	users  usersv1.UsersClient
+	users  usersv1.InternalClient
 	signer caller.Signer
 }
 
 // New returns what signs callers with keys that all services share.
-func New(users usersv1.UsersClient, keys secret.Keys, now func() time.Time) Signer {
+func New(users usersv1.InternalClient, keys secret.Keys, now func() time.Time) Signer {
 	return Signer{users, caller.NewSigner(keys, now)}
 }
 

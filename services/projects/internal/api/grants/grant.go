@@ -23,7 +23,7 @@ type Server struct {
 	base.Base
 
 	// Users knows organizations and people.
-	Users usersv1.UsersClient
+	Users usersv1.InternalClient
 }
 
 // AddProjectGrant grants a project to another organization.

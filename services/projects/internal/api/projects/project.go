@@ -25,7 +25,7 @@ type Server struct {
 	base.Base
 
 	// Users makes the creator of a project its owner.
-	Users usersv1.UsersClient
+	Users usersv1.InternalClient
 	Log   *slog.Logger
 }
 

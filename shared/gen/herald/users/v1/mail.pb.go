@@ -11,7 +11,6 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -23,746 +22,6 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
-
-type ResendInitializationRequest struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// If set, replaces the user's e-mail address before the mail is sent.
-	Email         string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResendInitializationRequest) Reset() {
-	*x = ResendInitializationRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResendInitializationRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResendInitializationRequest) ProtoMessage() {}
-
-func (x *ResendInitializationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResendInitializationRequest.ProtoReflect.Descriptor instead.
-func (*ResendInitializationRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *ResendInitializationRequest) GetUserId() string {
-	if x != nil {
-		return x.UserId
-	}
-	return ""
-}
-
-func (x *ResendInitializationRequest) GetEmail() string {
-	if x != nil {
-		return x.Email
-	}
-	return ""
-}
-
-type ResendInitializationResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// The id of the mail in the list of the user's notifications.
-	NotificationId string `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *ResendInitializationResponse) Reset() {
-	*x = ResendInitializationResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResendInitializationResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResendInitializationResponse) ProtoMessage() {}
-
-func (x *ResendInitializationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResendInitializationResponse.ProtoReflect.Descriptor instead.
-func (*ResendInitializationResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ResendInitializationResponse) GetDetails() *v1.ObjectDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-func (x *ResendInitializationResponse) GetNotificationId() string {
-	if x != nil {
-		return x.NotificationId
-	}
-	return ""
-}
-
-type UpdateEmailRequest struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	Email  string                 `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
-	// If true, the address counts as verified and no mail is sent.
-	IsEmailVerified bool `protobuf:"varint,3,opt,name=is_email_verified,json=isEmailVerified,proto3" json:"is_email_verified,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *UpdateEmailRequest) Reset() {
-	*x = UpdateEmailRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateEmailRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateEmailRequest) ProtoMessage() {}
-
-func (x *UpdateEmailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateEmailRequest.ProtoReflect.Descriptor instead.
-func (*UpdateEmailRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *UpdateEmailRequest) GetUserId() string {
-	if x != nil {
-		return x.UserId
-	}
-	return ""
-}
-
-func (x *UpdateEmailRequest) GetEmail() string {
-	if x != nil {
-		return x.Email
-	}
-	return ""
-}
-
-func (x *UpdateEmailRequest) GetIsEmailVerified() bool {
-	if x != nil {
-		return x.IsEmailVerified
-	}
-	return false
-}
-
-type UpdateEmailResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// The id of the mail that asks to verify the address, or empty if no mail is needed.
-	NotificationId string `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *UpdateEmailResponse) Reset() {
-	*x = UpdateEmailResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateEmailResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateEmailResponse) ProtoMessage() {}
-
-func (x *UpdateEmailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateEmailResponse.ProtoReflect.Descriptor instead.
-func (*UpdateEmailResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *UpdateEmailResponse) GetDetails() *v1.ObjectDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-func (x *UpdateEmailResponse) GetNotificationId() string {
-	if x != nil {
-		return x.NotificationId
-	}
-	return ""
-}
-
-type ResendEmailVerificationRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResendEmailVerificationRequest) Reset() {
-	*x = ResendEmailVerificationRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResendEmailVerificationRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResendEmailVerificationRequest) ProtoMessage() {}
-
-func (x *ResendEmailVerificationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResendEmailVerificationRequest.ProtoReflect.Descriptor instead.
-func (*ResendEmailVerificationRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *ResendEmailVerificationRequest) GetUserId() string {
-	if x != nil {
-		return x.UserId
-	}
-	return ""
-}
-
-type ResendEmailVerificationResponse struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Details        *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	NotificationId string                 `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *ResendEmailVerificationResponse) Reset() {
-	*x = ResendEmailVerificationResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResendEmailVerificationResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResendEmailVerificationResponse) ProtoMessage() {}
-
-func (x *ResendEmailVerificationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResendEmailVerificationResponse.ProtoReflect.Descriptor instead.
-func (*ResendEmailVerificationResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *ResendEmailVerificationResponse) GetDetails() *v1.ObjectDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-func (x *ResendEmailVerificationResponse) GetNotificationId() string {
-	if x != nil {
-		return x.NotificationId
-	}
-	return ""
-}
-
-type UpdateMyEmailRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Email         string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdateMyEmailRequest) Reset() {
-	*x = UpdateMyEmailRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateMyEmailRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateMyEmailRequest) ProtoMessage() {}
-
-func (x *UpdateMyEmailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateMyEmailRequest.ProtoReflect.Descriptor instead.
-func (*UpdateMyEmailRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *UpdateMyEmailRequest) GetEmail() string {
-	if x != nil {
-		return x.Email
-	}
-	return ""
-}
-
-type UpdateMyEmailResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	// The id of the mail that asks to verify the address, or empty if no mail is needed.
-	NotificationId string `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *UpdateMyEmailResponse) Reset() {
-	*x = UpdateMyEmailResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateMyEmailResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateMyEmailResponse) ProtoMessage() {}
-
-func (x *UpdateMyEmailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateMyEmailResponse.ProtoReflect.Descriptor instead.
-func (*UpdateMyEmailResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *UpdateMyEmailResponse) GetDetails() *v1.ObjectDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-func (x *UpdateMyEmailResponse) GetNotificationId() string {
-	if x != nil {
-		return x.NotificationId
-	}
-	return ""
-}
-
-type ResendMyEmailVerificationRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResendMyEmailVerificationRequest) Reset() {
-	*x = ResendMyEmailVerificationRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResendMyEmailVerificationRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResendMyEmailVerificationRequest) ProtoMessage() {}
-
-func (x *ResendMyEmailVerificationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResendMyEmailVerificationRequest.ProtoReflect.Descriptor instead.
-func (*ResendMyEmailVerificationRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{8}
-}
-
-type VerifyMyEmailRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The code from the mail. Case, spaces and hyphens do not count.
-	Code          string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *VerifyMyEmailRequest) Reset() {
-	*x = VerifyMyEmailRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *VerifyMyEmailRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*VerifyMyEmailRequest) ProtoMessage() {}
-
-func (x *VerifyMyEmailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use VerifyMyEmailRequest.ProtoReflect.Descriptor instead.
-func (*VerifyMyEmailRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *VerifyMyEmailRequest) GetCode() string {
-	if x != nil {
-		return x.Code
-	}
-	return ""
-}
-
-type VerifyMyEmailResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *VerifyMyEmailResponse) Reset() {
-	*x = VerifyMyEmailResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *VerifyMyEmailResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*VerifyMyEmailResponse) ProtoMessage() {}
-
-func (x *VerifyMyEmailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use VerifyMyEmailResponse.ProtoReflect.Descriptor instead.
-func (*VerifyMyEmailResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *VerifyMyEmailResponse) GetDetails() *v1.ObjectDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-type SetPasswordRequest struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// 8 to 128 characters, not one of 19,727 common passwords.
-	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	// If true, the user must choose another password at the next login.
-	PasswordChangeRequired bool `protobuf:"varint,3,opt,name=password_change_required,json=passwordChangeRequired,proto3" json:"password_change_required,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
-}
-
-func (x *SetPasswordRequest) Reset() {
-	*x = SetPasswordRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetPasswordRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetPasswordRequest) ProtoMessage() {}
-
-func (x *SetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetPasswordRequest.ProtoReflect.Descriptor instead.
-func (*SetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *SetPasswordRequest) GetUserId() string {
-	if x != nil {
-		return x.UserId
-	}
-	return ""
-}
-
-func (x *SetPasswordRequest) GetPassword() string {
-	if x != nil {
-		return x.Password
-	}
-	return ""
-}
-
-func (x *SetPasswordRequest) GetPasswordChangeRequired() bool {
-	if x != nil {
-		return x.PasswordChangeRequired
-	}
-	return false
-}
-
-type SetPasswordResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetPasswordResponse) Reset() {
-	*x = SetPasswordResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetPasswordResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetPasswordResponse) ProtoMessage() {}
-
-func (x *SetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetPasswordResponse.ProtoReflect.Descriptor instead.
-func (*SetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *SetPasswordResponse) GetDetails() *v1.ObjectDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-type RequestPasswordResetRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RequestPasswordResetRequest) Reset() {
-	*x = RequestPasswordResetRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RequestPasswordResetRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RequestPasswordResetRequest) ProtoMessage() {}
-
-func (x *RequestPasswordResetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RequestPasswordResetRequest.ProtoReflect.Descriptor instead.
-func (*RequestPasswordResetRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *RequestPasswordResetRequest) GetUserId() string {
-	if x != nil {
-		return x.UserId
-	}
-	return ""
-}
-
-type RequestPasswordResetResponse struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Details        *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
-	NotificationId string                 `protobuf:"bytes,2,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *RequestPasswordResetResponse) Reset() {
-	*x = RequestPasswordResetResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RequestPasswordResetResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RequestPasswordResetResponse) ProtoMessage() {}
-
-func (x *RequestPasswordResetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RequestPasswordResetResponse.ProtoReflect.Descriptor instead.
-func (*RequestPasswordResetResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *RequestPasswordResetResponse) GetDetails() *v1.ObjectDetails {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-func (x *RequestPasswordResetResponse) GetNotificationId() string {
-	if x != nil {
-		return x.NotificationId
-	}
-	return ""
-}
 
 // Sent when somebody opens the link in a mail. It changes nothing, but a wrong code counts as a guess.
 type CheckCodeRequest struct {
@@ -777,7 +36,7 @@ type CheckCodeRequest struct {
 
 func (x *CheckCodeRequest) Reset() {
 	*x = CheckCodeRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[15]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +48,7 @@ func (x *CheckCodeRequest) String() string {
 func (*CheckCodeRequest) ProtoMessage() {}
 
 func (x *CheckCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[15]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +61,7 @@ func (x *CheckCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCodeRequest.ProtoReflect.Descriptor instead.
 func (*CheckCodeRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *CheckCodeRequest) GetKind() string {
@@ -838,7 +97,7 @@ type CheckCodeResponse struct {
 
 func (x *CheckCodeResponse) Reset() {
 	*x = CheckCodeResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[16]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +109,7 @@ func (x *CheckCodeResponse) String() string {
 func (*CheckCodeResponse) ProtoMessage() {}
 
 func (x *CheckCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[16]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +122,7 @@ func (x *CheckCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCodeResponse.ProtoReflect.Descriptor instead.
 func (*CheckCodeResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{16}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *CheckCodeResponse) GetExpired() bool {
@@ -892,7 +151,7 @@ type CodeHolder struct {
 
 func (x *CodeHolder) Reset() {
 	*x = CodeHolder{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[17]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +163,7 @@ func (x *CodeHolder) String() string {
 func (*CodeHolder) ProtoMessage() {}
 
 func (x *CodeHolder) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[17]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +176,7 @@ func (x *CodeHolder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CodeHolder.ProtoReflect.Descriptor instead.
 func (*CodeHolder) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CodeHolder) GetLoginName() string {
@@ -954,7 +213,7 @@ type CompleteCodeRequest struct {
 
 func (x *CompleteCodeRequest) Reset() {
 	*x = CompleteCodeRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[18]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +225,7 @@ func (x *CompleteCodeRequest) String() string {
 func (*CompleteCodeRequest) ProtoMessage() {}
 
 func (x *CompleteCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[18]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +238,7 @@ func (x *CompleteCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteCodeRequest.ProtoReflect.Descriptor instead.
 func (*CompleteCodeRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CompleteCodeRequest) GetKind() string {
@@ -1019,7 +278,7 @@ type CompleteCodeResponse struct {
 
 func (x *CompleteCodeResponse) Reset() {
 	*x = CompleteCodeResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[19]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +290,7 @@ func (x *CompleteCodeResponse) String() string {
 func (*CompleteCodeResponse) ProtoMessage() {}
 
 func (x *CompleteCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[19]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +303,7 @@ func (x *CompleteCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteCodeResponse.ProtoReflect.Descriptor instead.
 func (*CompleteCodeResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CompleteCodeResponse) GetLoginName() string {
@@ -1068,7 +327,7 @@ type RequestCodeRequest struct {
 
 func (x *RequestCodeRequest) Reset() {
 	*x = RequestCodeRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[20]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +339,7 @@ func (x *RequestCodeRequest) String() string {
 func (*RequestCodeRequest) ProtoMessage() {}
 
 func (x *RequestCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[20]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +352,7 @@ func (x *RequestCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestCodeRequest.ProtoReflect.Descriptor instead.
 func (*RequestCodeRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{20}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RequestCodeRequest) GetKind() string {
@@ -1125,7 +384,7 @@ type RequestCodeResponse struct {
 
 func (x *RequestCodeResponse) Reset() {
 	*x = RequestCodeResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[21]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +396,7 @@ func (x *RequestCodeResponse) String() string {
 func (*RequestCodeResponse) ProtoMessage() {}
 
 func (x *RequestCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[21]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +409,7 @@ func (x *RequestCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestCodeResponse.ProtoReflect.Descriptor instead.
 func (*RequestCodeResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{21}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{6}
 }
 
 // Sent by the service notification when it sends the mail.
@@ -1165,7 +424,7 @@ type PrepareMailRequest struct {
 
 func (x *PrepareMailRequest) Reset() {
 	*x = PrepareMailRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[22]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +436,7 @@ func (x *PrepareMailRequest) String() string {
 func (*PrepareMailRequest) ProtoMessage() {}
 
 func (x *PrepareMailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[22]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +449,7 @@ func (x *PrepareMailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareMailRequest.ProtoReflect.Descriptor instead.
 func (*PrepareMailRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{22}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PrepareMailRequest) GetNotificationId() string {
@@ -1238,7 +497,7 @@ type PrepareMailResponse struct {
 
 func (x *PrepareMailResponse) Reset() {
 	*x = PrepareMailResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +509,7 @@ func (x *PrepareMailResponse) String() string {
 func (*PrepareMailResponse) ProtoMessage() {}
 
 func (x *PrepareMailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[23]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +522,7 @@ func (x *PrepareMailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareMailResponse.ProtoReflect.Descriptor instead.
 func (*PrepareMailResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{23}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PrepareMailResponse) GetCode() string {
@@ -1403,7 +662,7 @@ type ListAskedMailsRequest struct {
 
 func (x *ListAskedMailsRequest) Reset() {
 	*x = ListAskedMailsRequest{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +674,7 @@ func (x *ListAskedMailsRequest) String() string {
 func (*ListAskedMailsRequest) ProtoMessage() {}
 
 func (x *ListAskedMailsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[24]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +687,7 @@ func (x *ListAskedMailsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAskedMailsRequest.ProtoReflect.Descriptor instead.
 func (*ListAskedMailsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{24}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListAskedMailsRequest) GetOrgId() string {
@@ -1455,7 +714,7 @@ type ListAskedMailsResponse struct {
 
 func (x *ListAskedMailsResponse) Reset() {
 	*x = ListAskedMailsResponse{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +726,7 @@ func (x *ListAskedMailsResponse) String() string {
 func (*ListAskedMailsResponse) ProtoMessage() {}
 
 func (x *ListAskedMailsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[25]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +739,7 @@ func (x *ListAskedMailsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAskedMailsResponse.ProtoReflect.Descriptor instead.
 func (*ListAskedMailsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{25}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListAskedMailsResponse) GetResult() []*AskedMail {
@@ -1504,7 +763,7 @@ type AskedMail struct {
 
 func (x *AskedMail) Reset() {
 	*x = AskedMail{}
-	mi := &file_herald_users_v1_mail_proto_msgTypes[26]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +775,7 @@ func (x *AskedMail) String() string {
 func (*AskedMail) ProtoMessage() {}
 
 func (x *AskedMail) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_mail_proto_msgTypes[26]
+	mi := &file_herald_users_v1_mail_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +788,7 @@ func (x *AskedMail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskedMail.ProtoReflect.Descriptor instead.
 func (*AskedMail) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{26}
+	return file_herald_users_v1_mail_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AskedMail) GetNotificationId() string {
@@ -1557,46 +816,7 @@ var File_herald_users_v1_mail_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/users/v1/mail.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"R\n" +
-	"\x1bResendInitializationRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
-	"\x05email\x18\x02 \x01(\tB\x04\x88\x82)\x01R\x05email\"{\n" +
-	"\x1cResendInitializationResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"u\n" +
-	"\x12UpdateEmailRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
-	"\x05email\x18\x02 \x01(\tB\x04\x88\x82)\x01R\x05email\x12*\n" +
-	"\x11is_email_verified\x18\x03 \x01(\bR\x0fisEmailVerified\"r\n" +
-	"\x13UpdateEmailResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"9\n" +
-	"\x1eResendEmailVerificationRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\"~\n" +
-	"\x1fResendEmailVerificationResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"2\n" +
-	"\x14UpdateMyEmailRequest\x12\x1a\n" +
-	"\x05email\x18\x01 \x01(\tB\x04\x88\x82)\x01R\x05email\"t\n" +
-	"\x15UpdateMyEmailResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"\"\n" +
-	" ResendMyEmailVerificationRequest\"/\n" +
-	"\x14VerifyMyEmailRequest\x12\x17\n" +
-	"\x04code\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04code\"K\n" +
-	"\x15VerifyMyEmailResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x88\x01\n" +
-	"\x12SetPasswordRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1f\n" +
-	"\bpassword\x18\x02 \x01(\tB\x03\x80\x01\x01R\bpassword\x128\n" +
-	"\x18password_change_required\x18\x03 \x01(\bR\x16passwordChangeRequired\"I\n" +
-	"\x13SetPasswordResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"6\n" +
-	"\x1bRequestPasswordResetRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\"{\n" +
-	"\x1cRequestPasswordResetResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"X\n" +
+	"\x1aherald/users/v1/mail.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"X\n" +
 	"\x10CheckCodeRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x17\n" +
@@ -1672,57 +892,34 @@ func file_herald_users_v1_mail_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_mail_proto_rawDescData
 }
 
-var file_herald_users_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_herald_users_v1_mail_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_herald_users_v1_mail_proto_goTypes = []any{
-	(*ResendInitializationRequest)(nil),      // 0: herald.users.v1.ResendInitializationRequest
-	(*ResendInitializationResponse)(nil),     // 1: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailRequest)(nil),               // 2: herald.users.v1.UpdateEmailRequest
-	(*UpdateEmailResponse)(nil),              // 3: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationRequest)(nil),   // 4: herald.users.v1.ResendEmailVerificationRequest
-	(*ResendEmailVerificationResponse)(nil),  // 5: herald.users.v1.ResendEmailVerificationResponse
-	(*UpdateMyEmailRequest)(nil),             // 6: herald.users.v1.UpdateMyEmailRequest
-	(*UpdateMyEmailResponse)(nil),            // 7: herald.users.v1.UpdateMyEmailResponse
-	(*ResendMyEmailVerificationRequest)(nil), // 8: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),             // 9: herald.users.v1.VerifyMyEmailRequest
-	(*VerifyMyEmailResponse)(nil),            // 10: herald.users.v1.VerifyMyEmailResponse
-	(*SetPasswordRequest)(nil),               // 11: herald.users.v1.SetPasswordRequest
-	(*SetPasswordResponse)(nil),              // 12: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetRequest)(nil),      // 13: herald.users.v1.RequestPasswordResetRequest
-	(*RequestPasswordResetResponse)(nil),     // 14: herald.users.v1.RequestPasswordResetResponse
-	(*CheckCodeRequest)(nil),                 // 15: herald.users.v1.CheckCodeRequest
-	(*CheckCodeResponse)(nil),                // 16: herald.users.v1.CheckCodeResponse
-	(*CodeHolder)(nil),                       // 17: herald.users.v1.CodeHolder
-	(*CompleteCodeRequest)(nil),              // 18: herald.users.v1.CompleteCodeRequest
-	(*CompleteCodeResponse)(nil),             // 19: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeRequest)(nil),               // 20: herald.users.v1.RequestCodeRequest
-	(*RequestCodeResponse)(nil),              // 21: herald.users.v1.RequestCodeResponse
-	(*PrepareMailRequest)(nil),               // 22: herald.users.v1.PrepareMailRequest
-	(*PrepareMailResponse)(nil),              // 23: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsRequest)(nil),            // 24: herald.users.v1.ListAskedMailsRequest
-	(*ListAskedMailsResponse)(nil),           // 25: herald.users.v1.ListAskedMailsResponse
-	(*AskedMail)(nil),                        // 26: herald.users.v1.AskedMail
-	(*v1.ObjectDetails)(nil),                 // 27: herald.v1.ObjectDetails
-	(*timestamppb.Timestamp)(nil),            // 28: google.protobuf.Timestamp
+	(*CheckCodeRequest)(nil),       // 0: herald.users.v1.CheckCodeRequest
+	(*CheckCodeResponse)(nil),      // 1: herald.users.v1.CheckCodeResponse
+	(*CodeHolder)(nil),             // 2: herald.users.v1.CodeHolder
+	(*CompleteCodeRequest)(nil),    // 3: herald.users.v1.CompleteCodeRequest
+	(*CompleteCodeResponse)(nil),   // 4: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeRequest)(nil),     // 5: herald.users.v1.RequestCodeRequest
+	(*RequestCodeResponse)(nil),    // 6: herald.users.v1.RequestCodeResponse
+	(*PrepareMailRequest)(nil),     // 7: herald.users.v1.PrepareMailRequest
+	(*PrepareMailResponse)(nil),    // 8: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsRequest)(nil),  // 9: herald.users.v1.ListAskedMailsRequest
+	(*ListAskedMailsResponse)(nil), // 10: herald.users.v1.ListAskedMailsResponse
+	(*AskedMail)(nil),              // 11: herald.users.v1.AskedMail
+	(*timestamppb.Timestamp)(nil),  // 12: google.protobuf.Timestamp
 }
 var file_herald_users_v1_mail_proto_depIdxs = []int32{
-	27, // 0: herald.users.v1.ResendInitializationResponse.details:type_name -> herald.v1.ObjectDetails
-	27, // 1: herald.users.v1.UpdateEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	27, // 2: herald.users.v1.ResendEmailVerificationResponse.details:type_name -> herald.v1.ObjectDetails
-	27, // 3: herald.users.v1.UpdateMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	27, // 4: herald.users.v1.VerifyMyEmailResponse.details:type_name -> herald.v1.ObjectDetails
-	27, // 5: herald.users.v1.SetPasswordResponse.details:type_name -> herald.v1.ObjectDetails
-	27, // 6: herald.users.v1.RequestPasswordResetResponse.details:type_name -> herald.v1.ObjectDetails
-	17, // 7: herald.users.v1.CheckCodeResponse.holder:type_name -> herald.users.v1.CodeHolder
-	28, // 8: herald.users.v1.PrepareMailResponse.expiry:type_name -> google.protobuf.Timestamp
-	28, // 9: herald.users.v1.PrepareMailResponse.creation_date:type_name -> google.protobuf.Timestamp
-	28, // 10: herald.users.v1.PrepareMailResponse.change_date:type_name -> google.protobuf.Timestamp
-	26, // 11: herald.users.v1.ListAskedMailsResponse.result:type_name -> herald.users.v1.AskedMail
-	28, // 12: herald.users.v1.AskedMail.time:type_name -> google.protobuf.Timestamp
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	2,  // 0: herald.users.v1.CheckCodeResponse.holder:type_name -> herald.users.v1.CodeHolder
+	12, // 1: herald.users.v1.PrepareMailResponse.expiry:type_name -> google.protobuf.Timestamp
+	12, // 2: herald.users.v1.PrepareMailResponse.creation_date:type_name -> google.protobuf.Timestamp
+	12, // 3: herald.users.v1.PrepareMailResponse.change_date:type_name -> google.protobuf.Timestamp
+	11, // 4: herald.users.v1.ListAskedMailsResponse.result:type_name -> herald.users.v1.AskedMail
+	12, // 5: herald.users.v1.AskedMail.time:type_name -> google.protobuf.Timestamp
+	6,  // [6:6] is the sub-list for method output_type
+	6,  // [6:6] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_mail_proto_init() }
@@ -1736,7 +933,7 @@ func file_herald_users_v1_mail_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_mail_proto_rawDesc), len(file_herald_users_v1_mail_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -486,7 +486,7 @@ var File_herald_users_v1_subject_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_subject_proto_rawDesc = "" +
 	"\n" +
-	"\x1dherald/users/v1/subject.proto\x12\x0fherald.users.v1\x1a\x19herald/users/v1/org.proto\x1a\x1aherald/users/v1/user.proto\x1a\x15herald/v1/token.proto\"\xc4\x01\n" +
+	"\x1dherald/users/v1/subject.proto\x12\x0fherald.users.v1\x1a\x1aherald/users/v1/orgs.proto\x1a\x1aherald/users/v1/user.proto\x1a\x15herald/v1/token.proto\"\xc4\x01\n" +
 	"\x15ResolveSubjectRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x17\n" +
 	"\aorg_ids\x18\x02 \x03(\tR\x06orgIds\x12\x1f\n" +
@@ -587,7 +587,7 @@ func file_herald_users_v1_subject_proto_init() {
 	if File_herald_users_v1_subject_proto != nil {
 		return
 	}
-	file_herald_users_v1_org_proto_init()
+	file_herald_users_v1_orgs_proto_init()
 	file_herald_users_v1_user_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -9,11 +9,13 @@
 package usersv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
+	sync "sync"
 	unsafe "unsafe"
 )
 
@@ -24,89 +26,1585 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type SearchUserChangesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Query         *v1.ListQuery          `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchUserChangesRequest) Reset() {
+	*x = SearchUserChangesRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchUserChangesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchUserChangesRequest) ProtoMessage() {}
+
+func (x *SearchUserChangesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchUserChangesRequest.ProtoReflect.Descriptor instead.
+func (*SearchUserChangesRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *SearchUserChangesRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *SearchUserChangesRequest) GetQuery() *v1.ListQuery {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+type SearchMyChangesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Query         *v1.ListQuery          `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchMyChangesRequest) Reset() {
+	*x = SearchMyChangesRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchMyChangesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchMyChangesRequest) ProtoMessage() {}
+
+func (x *SearchMyChangesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchMyChangesRequest.ProtoReflect.Descriptor instead.
+func (*SearchMyChangesRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SearchMyChangesRequest) GetQuery() *v1.ListQuery {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+type DeactivateUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeactivateUserRequest) Reset() {
+	*x = DeactivateUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeactivateUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeactivateUserRequest) ProtoMessage() {}
+
+func (x *DeactivateUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeactivateUserRequest.ProtoReflect.Descriptor instead.
+func (*DeactivateUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *DeactivateUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type DeactivateUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeactivateUserResponse) Reset() {
+	*x = DeactivateUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeactivateUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeactivateUserResponse) ProtoMessage() {}
+
+func (x *DeactivateUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeactivateUserResponse.ProtoReflect.Descriptor instead.
+func (*DeactivateUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DeactivateUserResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type ReactivateUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReactivateUserRequest) Reset() {
+	*x = ReactivateUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReactivateUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReactivateUserRequest) ProtoMessage() {}
+
+func (x *ReactivateUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReactivateUserRequest.ProtoReflect.Descriptor instead.
+func (*ReactivateUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ReactivateUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type ReactivateUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReactivateUserResponse) Reset() {
+	*x = ReactivateUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReactivateUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReactivateUserResponse) ProtoMessage() {}
+
+func (x *ReactivateUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReactivateUserResponse.ProtoReflect.Descriptor instead.
+func (*ReactivateUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ReactivateUserResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type LockUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockUserRequest) Reset() {
+	*x = LockUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockUserRequest) ProtoMessage() {}
+
+func (x *LockUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockUserRequest.ProtoReflect.Descriptor instead.
+func (*LockUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LockUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type LockUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockUserResponse) Reset() {
+	*x = LockUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockUserResponse) ProtoMessage() {}
+
+func (x *LockUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockUserResponse.ProtoReflect.Descriptor instead.
+func (*LockUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *LockUserResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type UnlockUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockUserRequest) Reset() {
+	*x = UnlockUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockUserRequest) ProtoMessage() {}
+
+func (x *UnlockUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockUserRequest.ProtoReflect.Descriptor instead.
+func (*UnlockUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UnlockUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type UnlockUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockUserResponse) Reset() {
+	*x = UnlockUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockUserResponse) ProtoMessage() {}
+
+func (x *UnlockUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockUserResponse.ProtoReflect.Descriptor instead.
+func (*UnlockUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *UnlockUserResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type RemoveUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveUserRequest) Reset() {
+	*x = RemoveUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveUserRequest) ProtoMessage() {}
+
+func (x *RemoveUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveUserRequest.ProtoReflect.Descriptor instead.
+func (*RemoveUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RemoveUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type RemoveUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveUserResponse) Reset() {
+	*x = RemoveUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveUserResponse) ProtoMessage() {}
+
+func (x *RemoveUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveUserResponse.ProtoReflect.Descriptor instead.
+func (*RemoveUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RemoveUserResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type CreateHumanUserRequest struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	UserName        string                 `protobuf:"bytes,1,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
+	Profile         *Profile               `protobuf:"bytes,2,opt,name=profile,proto3" json:"profile,omitempty"`
+	Email           *Email                 `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
+	Phone           *Phone                 `protobuf:"bytes,4,opt,name=phone,proto3" json:"phone,omitempty"`
+	InitialPassword string                 `protobuf:"bytes,5,opt,name=initial_password,json=initialPassword,proto3" json:"initial_password,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *CreateHumanUserRequest) Reset() {
+	*x = CreateHumanUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateHumanUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateHumanUserRequest) ProtoMessage() {}
+
+func (x *CreateHumanUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateHumanUserRequest.ProtoReflect.Descriptor instead.
+func (*CreateHumanUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CreateHumanUserRequest) GetUserName() string {
+	if x != nil {
+		return x.UserName
+	}
+	return ""
+}
+
+func (x *CreateHumanUserRequest) GetProfile() *Profile {
+	if x != nil {
+		return x.Profile
+	}
+	return nil
+}
+
+func (x *CreateHumanUserRequest) GetEmail() *Email {
+	if x != nil {
+		return x.Email
+	}
+	return nil
+}
+
+func (x *CreateHumanUserRequest) GetPhone() *Phone {
+	if x != nil {
+		return x.Phone
+	}
+	return nil
+}
+
+func (x *CreateHumanUserRequest) GetInitialPassword() string {
+	if x != nil {
+		return x.InitialPassword
+	}
+	return ""
+}
+
+type CreateHumanUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	InitMail      InitMail               `protobuf:"varint,3,opt,name=init_mail,json=initMail,proto3,enum=herald.users.v1.InitMail" json:"init_mail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateHumanUserResponse) Reset() {
+	*x = CreateHumanUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateHumanUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateHumanUserResponse) ProtoMessage() {}
+
+func (x *CreateHumanUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateHumanUserResponse.ProtoReflect.Descriptor instead.
+func (*CreateHumanUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CreateHumanUserResponse) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *CreateHumanUserResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *CreateHumanUserResponse) GetInitMail() InitMail {
+	if x != nil {
+		return x.InitMail
+	}
+	return InitMail_INIT_MAIL_UNSPECIFIED
+}
+
+type GetUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUserRequest) Reset() {
+	*x = GetUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUserRequest) ProtoMessage() {}
+
+func (x *GetUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUserRequest.ProtoReflect.Descriptor instead.
+func (*GetUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetUserRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type GetUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUserResponse) Reset() {
+	*x = GetUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUserResponse) ProtoMessage() {}
+
+func (x *GetUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUserResponse.ProtoReflect.Descriptor instead.
+func (*GetUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetUserResponse) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+type GetMyUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMyUserRequest) Reset() {
+	*x = GetMyUserRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMyUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMyUserRequest) ProtoMessage() {}
+
+func (x *GetMyUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMyUserRequest.ProtoReflect.Descriptor instead.
+func (*GetMyUserRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{16}
+}
+
+type GetMyUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Whether the caller has a password. Somebody who logs in with an account of an identity provider may have none.
+	HasPassword   bool `protobuf:"varint,2,opt,name=has_password,json=hasPassword,proto3" json:"has_password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMyUserResponse) Reset() {
+	*x = GetMyUserResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMyUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMyUserResponse) ProtoMessage() {}
+
+func (x *GetMyUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMyUserResponse.ProtoReflect.Descriptor instead.
+func (*GetMyUserResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetMyUserResponse) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *GetMyUserResponse) GetHasPassword() bool {
+	if x != nil {
+		return x.HasPassword
+	}
+	return false
+}
+
+type IsUserUniqueRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserName      string                 `protobuf:"bytes,1,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IsUserUniqueRequest) Reset() {
+	*x = IsUserUniqueRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IsUserUniqueRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IsUserUniqueRequest) ProtoMessage() {}
+
+func (x *IsUserUniqueRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IsUserUniqueRequest.ProtoReflect.Descriptor instead.
+func (*IsUserUniqueRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *IsUserUniqueRequest) GetUserName() string {
+	if x != nil {
+		return x.UserName
+	}
+	return ""
+}
+
+type IsUserUniqueResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	IsUnique      bool                   `protobuf:"varint,1,opt,name=is_unique,json=isUnique,proto3" json:"is_unique,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IsUserUniqueResponse) Reset() {
+	*x = IsUserUniqueResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IsUserUniqueResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IsUserUniqueResponse) ProtoMessage() {}
+
+func (x *IsUserUniqueResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IsUserUniqueResponse.ProtoReflect.Descriptor instead.
+func (*IsUserUniqueResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *IsUserUniqueResponse) GetIsUnique() bool {
+	if x != nil {
+		return x.IsUnique
+	}
+	return false
+}
+
+type SearchUsersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Query         *v1.ListQuery          `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	Queries       []*UserFilter          `protobuf:"bytes,2,rep,name=queries,proto3" json:"queries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchUsersRequest) Reset() {
+	*x = SearchUsersRequest{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchUsersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchUsersRequest) ProtoMessage() {}
+
+func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
+func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SearchUsersRequest) GetQuery() *v1.ListQuery {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *SearchUsersRequest) GetQueries() []*UserFilter {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+// A user must match every field that is set.
+type UserFilter struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	UserNameQuery    *UserNameQuery         `protobuf:"bytes,1,opt,name=user_name_query,json=userNameQuery,proto3" json:"user_name_query,omitempty"`
+	FirstNameQuery   *FirstNameQuery        `protobuf:"bytes,2,opt,name=first_name_query,json=firstNameQuery,proto3" json:"first_name_query,omitempty"`
+	LastNameQuery    *LastNameQuery         `protobuf:"bytes,3,opt,name=last_name_query,json=lastNameQuery,proto3" json:"last_name_query,omitempty"`
+	DisplayNameQuery *DisplayNameQuery      `protobuf:"bytes,4,opt,name=display_name_query,json=displayNameQuery,proto3" json:"display_name_query,omitempty"`
+	EmailQuery       *EmailQuery            `protobuf:"bytes,5,opt,name=email_query,json=emailQuery,proto3" json:"email_query,omitempty"`
+	StateQuery       *UserStateQuery        `protobuf:"bytes,6,opt,name=state_query,json=stateQuery,proto3" json:"state_query,omitempty"`
+	TypeQuery        *UserTypeQuery         `protobuf:"bytes,7,opt,name=type_query,json=typeQuery,proto3" json:"type_query,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *UserFilter) Reset() {
+	*x = UserFilter{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserFilter) ProtoMessage() {}
+
+func (x *UserFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserFilter.ProtoReflect.Descriptor instead.
+func (*UserFilter) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *UserFilter) GetUserNameQuery() *UserNameQuery {
+	if x != nil {
+		return x.UserNameQuery
+	}
+	return nil
+}
+
+func (x *UserFilter) GetFirstNameQuery() *FirstNameQuery {
+	if x != nil {
+		return x.FirstNameQuery
+	}
+	return nil
+}
+
+func (x *UserFilter) GetLastNameQuery() *LastNameQuery {
+	if x != nil {
+		return x.LastNameQuery
+	}
+	return nil
+}
+
+func (x *UserFilter) GetDisplayNameQuery() *DisplayNameQuery {
+	if x != nil {
+		return x.DisplayNameQuery
+	}
+	return nil
+}
+
+func (x *UserFilter) GetEmailQuery() *EmailQuery {
+	if x != nil {
+		return x.EmailQuery
+	}
+	return nil
+}
+
+func (x *UserFilter) GetStateQuery() *UserStateQuery {
+	if x != nil {
+		return x.StateQuery
+	}
+	return nil
+}
+
+func (x *UserFilter) GetTypeQuery() *UserTypeQuery {
+	if x != nil {
+		return x.TypeQuery
+	}
+	return nil
+}
+
+type UserNameQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserName      string                 `protobuf:"bytes,1,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
+	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserNameQuery) Reset() {
+	*x = UserNameQuery{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserNameQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserNameQuery) ProtoMessage() {}
+
+func (x *UserNameQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserNameQuery.ProtoReflect.Descriptor instead.
+func (*UserNameQuery) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *UserNameQuery) GetUserName() string {
+	if x != nil {
+		return x.UserName
+	}
+	return ""
+}
+
+func (x *UserNameQuery) GetMethod() v1.TextQueryMethod {
+	if x != nil {
+		return x.Method
+	}
+	return v1.TextQueryMethod(0)
+}
+
+type FirstNameQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FirstName     string                 `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
+	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FirstNameQuery) Reset() {
+	*x = FirstNameQuery{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FirstNameQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FirstNameQuery) ProtoMessage() {}
+
+func (x *FirstNameQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FirstNameQuery.ProtoReflect.Descriptor instead.
+func (*FirstNameQuery) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *FirstNameQuery) GetFirstName() string {
+	if x != nil {
+		return x.FirstName
+	}
+	return ""
+}
+
+func (x *FirstNameQuery) GetMethod() v1.TextQueryMethod {
+	if x != nil {
+		return x.Method
+	}
+	return v1.TextQueryMethod(0)
+}
+
+type LastNameQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LastName      string                 `protobuf:"bytes,1,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
+	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LastNameQuery) Reset() {
+	*x = LastNameQuery{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LastNameQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LastNameQuery) ProtoMessage() {}
+
+func (x *LastNameQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LastNameQuery.ProtoReflect.Descriptor instead.
+func (*LastNameQuery) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *LastNameQuery) GetLastName() string {
+	if x != nil {
+		return x.LastName
+	}
+	return ""
+}
+
+func (x *LastNameQuery) GetMethod() v1.TextQueryMethod {
+	if x != nil {
+		return x.Method
+	}
+	return v1.TextQueryMethod(0)
+}
+
+type DisplayNameQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DisplayName   string                 `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisplayNameQuery) Reset() {
+	*x = DisplayNameQuery{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisplayNameQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisplayNameQuery) ProtoMessage() {}
+
+func (x *DisplayNameQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisplayNameQuery.ProtoReflect.Descriptor instead.
+func (*DisplayNameQuery) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *DisplayNameQuery) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *DisplayNameQuery) GetMethod() v1.TextQueryMethod {
+	if x != nil {
+		return x.Method
+	}
+	return v1.TextQueryMethod(0)
+}
+
+type EmailQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Email         string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
+	Method        v1.TextQueryMethod     `protobuf:"varint,2,opt,name=method,proto3,enum=herald.v1.TextQueryMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EmailQuery) Reset() {
+	*x = EmailQuery{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EmailQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EmailQuery) ProtoMessage() {}
+
+func (x *EmailQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EmailQuery.ProtoReflect.Descriptor instead.
+func (*EmailQuery) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *EmailQuery) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *EmailQuery) GetMethod() v1.TextQueryMethod {
+	if x != nil {
+		return x.Method
+	}
+	return v1.TextQueryMethod(0)
+}
+
+type UserStateQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         UserState              `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserStateQuery) Reset() {
+	*x = UserStateQuery{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserStateQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserStateQuery) ProtoMessage() {}
+
+func (x *UserStateQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserStateQuery.ProtoReflect.Descriptor instead.
+func (*UserStateQuery) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *UserStateQuery) GetState() UserState {
+	if x != nil {
+		return x.State
+	}
+	return UserState_USER_STATE_UNSPECIFIED
+}
+
+type UserTypeQuery struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Type          UserType               `protobuf:"varint,1,opt,name=type,proto3,enum=herald.users.v1.UserType" json:"type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserTypeQuery) Reset() {
+	*x = UserTypeQuery{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserTypeQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserTypeQuery) ProtoMessage() {}
+
+func (x *UserTypeQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserTypeQuery.ProtoReflect.Descriptor instead.
+func (*UserTypeQuery) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *UserTypeQuery) GetType() UserType {
+	if x != nil {
+		return x.Type
+	}
+	return UserType_USER_TYPE_UNSPECIFIED
+}
+
+type SearchUsersResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ListDetails        `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	Result        []*User                `protobuf:"bytes,2,rep,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchUsersResponse) Reset() {
+	*x = SearchUsersResponse{}
+	mi := &file_herald_users_v1_users_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchUsersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchUsersResponse) ProtoMessage() {}
+
+func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_users_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
+func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_users_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *SearchUsersResponse) GetDetails() *v1.ListDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *SearchUsersResponse) GetResult() []*User {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 var File_herald_users_v1_users_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cherald/users/v1/change.proto\x1a$herald/users/v1/external_login.proto\x1a\x1bherald/users/v1/human.proto\x1a\x1eherald/users/v1/idp_link.proto\x1a\x1cherald/users/v1/import.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1dherald/users/v1/machine.proto\x1a!herald/users/v1/machine_key.proto\x1a$herald/users/v1/machine_secret.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1cherald/users/v1/member.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x19herald/users/v1/org.proto\x1a\x19herald/users/v1/otp.proto\x1a\x19herald/users/v1/pat.proto\x1a\x1dherald/users/v1/resolve.proto\x1a\x1bherald/users/v1/state.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1bherald/users/v1/token.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xe6\x8e\x01\n" +
-	"\x05Users\x12\x82\x01\n" +
-	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
+	"\x1bherald/users/v1/users.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1eherald/users/v1/metadata.proto\x1a\x1dherald/users/v1/profile.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/change.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"_\n" +
+	"\x18SearchUserChangesRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
+	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"D\n" +
+	"\x16SearchMyChangesRequest\x12*\n" +
+	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"0\n" +
+	"\x15DeactivateUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"L\n" +
+	"\x16DeactivateUserResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"0\n" +
+	"\x15ReactivateUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"L\n" +
+	"\x16ReactivateUserResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"*\n" +
+	"\x0fLockUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"F\n" +
+	"\x10LockUserResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\",\n" +
+	"\x11UnlockUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"H\n" +
+	"\x12UnlockUserResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\",\n" +
+	"\x11RemoveUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"H\n" +
+	"\x12RemoveUserResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x95\x02\n" +
+	"\x16CreateHumanUserRequest\x12+\n" +
+	"\tuser_name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\buserName\x12:\n" +
+	"\aprofile\x18\x02 \x01(\v2\x18.herald.users.v1.ProfileB\x06\xbaH\x03\xc8\x01\x01R\aprofile\x124\n" +
+	"\x05email\x18\x03 \x01(\v2\x16.herald.users.v1.EmailB\x06\xbaH\x03\xc8\x01\x01R\x05email\x12,\n" +
+	"\x05phone\x18\x04 \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\x12.\n" +
+	"\x10initial_password\x18\x05 \x01(\tB\x03\x80\x01\x01R\x0finitialPassword\"\x9e\x01\n" +
+	"\x17CreateHumanUserResponse\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x126\n" +
+	"\tinit_mail\x18\x03 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail\")\n" +
+	"\x0eGetUserRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"<\n" +
+	"\x0fGetUserResponse\x12)\n" +
+	"\x04user\x18\x01 \x01(\v2\x15.herald.users.v1.UserR\x04user\"\x12\n" +
+	"\x10GetMyUserRequest\"a\n" +
+	"\x11GetMyUserResponse\x12)\n" +
+	"\x04user\x18\x01 \x01(\v2\x15.herald.users.v1.UserR\x04user\x12!\n" +
+	"\fhas_password\x18\x02 \x01(\bR\vhasPassword\"B\n" +
+	"\x13IsUserUniqueRequest\x12+\n" +
+	"\tuser_name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\buserName\"3\n" +
+	"\x14IsUserUniqueResponse\x12\x1b\n" +
+	"\tis_unique\x18\x01 \x01(\bR\bisUnique\"\x81\x01\n" +
+	"\x12SearchUsersRequest\x12*\n" +
+	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12?\n" +
+	"\aqueries\x18\x02 \x03(\v2\x1b.herald.users.v1.UserFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xfd\x03\n" +
 	"\n" +
-	"org.create\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/management/v1/orgs\x12}\n" +
-	"\bGetMyOrg\x12 .herald.users.v1.GetMyOrgRequest\x1a!.herald.users.v1.GetMyOrgResponse\",\x8a\x82)\n" +
+	"UserFilter\x12F\n" +
+	"\x0fuser_name_query\x18\x01 \x01(\v2\x1e.herald.users.v1.UserNameQueryR\ruserNameQuery\x12I\n" +
+	"\x10first_name_query\x18\x02 \x01(\v2\x1f.herald.users.v1.FirstNameQueryR\x0efirstNameQuery\x12F\n" +
+	"\x0flast_name_query\x18\x03 \x01(\v2\x1e.herald.users.v1.LastNameQueryR\rlastNameQuery\x12O\n" +
+	"\x12display_name_query\x18\x04 \x01(\v2!.herald.users.v1.DisplayNameQueryR\x10displayNameQuery\x12<\n" +
+	"\vemail_query\x18\x05 \x01(\v2\x1b.herald.users.v1.EmailQueryR\n" +
+	"emailQuery\x12@\n" +
+	"\vstate_query\x18\x06 \x01(\v2\x1f.herald.users.v1.UserStateQueryR\n" +
+	"stateQuery\x12=\n" +
 	"\n" +
-	"\borg.read\x82\xd3\xe4\x93\x02\x18\x12\x16/management/v1/orgs/me\x12\x8a\x01\n" +
-	"\vUpdateMyOrg\x12#.herald.users.v1.UpdateMyOrgRequest\x1a$.herald.users.v1.UpdateMyOrgResponse\"0\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa6\x01\n" +
-	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"@\x8a\x82)\f\n" +
+	"type_query\x18\a \x01(\v2\x1e.herald.users.v1.UserTypeQueryR\ttypeQuery:\x04\x90\x82)\x01\"t\n" +
+	"\rUserNameQuery\x12%\n" +
+	"\tuser_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\buserName\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"w\n" +
+	"\x0eFirstNameQuery\x12'\n" +
 	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x90\x02\x02\x12\xa6\x01\n" +
-	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"@\x8a\x82)\f\n" +
+	"first_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tfirstName\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"t\n" +
+	"\rLastNameQuery\x12%\n" +
+	"\tlast_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\blastName\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"}\n" +
+	"\x10DisplayNameQuery\x12+\n" +
+	"\fdisplay_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x91\x03R\vdisplayName\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"j\n" +
 	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x90\x02\x02\x12\x88\x01\n" +
-	"\vRemoveMyOrg\x12#.herald.users.v1.RemoveMyOrgRequest\x1a$.herald.users.v1.RemoveMyOrgResponse\".\x8a\x82)\f\n" +
-	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02\x18*\x16/management/v1/orgs/me\x12\x89\x01\n" +
-	"\n" +
-	"SearchOrgs\x12\".herald.users.v1.SearchOrgsRequest\x1a#.herald.users.v1.SearchOrgsResponse\"2\x8a\x82)\n" +
-	"\n" +
-	"\biam.read\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/admin/v1/orgs/_search\x90\x02\x01\x12x\n" +
-	"\x06GetOrg\x12\x1e.herald.users.v1.GetOrgRequest\x1a\x1f.herald.users.v1.GetOrgResponse\"-\x8a\x82)\n" +
-	"\n" +
-	"\biam.read\x82\xd3\xe4\x93\x02\x19\x12\x17/admin/v1/orgs/{org_id}\x12\xcc\x01\n" +
-	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"x\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xdd\x01\n" +
-	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x82\x01\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\xd9\x01\n" +
-	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x7f\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xac\x01\n" +
-	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"I\x8a\x82)\x11\n" +
-	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x90\x02\x01\x12\xa0\x01\n" +
-	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xa8\x01\n" +
-	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\xf6\x01\n" +
-	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x96\x01\x8a\x82)[\n" +
-	"\x14project.member.write\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\x86\x02\n" +
-	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xa0\x01\x8a\x82)[\n" +
-	"\x14project.member.write\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\x84\x02\n" +
-	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x9e\x01\x8a\x82)\\\n" +
-	"\x15project.member.delete\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xd5\x01\n" +
-	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"g\x8a\x82)!\n" +
-	"\x13project.member.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x90\x02\x01\x12\xbf\x01\n" +
-	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"k\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xcf\x01\n" +
-	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"u\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\xcc\x01\n" +
-	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"r\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9f\x01\n" +
-	"\x10SearchIamMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"<\x8a\x82)\x11\n" +
-	"\x0fiam.member.read\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/admin/v1/members/_search\x90\x02\x01\x12\x96\x01\n" +
-	"\x14SearchIamMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/admin/v1/members/roles/_search\x90\x02\x01\x12\xbb\x01\n" +
-	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"O\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x90\x02\x01\x12\xab\x01\n" +
-	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\";\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x90\x02\x01\x12\xc0\x01\n" +
-	"\x10RemoveMembership\x12(.herald.users.v1.RemoveMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"a\x8a\x82)\x1b\n" +
-	"\x10org.member.write:\auser_id\x82\xd3\xe4\x93\x02<*:/management/v1/users/{user_id}/memberships/{membership_id}\x12\xcc\x01\n" +
-	"\x12RemoveMyMembership\x12*.herald.users.v1.RemoveMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"i\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02)*'/auth/v1/memberships/me/{membership_id}\x12\xbc\x01\n" +
-	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\"V\x8a\x82)%\n" +
-	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x87\x01\n" +
-	"\vImportUsers\x12\x1e.herald.users.v1.ImportRequest\x1a\x1f.herald.users.v1.ImportResponse\"7\x8a\x82)\r\n" +
-	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/admin/v1/import\x90\x02\x02\x12\x93\x01\n" +
-	"\vCheckImport\x12\x1e.herald.users.v1.ImportRequest\x1a$.herald.users.v1.CheckImportResponse\">\x8a\x82)\r\n" +
-	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/admin/v1/import/_check\x90\x02\x01\x12\x9b\x01\n" +
+	"EmailQuery\x12\x1e\n" +
+	"\x05email\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xfe\x01R\x05email\x12<\n" +
+	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"N\n" +
+	"\x0eUserStateQuery\x12<\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05state\"J\n" +
+	"\rUserTypeQuery\x129\n" +
+	"\x04type\x18\x01 \x01(\x0e2\x19.herald.users.v1.UserTypeB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04type\"v\n" +
+	"\x13SearchUsersResponse\x120\n" +
+	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12-\n" +
+	"\x06result\x18\x02 \x03(\v2\x15.herald.users.v1.UserR\x06result2\xf0\x1b\n" +
+	"\x05Users\x12\x9b\x01\n" +
 	"\x0fCreateHumanUser\x12'.herald.users.v1.CreateHumanUserRequest\x1a(.herald.users.v1.CreateHumanUserResponse\"5\x8a\x82)\f\n" +
 	"\n" +
-	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x9d\x01\n" +
-	"\x11CreateMachineUser\x12).herald.users.v1.CreateMachineUserRequest\x1a$.herald.users.v1.MachineUserResponse\"7\x8a\x82)\f\n" +
-	"\n" +
-	"user.write\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/machine\x12\xb0\x01\n" +
-	"\x11UpdateMachineUser\x12).herald.users.v1.UpdateMachineUserRequest\x1a$.herald.users.v1.MachineUserResponse\"J\x8a\x82)\x15\n" +
-	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/machine\x12\x83\x01\n" +
+	"user.write\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x83\x01\n" +
 	"\aGetUser\x12\x1f.herald.users.v1.GetUserRequest\x1a .herald.users.v1.GetUserResponse\"5\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\x8f\x01\n" +
 	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\";\x8a\x82)\x1e\x18\x012\x04auth2\fnotificationJ\x06openid\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x93\x01\n" +
@@ -115,10 +1613,7 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x11SearchUserChanges\x12).herald.users.v1.SearchUserChangesRequest\x1a .herald.v1.SearchChangesResponse\"S\x8a\x82)\v\n" +
 	"\tuser.read\x9a\x82)\x04user\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/changes/_search\x90\x02\x01\x12\xa3\x01\n" +
 	"\x0fSearchMyChanges\x12'.herald.users.v1.SearchMyChangesRequest\x1a .herald.v1.SearchChangesResponse\"E\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x9a\x82)\x04user\x82\xd3\xe4\x93\x02&:\x01*\"!/auth/v1/users/me/changes/_search\x90\x02\x01\x12\xad\x01\n" +
-	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"I\x8a\x82)\n" +
-	"\n" +
-	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x90\x02\x01\x12\x93\x01\n" +
+	"\x18\x01J\x06openid\x9a\x82)\x04user\x82\xd3\xe4\x93\x02&:\x01*\"!/auth/v1/users/me/changes/_search\x90\x02\x01\x12\x93\x01\n" +
 	"\fIsUserUnique\x12$.herald.users.v1.IsUserUniqueRequest\x1a%.herald.users.v1.IsUserUniqueResponse\"6\x8a\x82)\v\n" +
 	"\tuser.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/users/_is_unique\x12\xb4\x01\n" +
 	"\x0eDeactivateUser\x12&.herald.users.v1.DeactivateUserRequest\x1a'.herald.users.v1.DeactivateUserResponse\"Q\x8a\x82)\x15\n" +
@@ -142,15 +1637,14 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"user.write:\auser_idP\x01\x82\xd3\xe4\x93\x02,:\x01*\x1a'/management/v1/users/{user_id}/username\x12\xaa\x01\n" +
 	"\rUpdateProfile\x12%.herald.users.v1.UpdateProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"J\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/profile\x12\xa2\x01\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/profile\x12\xc8\x01\n" +
+	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"d\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xa2\x01\n" +
 	"\vUpdatePhone\x12#.herald.users.v1.UpdatePhoneRequest\x1a$.herald.users.v1.UpdatePhoneResponse\"H\x8a\x82)\x15\n" +
 	"\n" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/phone\x12\x9f\x01\n" +
 	"\vRemovePhone\x12#.herald.users.v1.RemovePhoneRequest\x1a$.herald.users.v1.RemovePhoneResponse\"E\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xc8\x01\n" +
-	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"d\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xd0\x01\n" +
-	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"g\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\xba\x01\n" +
+	"user.write:\auser_id\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xba\x01\n" +
 	"\x0fSetUserMetadata\x12'.herald.users.v1.SetUserMetadataRequest\x1a(.herald.users.v1.SetUserMetadataResponse\"T\x8a\x82)\x15\n" +
 	"\n" +
 	"user.write:\auser_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/users/{user_id}/metadata/{key}\x90\x02\x02\x12\xaa\x01\n" +
@@ -159,486 +1653,162 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\x12RemoveUserMetadata\x12*.herald.users.v1.RemoveUserMetadataRequest\x1a+.herald.users.v1.RemoveUserMetadataResponse\"O\x8a\x82)\x16\n" +
 	"\vuser.delete:\auser_id\x82\xd3\xe4\x93\x02/*-/management/v1/users/{user_id}/metadata/{key}\x12\xbb\x01\n" +
 	"\x12SearchUserMetadata\x12*.herald.users.v1.SearchUserMetadataRequest\x1a+.herald.users.v1.SearchUserMetadataResponse\"L\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/metadata/_search\x90\x02\x01\x12\xdc\x01\n" +
-	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"g\x8a\x82)#\n" +
-	"\n" +
-	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xa4\x01\n" +
-	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"J\x8a\x82)\x17\n" +
-	"\n" +
-	"user.write:\auser_idP\x01\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\xe9\x01\n" +
-	"\x17ResendEmailVerification\x12/.herald.users.v1.ResendEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"k\x8a\x82)#\n" +
-	"\n" +
-	"user.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\xb4\x01\n" +
-	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"Z\x8a\x82)$\n" +
-	"\x15user.credential.write:\auser_idP\x01`\x01\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\xe0\x01\n" +
-	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"k\x8a\x82).\n" +
-	"\x15user.credential.write2\fnotification:\auser_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xc4\x01\n" +
-	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"d\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xf9\x01\n" +
-	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"w\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\x9e\x01\n" +
-	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\">\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xcf\x01\n" +
-	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"T\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xcf\x01\n" +
-	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"H\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x90\x02\x01\x12\xc0\x01\n" +
-	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"E\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xea\x01\n" +
-	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"f\x8a\x82),\n" +
-	"\x15user.credential.write:\auser_idP\x01Z\btoken_id\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xb6\x01\n" +
-	"\rAddMachineKey\x12%.herald.users.v1.AddMachineKeyRequest\x1a&.herald.users.v1.AddMachineKeyResponse\"V\x8a\x82)$\n" +
-	"\x15user.credential.write:\auser_idP\x01`\x01\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xb4\x01\n" +
-	"\x11SearchMachineKeys\x12).herald.users.v1.SearchMachineKeysRequest\x1a*.herald.users.v1.SearchMachineKeysResponse\"H\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/keys/_search\x90\x02\x01\x12\xa3\x01\n" +
-	"\rGetMachineKey\x12%.herald.users.v1.GetMachineKeyRequest\x1a&.herald.users.v1.GetMachineKeyResponse\"C\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/keys/{key_id}\x12\xc3\x01\n" +
-	"\x10RemoveMachineKey\x12(.herald.users.v1.RemoveMachineKeyRequest\x1a).herald.users.v1.RemoveMachineKeyResponse\"Z\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02.*,/management/v1/users/{user_id}/keys/{key_id}\x12\xbf\x01\n" +
-	"\x10SetMachineSecret\x12(.herald.users.v1.SetMachineSecretRequest\x1a).herald.users.v1.SetMachineSecretResponse\"V\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02*:\x01*\x1a%/management/v1/users/{user_id}/secret\x12\xc5\x01\n" +
-	"\x13RemoveMachineSecret\x12+.herald.users.v1.RemoveMachineSecretRequest\x1a,.herald.users.v1.RemoveMachineSecretResponse\"S\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x02'*%/management/v1/users/{user_id}/secret\x12\xe2\x01\n" +
-	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"c\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xcb\x01\n" +
-	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"@\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x90\x02\x01\x12\xfd\x01\n" +
-	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"u\x8a\x82)H\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01Z\btoken_id\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}\x12\x92\x01\n" +
-	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\"A\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\xa3\x01\n" +
-	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"I\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xc4\x01\n" +
-	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"l\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\x8f\x02\n" +
-	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x8a\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xb8\x01\n" +
-	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"H\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x90\x02\x01\x12\xbc\x01\n" +
-	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"P\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x90\x02\x01\x12\xb1\x01\n" +
-	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otp\x12\xb7\x01\n" +
-	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"H\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x90\x02\x01\x12\xcf\x01\n" +
-	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"c\x8a\x82)\x18\n" +
-	"\vuser.delete:\auser_idP\x01\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xab\x01\n" +
-	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"@\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x90\x02\x01\x12\xe4\x01\n" +
-	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"|\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}\x12s\n" +
-	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\x16\x8a\x82)\x0f*\agateway*\x04auth\x90\x02\x01\x12p\n" +
-	"\x0eResolveSubject\x12&.herald.users.v1.ResolveSubjectRequest\x1a'.herald.users.v1.ResolveSubjectResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12l\n" +
-	"\rResolveCaller\x12%.herald.users.v1.ResolveCallerRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12j\n" +
-	"\rCheckPassword\x12%.herald.users.v1.CheckPasswordRequest\x1a&.herald.users.v1.CheckPasswordResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12\x82\x01\n" +
-	"\x14CheckExternalAccount\x12,.herald.users.v1.CheckExternalAccountRequest\x1a-.herald.users.v1.CheckExternalAccountResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12y\n" +
-	"\x12CreateExternalUser\x12*.herald.users.v1.CreateExternalUserRequest\x1a+.herald.users.v1.CreateExternalUserResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12|\n" +
-	"\x13LinkExternalAccount\x12+.herald.users.v1.LinkExternalAccountRequest\x1a,.herald.users.v1.LinkExternalAccountResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12y\n" +
-	"\x12UpdateExternalUser\x12*.herald.users.v1.UpdateExternalUserRequest\x1a+.herald.users.v1.UpdateExternalUserResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12d\n" +
-	"\vCheckFactor\x12#.herald.users.v1.CheckFactorRequest\x1a$.herald.users.v1.CheckFactorResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12y\n" +
-	"\x12ChooseNextPassword\x12*.herald.users.v1.ChooseNextPasswordRequest\x1a+.herald.users.v1.ChooseNextPasswordResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12o\n" +
-	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x02\x12x\n" +
-	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x01\x12^\n" +
-	"\tCheckCode\x12!.herald.users.v1.CheckCodeRequest\x1a\".herald.users.v1.CheckCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12g\n" +
-	"\fCompleteCode\x12$.herald.users.v1.CompleteCodeRequest\x1a%.herald.users.v1.CompleteCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12d\n" +
-	"\vRequestCode\x12#.herald.users.v1.RequestCodeRequest\x1a$.herald.users.v1.RequestCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12h\n" +
-	"\n" +
-	"ResolveOrg\x12\".herald.users.v1.ResolveOrgRequest\x1a#.herald.users.v1.ResolveOrgResponse\"\x11\x8a\x82)\n" +
-	"*\bprojects\x90\x02\x01\x12k\n" +
-	"\vResolveUser\x12#.herald.users.v1.ResolveUserRequest\x1a$.herald.users.v1.ResolveUserResponse\"\x11\x8a\x82)\n" +
-	"*\bprojects\x90\x02\x01\x12z\n" +
-	"\x10MakeProjectOwner\x12(.herald.users.v1.MakeProjectOwnerRequest\x1a).herald.users.v1.MakeProjectOwnerResponse\"\x11\x8a\x82)\n" +
-	"*\bprojects\x90\x02\x02B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\tuser.read\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/metadata/_search\x90\x02\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
+var (
+	file_herald_users_v1_users_proto_rawDescOnce sync.Once
+	file_herald_users_v1_users_proto_rawDescData []byte
+)
+
+func file_herald_users_v1_users_proto_rawDescGZIP() []byte {
+	file_herald_users_v1_users_proto_rawDescOnce.Do(func() {
+		file_herald_users_v1_users_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_herald_users_v1_users_proto_rawDesc), len(file_herald_users_v1_users_proto_rawDesc)))
+	})
+	return file_herald_users_v1_users_proto_rawDescData
+}
+
+var file_herald_users_v1_users_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_herald_users_v1_users_proto_goTypes = []any{
-	(*CreateOrgRequest)(nil),                    // 0: herald.users.v1.CreateOrgRequest
-	(*GetMyOrgRequest)(nil),                     // 1: herald.users.v1.GetMyOrgRequest
-	(*UpdateMyOrgRequest)(nil),                  // 2: herald.users.v1.UpdateMyOrgRequest
-	(*DeactivateMyOrgRequest)(nil),              // 3: herald.users.v1.DeactivateMyOrgRequest
-	(*ReactivateMyOrgRequest)(nil),              // 4: herald.users.v1.ReactivateMyOrgRequest
-	(*RemoveMyOrgRequest)(nil),                  // 5: herald.users.v1.RemoveMyOrgRequest
-	(*SearchOrgsRequest)(nil),                   // 6: herald.users.v1.SearchOrgsRequest
-	(*GetOrgRequest)(nil),                       // 7: herald.users.v1.GetOrgRequest
-	(*AddMemberRequest)(nil),                    // 8: herald.users.v1.AddMemberRequest
-	(*UpdateMemberRequest)(nil),                 // 9: herald.users.v1.UpdateMemberRequest
-	(*RemoveMemberRequest)(nil),                 // 10: herald.users.v1.RemoveMemberRequest
-	(*SearchMembersRequest)(nil),                // 11: herald.users.v1.SearchMembersRequest
-	(*SearchRolesRequest)(nil),                  // 12: herald.users.v1.SearchRolesRequest
-	(*AddProjectMemberRequest)(nil),             // 13: herald.users.v1.AddProjectMemberRequest
-	(*UpdateProjectMemberRequest)(nil),          // 14: herald.users.v1.UpdateProjectMemberRequest
-	(*RemoveProjectMemberRequest)(nil),          // 15: herald.users.v1.RemoveProjectMemberRequest
-	(*SearchProjectMembersRequest)(nil),         // 16: herald.users.v1.SearchProjectMembersRequest
-	(*SearchMembershipsRequest)(nil),            // 17: herald.users.v1.SearchMembershipsRequest
-	(*SearchMyMembershipsRequest)(nil),          // 18: herald.users.v1.SearchMyMembershipsRequest
-	(*RemoveMembershipRequest)(nil),             // 19: herald.users.v1.RemoveMembershipRequest
-	(*RemoveMyMembershipRequest)(nil),           // 20: herald.users.v1.RemoveMyMembershipRequest
-	(*ImportHumanUserRequest)(nil),              // 21: herald.users.v1.ImportHumanUserRequest
-	(*ImportRequest)(nil),                       // 22: herald.users.v1.ImportRequest
-	(*CreateHumanUserRequest)(nil),              // 23: herald.users.v1.CreateHumanUserRequest
-	(*CreateMachineUserRequest)(nil),            // 24: herald.users.v1.CreateMachineUserRequest
-	(*UpdateMachineUserRequest)(nil),            // 25: herald.users.v1.UpdateMachineUserRequest
-	(*GetUserRequest)(nil),                      // 26: herald.users.v1.GetUserRequest
-	(*GetMyUserRequest)(nil),                    // 27: herald.users.v1.GetMyUserRequest
-	(*SearchUsersRequest)(nil),                  // 28: herald.users.v1.SearchUsersRequest
-	(*SearchUserChangesRequest)(nil),            // 29: herald.users.v1.SearchUserChangesRequest
-	(*SearchMyChangesRequest)(nil),              // 30: herald.users.v1.SearchMyChangesRequest
-	(*SearchMyOrgChangesRequest)(nil),           // 31: herald.users.v1.SearchMyOrgChangesRequest
-	(*IsUserUniqueRequest)(nil),                 // 32: herald.users.v1.IsUserUniqueRequest
-	(*DeactivateUserRequest)(nil),               // 33: herald.users.v1.DeactivateUserRequest
-	(*ReactivateUserRequest)(nil),               // 34: herald.users.v1.ReactivateUserRequest
-	(*LockUserRequest)(nil),                     // 35: herald.users.v1.LockUserRequest
-	(*UnlockUserRequest)(nil),                   // 36: herald.users.v1.UnlockUserRequest
-	(*RemoveUserRequest)(nil),                   // 37: herald.users.v1.RemoveUserRequest
-	(*UpdateUserNameRequest)(nil),               // 38: herald.users.v1.UpdateUserNameRequest
-	(*UpdateProfileRequest)(nil),                // 39: herald.users.v1.UpdateProfileRequest
-	(*UpdatePhoneRequest)(nil),                  // 40: herald.users.v1.UpdatePhoneRequest
-	(*RemovePhoneRequest)(nil),                  // 41: herald.users.v1.RemovePhoneRequest
-	(*UpdateMyProfileRequest)(nil),              // 42: herald.users.v1.UpdateMyProfileRequest
-	(*UpdateMyPasswordRequest)(nil),             // 43: herald.users.v1.UpdateMyPasswordRequest
-	(*SetUserMetadataRequest)(nil),              // 44: herald.users.v1.SetUserMetadataRequest
-	(*GetUserMetadataRequest)(nil),              // 45: herald.users.v1.GetUserMetadataRequest
-	(*RemoveUserMetadataRequest)(nil),           // 46: herald.users.v1.RemoveUserMetadataRequest
-	(*SearchUserMetadataRequest)(nil),           // 47: herald.users.v1.SearchUserMetadataRequest
-	(*ResendInitializationRequest)(nil),         // 48: herald.users.v1.ResendInitializationRequest
-	(*UpdateEmailRequest)(nil),                  // 49: herald.users.v1.UpdateEmailRequest
-	(*ResendEmailVerificationRequest)(nil),      // 50: herald.users.v1.ResendEmailVerificationRequest
-	(*SetPasswordRequest)(nil),                  // 51: herald.users.v1.SetPasswordRequest
-	(*RequestPasswordResetRequest)(nil),         // 52: herald.users.v1.RequestPasswordResetRequest
-	(*UpdateMyEmailRequest)(nil),                // 53: herald.users.v1.UpdateMyEmailRequest
-	(*ResendMyEmailVerificationRequest)(nil),    // 54: herald.users.v1.ResendMyEmailVerificationRequest
-	(*VerifyMyEmailRequest)(nil),                // 55: herald.users.v1.VerifyMyEmailRequest
-	(*AddPersonalAccessTokenRequest)(nil),       // 56: herald.users.v1.AddPersonalAccessTokenRequest
-	(*SearchPersonalAccessTokensRequest)(nil),   // 57: herald.users.v1.SearchPersonalAccessTokensRequest
-	(*GetPersonalAccessTokenRequest)(nil),       // 58: herald.users.v1.GetPersonalAccessTokenRequest
-	(*RemovePersonalAccessTokenRequest)(nil),    // 59: herald.users.v1.RemovePersonalAccessTokenRequest
-	(*AddMachineKeyRequest)(nil),                // 60: herald.users.v1.AddMachineKeyRequest
-	(*SearchMachineKeysRequest)(nil),            // 61: herald.users.v1.SearchMachineKeysRequest
-	(*GetMachineKeyRequest)(nil),                // 62: herald.users.v1.GetMachineKeyRequest
-	(*RemoveMachineKeyRequest)(nil),             // 63: herald.users.v1.RemoveMachineKeyRequest
-	(*SetMachineSecretRequest)(nil),             // 64: herald.users.v1.SetMachineSecretRequest
-	(*RemoveMachineSecretRequest)(nil),          // 65: herald.users.v1.RemoveMachineSecretRequest
-	(*AddMyPersonalAccessTokenRequest)(nil),     // 66: herald.users.v1.AddMyPersonalAccessTokenRequest
-	(*SearchMyPersonalAccessTokensRequest)(nil), // 67: herald.users.v1.SearchMyPersonalAccessTokensRequest
-	(*RemoveMyPersonalAccessTokenRequest)(nil),  // 68: herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	(*AddMyOtpRequest)(nil),                     // 69: herald.users.v1.AddMyOtpRequest
-	(*VerifyMyOtpRequest)(nil),                  // 70: herald.users.v1.VerifyMyOtpRequest
-	(*RemoveMyOtpRequest)(nil),                  // 71: herald.users.v1.RemoveMyOtpRequest
-	(*RegenerateMyRecoveryCodesRequest)(nil),    // 72: herald.users.v1.RegenerateMyRecoveryCodesRequest
-	(*SearchMyAuthFactorsRequest)(nil),          // 73: herald.users.v1.SearchMyAuthFactorsRequest
-	(*SearchAuthFactorsRequest)(nil),            // 74: herald.users.v1.SearchAuthFactorsRequest
-	(*RemoveOtpRequest)(nil),                    // 75: herald.users.v1.RemoveOtpRequest
-	(*SearchUserIdpLinksRequest)(nil),           // 76: herald.users.v1.SearchUserIdpLinksRequest
-	(*RemoveUserIdpLinkRequest)(nil),            // 77: herald.users.v1.RemoveUserIdpLinkRequest
-	(*SearchMyIdpLinksRequest)(nil),             // 78: herald.users.v1.SearchMyIdpLinksRequest
-	(*RemoveMyIdpLinkRequest)(nil),              // 79: herald.users.v1.RemoveMyIdpLinkRequest
-	(*ResolveTokenRequest)(nil),                 // 80: herald.users.v1.ResolveTokenRequest
-	(*ResolveSubjectRequest)(nil),               // 81: herald.users.v1.ResolveSubjectRequest
-	(*ResolveCallerRequest)(nil),                // 82: herald.users.v1.ResolveCallerRequest
-	(*CheckPasswordRequest)(nil),                // 83: herald.users.v1.CheckPasswordRequest
-	(*CheckExternalAccountRequest)(nil),         // 84: herald.users.v1.CheckExternalAccountRequest
-	(*CreateExternalUserRequest)(nil),           // 85: herald.users.v1.CreateExternalUserRequest
-	(*LinkExternalAccountRequest)(nil),          // 86: herald.users.v1.LinkExternalAccountRequest
-	(*UpdateExternalUserRequest)(nil),           // 87: herald.users.v1.UpdateExternalUserRequest
-	(*CheckFactorRequest)(nil),                  // 88: herald.users.v1.CheckFactorRequest
-	(*ChooseNextPasswordRequest)(nil),           // 89: herald.users.v1.ChooseNextPasswordRequest
-	(*PrepareMailRequest)(nil),                  // 90: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),               // 91: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),                    // 92: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),                 // 93: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),                  // 94: herald.users.v1.RequestCodeRequest
-	(*ResolveOrgRequest)(nil),                   // 95: herald.users.v1.ResolveOrgRequest
-	(*ResolveUserRequest)(nil),                  // 96: herald.users.v1.ResolveUserRequest
-	(*MakeProjectOwnerRequest)(nil),             // 97: herald.users.v1.MakeProjectOwnerRequest
-	(*CreateOrgResponse)(nil),                   // 98: herald.users.v1.CreateOrgResponse
-	(*GetMyOrgResponse)(nil),                    // 99: herald.users.v1.GetMyOrgResponse
-	(*UpdateMyOrgResponse)(nil),                 // 100: herald.users.v1.UpdateMyOrgResponse
-	(*DeactivateMyOrgResponse)(nil),             // 101: herald.users.v1.DeactivateMyOrgResponse
-	(*ReactivateMyOrgResponse)(nil),             // 102: herald.users.v1.ReactivateMyOrgResponse
-	(*RemoveMyOrgResponse)(nil),                 // 103: herald.users.v1.RemoveMyOrgResponse
-	(*SearchOrgsResponse)(nil),                  // 104: herald.users.v1.SearchOrgsResponse
-	(*GetOrgResponse)(nil),                      // 105: herald.users.v1.GetOrgResponse
-	(*MemberResponse)(nil),                      // 106: herald.users.v1.MemberResponse
-	(*SearchMembersResponse)(nil),               // 107: herald.users.v1.SearchMembersResponse
-	(*SearchRolesResponse)(nil),                 // 108: herald.users.v1.SearchRolesResponse
-	(*SearchMembershipsResponse)(nil),           // 109: herald.users.v1.SearchMembershipsResponse
-	(*ImportHumanUserResponse)(nil),             // 110: herald.users.v1.ImportHumanUserResponse
-	(*ImportResponse)(nil),                      // 111: herald.users.v1.ImportResponse
-	(*CheckImportResponse)(nil),                 // 112: herald.users.v1.CheckImportResponse
-	(*CreateHumanUserResponse)(nil),             // 113: herald.users.v1.CreateHumanUserResponse
-	(*MachineUserResponse)(nil),                 // 114: herald.users.v1.MachineUserResponse
-	(*GetUserResponse)(nil),                     // 115: herald.users.v1.GetUserResponse
-	(*GetMyUserResponse)(nil),                   // 116: herald.users.v1.GetMyUserResponse
-	(*SearchUsersResponse)(nil),                 // 117: herald.users.v1.SearchUsersResponse
-	(*v1.SearchChangesResponse)(nil),            // 118: herald.v1.SearchChangesResponse
-	(*IsUserUniqueResponse)(nil),                // 119: herald.users.v1.IsUserUniqueResponse
-	(*DeactivateUserResponse)(nil),              // 120: herald.users.v1.DeactivateUserResponse
-	(*ReactivateUserResponse)(nil),              // 121: herald.users.v1.ReactivateUserResponse
-	(*LockUserResponse)(nil),                    // 122: herald.users.v1.LockUserResponse
-	(*UnlockUserResponse)(nil),                  // 123: herald.users.v1.UnlockUserResponse
-	(*RemoveUserResponse)(nil),                  // 124: herald.users.v1.RemoveUserResponse
-	(*UpdateUserNameResponse)(nil),              // 125: herald.users.v1.UpdateUserNameResponse
-	(*UpdateProfileResponse)(nil),               // 126: herald.users.v1.UpdateProfileResponse
-	(*UpdatePhoneResponse)(nil),                 // 127: herald.users.v1.UpdatePhoneResponse
-	(*RemovePhoneResponse)(nil),                 // 128: herald.users.v1.RemovePhoneResponse
-	(*UpdateMyPasswordResponse)(nil),            // 129: herald.users.v1.UpdateMyPasswordResponse
-	(*SetUserMetadataResponse)(nil),             // 130: herald.users.v1.SetUserMetadataResponse
-	(*GetUserMetadataResponse)(nil),             // 131: herald.users.v1.GetUserMetadataResponse
-	(*RemoveUserMetadataResponse)(nil),          // 132: herald.users.v1.RemoveUserMetadataResponse
-	(*SearchUserMetadataResponse)(nil),          // 133: herald.users.v1.SearchUserMetadataResponse
-	(*ResendInitializationResponse)(nil),        // 134: herald.users.v1.ResendInitializationResponse
-	(*UpdateEmailResponse)(nil),                 // 135: herald.users.v1.UpdateEmailResponse
-	(*ResendEmailVerificationResponse)(nil),     // 136: herald.users.v1.ResendEmailVerificationResponse
-	(*SetPasswordResponse)(nil),                 // 137: herald.users.v1.SetPasswordResponse
-	(*RequestPasswordResetResponse)(nil),        // 138: herald.users.v1.RequestPasswordResetResponse
-	(*UpdateMyEmailResponse)(nil),               // 139: herald.users.v1.UpdateMyEmailResponse
-	(*VerifyMyEmailResponse)(nil),               // 140: herald.users.v1.VerifyMyEmailResponse
-	(*AddPersonalAccessTokenResponse)(nil),      // 141: herald.users.v1.AddPersonalAccessTokenResponse
-	(*SearchPersonalAccessTokensResponse)(nil),  // 142: herald.users.v1.SearchPersonalAccessTokensResponse
-	(*GetPersonalAccessTokenResponse)(nil),      // 143: herald.users.v1.GetPersonalAccessTokenResponse
-	(*RemovePersonalAccessTokenResponse)(nil),   // 144: herald.users.v1.RemovePersonalAccessTokenResponse
-	(*AddMachineKeyResponse)(nil),               // 145: herald.users.v1.AddMachineKeyResponse
-	(*SearchMachineKeysResponse)(nil),           // 146: herald.users.v1.SearchMachineKeysResponse
-	(*GetMachineKeyResponse)(nil),               // 147: herald.users.v1.GetMachineKeyResponse
-	(*RemoveMachineKeyResponse)(nil),            // 148: herald.users.v1.RemoveMachineKeyResponse
-	(*SetMachineSecretResponse)(nil),            // 149: herald.users.v1.SetMachineSecretResponse
-	(*RemoveMachineSecretResponse)(nil),         // 150: herald.users.v1.RemoveMachineSecretResponse
-	(*AddMyOtpResponse)(nil),                    // 151: herald.users.v1.AddMyOtpResponse
-	(*VerifyMyOtpResponse)(nil),                 // 152: herald.users.v1.VerifyMyOtpResponse
-	(*RemoveOtpResponse)(nil),                   // 153: herald.users.v1.RemoveOtpResponse
-	(*RegenerateMyRecoveryCodesResponse)(nil),   // 154: herald.users.v1.RegenerateMyRecoveryCodesResponse
-	(*SearchAuthFactorsResponse)(nil),           // 155: herald.users.v1.SearchAuthFactorsResponse
-	(*SearchUserIdpLinksResponse)(nil),          // 156: herald.users.v1.SearchUserIdpLinksResponse
-	(*RemoveUserIdpLinkResponse)(nil),           // 157: herald.users.v1.RemoveUserIdpLinkResponse
-	(*ResolveTokenResponse)(nil),                // 158: herald.users.v1.ResolveTokenResponse
-	(*ResolveSubjectResponse)(nil),              // 159: herald.users.v1.ResolveSubjectResponse
-	(*CheckPasswordResponse)(nil),               // 160: herald.users.v1.CheckPasswordResponse
-	(*CheckExternalAccountResponse)(nil),        // 161: herald.users.v1.CheckExternalAccountResponse
-	(*CreateExternalUserResponse)(nil),          // 162: herald.users.v1.CreateExternalUserResponse
-	(*LinkExternalAccountResponse)(nil),         // 163: herald.users.v1.LinkExternalAccountResponse
-	(*UpdateExternalUserResponse)(nil),          // 164: herald.users.v1.UpdateExternalUserResponse
-	(*CheckFactorResponse)(nil),                 // 165: herald.users.v1.CheckFactorResponse
-	(*ChooseNextPasswordResponse)(nil),          // 166: herald.users.v1.ChooseNextPasswordResponse
-	(*PrepareMailResponse)(nil),                 // 167: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),              // 168: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),                   // 169: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),                // 170: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),                 // 171: herald.users.v1.RequestCodeResponse
-	(*ResolveOrgResponse)(nil),                  // 172: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserResponse)(nil),                 // 173: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerResponse)(nil),            // 174: herald.users.v1.MakeProjectOwnerResponse
+	(*SearchUserChangesRequest)(nil),   // 0: herald.users.v1.SearchUserChangesRequest
+	(*SearchMyChangesRequest)(nil),     // 1: herald.users.v1.SearchMyChangesRequest
+	(*DeactivateUserRequest)(nil),      // 2: herald.users.v1.DeactivateUserRequest
+	(*DeactivateUserResponse)(nil),     // 3: herald.users.v1.DeactivateUserResponse
+	(*ReactivateUserRequest)(nil),      // 4: herald.users.v1.ReactivateUserRequest
+	(*ReactivateUserResponse)(nil),     // 5: herald.users.v1.ReactivateUserResponse
+	(*LockUserRequest)(nil),            // 6: herald.users.v1.LockUserRequest
+	(*LockUserResponse)(nil),           // 7: herald.users.v1.LockUserResponse
+	(*UnlockUserRequest)(nil),          // 8: herald.users.v1.UnlockUserRequest
+	(*UnlockUserResponse)(nil),         // 9: herald.users.v1.UnlockUserResponse
+	(*RemoveUserRequest)(nil),          // 10: herald.users.v1.RemoveUserRequest
+	(*RemoveUserResponse)(nil),         // 11: herald.users.v1.RemoveUserResponse
+	(*CreateHumanUserRequest)(nil),     // 12: herald.users.v1.CreateHumanUserRequest
+	(*CreateHumanUserResponse)(nil),    // 13: herald.users.v1.CreateHumanUserResponse
+	(*GetUserRequest)(nil),             // 14: herald.users.v1.GetUserRequest
+	(*GetUserResponse)(nil),            // 15: herald.users.v1.GetUserResponse
+	(*GetMyUserRequest)(nil),           // 16: herald.users.v1.GetMyUserRequest
+	(*GetMyUserResponse)(nil),          // 17: herald.users.v1.GetMyUserResponse
+	(*IsUserUniqueRequest)(nil),        // 18: herald.users.v1.IsUserUniqueRequest
+	(*IsUserUniqueResponse)(nil),       // 19: herald.users.v1.IsUserUniqueResponse
+	(*SearchUsersRequest)(nil),         // 20: herald.users.v1.SearchUsersRequest
+	(*UserFilter)(nil),                 // 21: herald.users.v1.UserFilter
+	(*UserNameQuery)(nil),              // 22: herald.users.v1.UserNameQuery
+	(*FirstNameQuery)(nil),             // 23: herald.users.v1.FirstNameQuery
+	(*LastNameQuery)(nil),              // 24: herald.users.v1.LastNameQuery
+	(*DisplayNameQuery)(nil),           // 25: herald.users.v1.DisplayNameQuery
+	(*EmailQuery)(nil),                 // 26: herald.users.v1.EmailQuery
+	(*UserStateQuery)(nil),             // 27: herald.users.v1.UserStateQuery
+	(*UserTypeQuery)(nil),              // 28: herald.users.v1.UserTypeQuery
+	(*SearchUsersResponse)(nil),        // 29: herald.users.v1.SearchUsersResponse
+	(*v1.ListQuery)(nil),               // 30: herald.v1.ListQuery
+	(*v1.ObjectDetails)(nil),           // 31: herald.v1.ObjectDetails
+	(*Profile)(nil),                    // 32: herald.users.v1.Profile
+	(*Email)(nil),                      // 33: herald.users.v1.Email
+	(*Phone)(nil),                      // 34: herald.users.v1.Phone
+	(InitMail)(0),                      // 35: herald.users.v1.InitMail
+	(*User)(nil),                       // 36: herald.users.v1.User
+	(v1.TextQueryMethod)(0),            // 37: herald.v1.TextQueryMethod
+	(UserState)(0),                     // 38: herald.users.v1.UserState
+	(UserType)(0),                      // 39: herald.users.v1.UserType
+	(*v1.ListDetails)(nil),             // 40: herald.v1.ListDetails
+	(*UpdateUserNameRequest)(nil),      // 41: herald.users.v1.UpdateUserNameRequest
+	(*UpdateProfileRequest)(nil),       // 42: herald.users.v1.UpdateProfileRequest
+	(*UpdateMyProfileRequest)(nil),     // 43: herald.users.v1.UpdateMyProfileRequest
+	(*UpdatePhoneRequest)(nil),         // 44: herald.users.v1.UpdatePhoneRequest
+	(*RemovePhoneRequest)(nil),         // 45: herald.users.v1.RemovePhoneRequest
+	(*SetUserMetadataRequest)(nil),     // 46: herald.users.v1.SetUserMetadataRequest
+	(*GetUserMetadataRequest)(nil),     // 47: herald.users.v1.GetUserMetadataRequest
+	(*RemoveUserMetadataRequest)(nil),  // 48: herald.users.v1.RemoveUserMetadataRequest
+	(*SearchUserMetadataRequest)(nil),  // 49: herald.users.v1.SearchUserMetadataRequest
+	(*v1.SearchChangesResponse)(nil),   // 50: herald.v1.SearchChangesResponse
+	(*UpdateUserNameResponse)(nil),     // 51: herald.users.v1.UpdateUserNameResponse
+	(*UpdateProfileResponse)(nil),      // 52: herald.users.v1.UpdateProfileResponse
+	(*UpdatePhoneResponse)(nil),        // 53: herald.users.v1.UpdatePhoneResponse
+	(*RemovePhoneResponse)(nil),        // 54: herald.users.v1.RemovePhoneResponse
+	(*SetUserMetadataResponse)(nil),    // 55: herald.users.v1.SetUserMetadataResponse
+	(*GetUserMetadataResponse)(nil),    // 56: herald.users.v1.GetUserMetadataResponse
+	(*RemoveUserMetadataResponse)(nil), // 57: herald.users.v1.RemoveUserMetadataResponse
+	(*SearchUserMetadataResponse)(nil), // 58: herald.users.v1.SearchUserMetadataResponse
 }
 var file_herald_users_v1_users_proto_depIdxs = []int32{
-	0,   // 0: herald.users.v1.Users.CreateOrg:input_type -> herald.users.v1.CreateOrgRequest
-	1,   // 1: herald.users.v1.Users.GetMyOrg:input_type -> herald.users.v1.GetMyOrgRequest
-	2,   // 2: herald.users.v1.Users.UpdateMyOrg:input_type -> herald.users.v1.UpdateMyOrgRequest
-	3,   // 3: herald.users.v1.Users.DeactivateMyOrg:input_type -> herald.users.v1.DeactivateMyOrgRequest
-	4,   // 4: herald.users.v1.Users.ReactivateMyOrg:input_type -> herald.users.v1.ReactivateMyOrgRequest
-	5,   // 5: herald.users.v1.Users.RemoveMyOrg:input_type -> herald.users.v1.RemoveMyOrgRequest
-	6,   // 6: herald.users.v1.Users.SearchOrgs:input_type -> herald.users.v1.SearchOrgsRequest
-	7,   // 7: herald.users.v1.Users.GetOrg:input_type -> herald.users.v1.GetOrgRequest
-	8,   // 8: herald.users.v1.Users.AddOrgMember:input_type -> herald.users.v1.AddMemberRequest
-	9,   // 9: herald.users.v1.Users.UpdateOrgMember:input_type -> herald.users.v1.UpdateMemberRequest
-	10,  // 10: herald.users.v1.Users.RemoveOrgMember:input_type -> herald.users.v1.RemoveMemberRequest
-	11,  // 11: herald.users.v1.Users.SearchOrgMembers:input_type -> herald.users.v1.SearchMembersRequest
-	12,  // 12: herald.users.v1.Users.SearchOrgMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	12,  // 13: herald.users.v1.Users.SearchProjectMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	13,  // 14: herald.users.v1.Users.AddProjectMember:input_type -> herald.users.v1.AddProjectMemberRequest
-	14,  // 15: herald.users.v1.Users.UpdateProjectMember:input_type -> herald.users.v1.UpdateProjectMemberRequest
-	15,  // 16: herald.users.v1.Users.RemoveProjectMember:input_type -> herald.users.v1.RemoveProjectMemberRequest
-	16,  // 17: herald.users.v1.Users.SearchProjectMembers:input_type -> herald.users.v1.SearchProjectMembersRequest
-	8,   // 18: herald.users.v1.Users.AddIamMember:input_type -> herald.users.v1.AddMemberRequest
-	9,   // 19: herald.users.v1.Users.UpdateIamMember:input_type -> herald.users.v1.UpdateMemberRequest
-	10,  // 20: herald.users.v1.Users.RemoveIamMember:input_type -> herald.users.v1.RemoveMemberRequest
-	11,  // 21: herald.users.v1.Users.SearchIamMembers:input_type -> herald.users.v1.SearchMembersRequest
-	12,  // 22: herald.users.v1.Users.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	17,  // 23: herald.users.v1.Users.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
-	18,  // 24: herald.users.v1.Users.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
-	19,  // 25: herald.users.v1.Users.RemoveMembership:input_type -> herald.users.v1.RemoveMembershipRequest
-	20,  // 26: herald.users.v1.Users.RemoveMyMembership:input_type -> herald.users.v1.RemoveMyMembershipRequest
-	21,  // 27: herald.users.v1.Users.ImportHumanUser:input_type -> herald.users.v1.ImportHumanUserRequest
-	22,  // 28: herald.users.v1.Users.ImportUsers:input_type -> herald.users.v1.ImportRequest
-	22,  // 29: herald.users.v1.Users.CheckImport:input_type -> herald.users.v1.ImportRequest
-	23,  // 30: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
-	24,  // 31: herald.users.v1.Users.CreateMachineUser:input_type -> herald.users.v1.CreateMachineUserRequest
-	25,  // 32: herald.users.v1.Users.UpdateMachineUser:input_type -> herald.users.v1.UpdateMachineUserRequest
-	26,  // 33: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
-	27,  // 34: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
-	28,  // 35: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
-	29,  // 36: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
-	30,  // 37: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
-	31,  // 38: herald.users.v1.Users.SearchMyOrgChanges:input_type -> herald.users.v1.SearchMyOrgChangesRequest
-	32,  // 39: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
-	33,  // 40: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
-	34,  // 41: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
-	35,  // 42: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
-	36,  // 43: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
-	37,  // 44: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
-	38,  // 45: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
-	39,  // 46: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
-	40,  // 47: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
-	41,  // 48: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
-	42,  // 49: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
-	43,  // 50: herald.users.v1.Users.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
-	44,  // 51: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
-	45,  // 52: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
-	46,  // 53: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
-	47,  // 54: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
-	48,  // 55: herald.users.v1.Users.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	49,  // 56: herald.users.v1.Users.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	50,  // 57: herald.users.v1.Users.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	51,  // 58: herald.users.v1.Users.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	52,  // 59: herald.users.v1.Users.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	53,  // 60: herald.users.v1.Users.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	54,  // 61: herald.users.v1.Users.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	55,  // 62: herald.users.v1.Users.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	56,  // 63: herald.users.v1.Users.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	57,  // 64: herald.users.v1.Users.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	58,  // 65: herald.users.v1.Users.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	59,  // 66: herald.users.v1.Users.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	60,  // 67: herald.users.v1.Users.AddMachineKey:input_type -> herald.users.v1.AddMachineKeyRequest
-	61,  // 68: herald.users.v1.Users.SearchMachineKeys:input_type -> herald.users.v1.SearchMachineKeysRequest
-	62,  // 69: herald.users.v1.Users.GetMachineKey:input_type -> herald.users.v1.GetMachineKeyRequest
-	63,  // 70: herald.users.v1.Users.RemoveMachineKey:input_type -> herald.users.v1.RemoveMachineKeyRequest
-	64,  // 71: herald.users.v1.Users.SetMachineSecret:input_type -> herald.users.v1.SetMachineSecretRequest
-	65,  // 72: herald.users.v1.Users.RemoveMachineSecret:input_type -> herald.users.v1.RemoveMachineSecretRequest
-	66,  // 73: herald.users.v1.Users.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	67,  // 74: herald.users.v1.Users.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	68,  // 75: herald.users.v1.Users.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	69,  // 76: herald.users.v1.Users.AddMyOtp:input_type -> herald.users.v1.AddMyOtpRequest
-	70,  // 77: herald.users.v1.Users.VerifyMyOtp:input_type -> herald.users.v1.VerifyMyOtpRequest
-	71,  // 78: herald.users.v1.Users.RemoveMyOtp:input_type -> herald.users.v1.RemoveMyOtpRequest
-	72,  // 79: herald.users.v1.Users.RegenerateMyRecoveryCodes:input_type -> herald.users.v1.RegenerateMyRecoveryCodesRequest
-	73,  // 80: herald.users.v1.Users.SearchMyAuthFactors:input_type -> herald.users.v1.SearchMyAuthFactorsRequest
-	74,  // 81: herald.users.v1.Users.SearchAuthFactors:input_type -> herald.users.v1.SearchAuthFactorsRequest
-	75,  // 82: herald.users.v1.Users.RemoveOtp:input_type -> herald.users.v1.RemoveOtpRequest
-	76,  // 83: herald.users.v1.Users.SearchUserIdpLinks:input_type -> herald.users.v1.SearchUserIdpLinksRequest
-	77,  // 84: herald.users.v1.Users.RemoveUserIdpLink:input_type -> herald.users.v1.RemoveUserIdpLinkRequest
-	78,  // 85: herald.users.v1.Users.SearchMyIdpLinks:input_type -> herald.users.v1.SearchMyIdpLinksRequest
-	79,  // 86: herald.users.v1.Users.RemoveMyIdpLink:input_type -> herald.users.v1.RemoveMyIdpLinkRequest
-	80,  // 87: herald.users.v1.Users.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	81,  // 88: herald.users.v1.Users.ResolveSubject:input_type -> herald.users.v1.ResolveSubjectRequest
-	82,  // 89: herald.users.v1.Users.ResolveCaller:input_type -> herald.users.v1.ResolveCallerRequest
-	83,  // 90: herald.users.v1.Users.CheckPassword:input_type -> herald.users.v1.CheckPasswordRequest
-	84,  // 91: herald.users.v1.Users.CheckExternalAccount:input_type -> herald.users.v1.CheckExternalAccountRequest
-	85,  // 92: herald.users.v1.Users.CreateExternalUser:input_type -> herald.users.v1.CreateExternalUserRequest
-	86,  // 93: herald.users.v1.Users.LinkExternalAccount:input_type -> herald.users.v1.LinkExternalAccountRequest
-	87,  // 94: herald.users.v1.Users.UpdateExternalUser:input_type -> herald.users.v1.UpdateExternalUserRequest
-	88,  // 95: herald.users.v1.Users.CheckFactor:input_type -> herald.users.v1.CheckFactorRequest
-	89,  // 96: herald.users.v1.Users.ChooseNextPassword:input_type -> herald.users.v1.ChooseNextPasswordRequest
-	90,  // 97: herald.users.v1.Users.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	91,  // 98: herald.users.v1.Users.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	92,  // 99: herald.users.v1.Users.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	93,  // 100: herald.users.v1.Users.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	94,  // 101: herald.users.v1.Users.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	95,  // 102: herald.users.v1.Users.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	96,  // 103: herald.users.v1.Users.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	97,  // 104: herald.users.v1.Users.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	98,  // 105: herald.users.v1.Users.CreateOrg:output_type -> herald.users.v1.CreateOrgResponse
-	99,  // 106: herald.users.v1.Users.GetMyOrg:output_type -> herald.users.v1.GetMyOrgResponse
-	100, // 107: herald.users.v1.Users.UpdateMyOrg:output_type -> herald.users.v1.UpdateMyOrgResponse
-	101, // 108: herald.users.v1.Users.DeactivateMyOrg:output_type -> herald.users.v1.DeactivateMyOrgResponse
-	102, // 109: herald.users.v1.Users.ReactivateMyOrg:output_type -> herald.users.v1.ReactivateMyOrgResponse
-	103, // 110: herald.users.v1.Users.RemoveMyOrg:output_type -> herald.users.v1.RemoveMyOrgResponse
-	104, // 111: herald.users.v1.Users.SearchOrgs:output_type -> herald.users.v1.SearchOrgsResponse
-	105, // 112: herald.users.v1.Users.GetOrg:output_type -> herald.users.v1.GetOrgResponse
-	106, // 113: herald.users.v1.Users.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	106, // 114: herald.users.v1.Users.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	106, // 115: herald.users.v1.Users.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	107, // 116: herald.users.v1.Users.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	108, // 117: herald.users.v1.Users.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	108, // 118: herald.users.v1.Users.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	106, // 119: herald.users.v1.Users.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	106, // 120: herald.users.v1.Users.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	106, // 121: herald.users.v1.Users.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	107, // 122: herald.users.v1.Users.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	106, // 123: herald.users.v1.Users.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	106, // 124: herald.users.v1.Users.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	106, // 125: herald.users.v1.Users.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	107, // 126: herald.users.v1.Users.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	108, // 127: herald.users.v1.Users.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	109, // 128: herald.users.v1.Users.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	109, // 129: herald.users.v1.Users.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	106, // 130: herald.users.v1.Users.RemoveMembership:output_type -> herald.users.v1.MemberResponse
-	106, // 131: herald.users.v1.Users.RemoveMyMembership:output_type -> herald.users.v1.MemberResponse
-	110, // 132: herald.users.v1.Users.ImportHumanUser:output_type -> herald.users.v1.ImportHumanUserResponse
-	111, // 133: herald.users.v1.Users.ImportUsers:output_type -> herald.users.v1.ImportResponse
-	112, // 134: herald.users.v1.Users.CheckImport:output_type -> herald.users.v1.CheckImportResponse
-	113, // 135: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
-	114, // 136: herald.users.v1.Users.CreateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	114, // 137: herald.users.v1.Users.UpdateMachineUser:output_type -> herald.users.v1.MachineUserResponse
-	115, // 138: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
-	116, // 139: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
-	117, // 140: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
-	118, // 141: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
-	118, // 142: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
-	118, // 143: herald.users.v1.Users.SearchMyOrgChanges:output_type -> herald.v1.SearchChangesResponse
-	119, // 144: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
-	120, // 145: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
-	121, // 146: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
-	122, // 147: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
-	123, // 148: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
-	124, // 149: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
-	125, // 150: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
-	126, // 151: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	127, // 152: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
-	128, // 153: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
-	126, // 154: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
-	129, // 155: herald.users.v1.Users.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	130, // 156: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
-	131, // 157: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
-	132, // 158: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
-	133, // 159: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
-	134, // 160: herald.users.v1.Users.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	135, // 161: herald.users.v1.Users.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	136, // 162: herald.users.v1.Users.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	137, // 163: herald.users.v1.Users.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	138, // 164: herald.users.v1.Users.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	139, // 165: herald.users.v1.Users.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	136, // 166: herald.users.v1.Users.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	140, // 167: herald.users.v1.Users.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	141, // 168: herald.users.v1.Users.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	142, // 169: herald.users.v1.Users.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	143, // 170: herald.users.v1.Users.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	144, // 171: herald.users.v1.Users.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	145, // 172: herald.users.v1.Users.AddMachineKey:output_type -> herald.users.v1.AddMachineKeyResponse
-	146, // 173: herald.users.v1.Users.SearchMachineKeys:output_type -> herald.users.v1.SearchMachineKeysResponse
-	147, // 174: herald.users.v1.Users.GetMachineKey:output_type -> herald.users.v1.GetMachineKeyResponse
-	148, // 175: herald.users.v1.Users.RemoveMachineKey:output_type -> herald.users.v1.RemoveMachineKeyResponse
-	149, // 176: herald.users.v1.Users.SetMachineSecret:output_type -> herald.users.v1.SetMachineSecretResponse
-	150, // 177: herald.users.v1.Users.RemoveMachineSecret:output_type -> herald.users.v1.RemoveMachineSecretResponse
-	141, // 178: herald.users.v1.Users.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	142, // 179: herald.users.v1.Users.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	144, // 180: herald.users.v1.Users.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	151, // 181: herald.users.v1.Users.AddMyOtp:output_type -> herald.users.v1.AddMyOtpResponse
-	152, // 182: herald.users.v1.Users.VerifyMyOtp:output_type -> herald.users.v1.VerifyMyOtpResponse
-	153, // 183: herald.users.v1.Users.RemoveMyOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	154, // 184: herald.users.v1.Users.RegenerateMyRecoveryCodes:output_type -> herald.users.v1.RegenerateMyRecoveryCodesResponse
-	155, // 185: herald.users.v1.Users.SearchMyAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	155, // 186: herald.users.v1.Users.SearchAuthFactors:output_type -> herald.users.v1.SearchAuthFactorsResponse
-	153, // 187: herald.users.v1.Users.RemoveOtp:output_type -> herald.users.v1.RemoveOtpResponse
-	156, // 188: herald.users.v1.Users.SearchUserIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	157, // 189: herald.users.v1.Users.RemoveUserIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	156, // 190: herald.users.v1.Users.SearchMyIdpLinks:output_type -> herald.users.v1.SearchUserIdpLinksResponse
-	157, // 191: herald.users.v1.Users.RemoveMyIdpLink:output_type -> herald.users.v1.RemoveUserIdpLinkResponse
-	158, // 192: herald.users.v1.Users.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	159, // 193: herald.users.v1.Users.ResolveSubject:output_type -> herald.users.v1.ResolveSubjectResponse
-	158, // 194: herald.users.v1.Users.ResolveCaller:output_type -> herald.users.v1.ResolveTokenResponse
-	160, // 195: herald.users.v1.Users.CheckPassword:output_type -> herald.users.v1.CheckPasswordResponse
-	161, // 196: herald.users.v1.Users.CheckExternalAccount:output_type -> herald.users.v1.CheckExternalAccountResponse
-	162, // 197: herald.users.v1.Users.CreateExternalUser:output_type -> herald.users.v1.CreateExternalUserResponse
-	163, // 198: herald.users.v1.Users.LinkExternalAccount:output_type -> herald.users.v1.LinkExternalAccountResponse
-	164, // 199: herald.users.v1.Users.UpdateExternalUser:output_type -> herald.users.v1.UpdateExternalUserResponse
-	165, // 200: herald.users.v1.Users.CheckFactor:output_type -> herald.users.v1.CheckFactorResponse
-	166, // 201: herald.users.v1.Users.ChooseNextPassword:output_type -> herald.users.v1.ChooseNextPasswordResponse
-	167, // 202: herald.users.v1.Users.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	168, // 203: herald.users.v1.Users.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	169, // 204: herald.users.v1.Users.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	170, // 205: herald.users.v1.Users.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	171, // 206: herald.users.v1.Users.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	172, // 207: herald.users.v1.Users.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	173, // 208: herald.users.v1.Users.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	174, // 209: herald.users.v1.Users.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	105, // [105:210] is the sub-list for method output_type
-	0,   // [0:105] is the sub-list for method input_type
-	0,   // [0:0] is the sub-list for extension type_name
-	0,   // [0:0] is the sub-list for extension extendee
-	0,   // [0:0] is the sub-list for field type_name
+	30, // 0: herald.users.v1.SearchUserChangesRequest.query:type_name -> herald.v1.ListQuery
+	30, // 1: herald.users.v1.SearchMyChangesRequest.query:type_name -> herald.v1.ListQuery
+	31, // 2: herald.users.v1.DeactivateUserResponse.details:type_name -> herald.v1.ObjectDetails
+	31, // 3: herald.users.v1.ReactivateUserResponse.details:type_name -> herald.v1.ObjectDetails
+	31, // 4: herald.users.v1.LockUserResponse.details:type_name -> herald.v1.ObjectDetails
+	31, // 5: herald.users.v1.UnlockUserResponse.details:type_name -> herald.v1.ObjectDetails
+	31, // 6: herald.users.v1.RemoveUserResponse.details:type_name -> herald.v1.ObjectDetails
+	32, // 7: herald.users.v1.CreateHumanUserRequest.profile:type_name -> herald.users.v1.Profile
+	33, // 8: herald.users.v1.CreateHumanUserRequest.email:type_name -> herald.users.v1.Email
+	34, // 9: herald.users.v1.CreateHumanUserRequest.phone:type_name -> herald.users.v1.Phone
+	31, // 10: herald.users.v1.CreateHumanUserResponse.details:type_name -> herald.v1.ObjectDetails
+	35, // 11: herald.users.v1.CreateHumanUserResponse.init_mail:type_name -> herald.users.v1.InitMail
+	36, // 12: herald.users.v1.GetUserResponse.user:type_name -> herald.users.v1.User
+	36, // 13: herald.users.v1.GetMyUserResponse.user:type_name -> herald.users.v1.User
+	30, // 14: herald.users.v1.SearchUsersRequest.query:type_name -> herald.v1.ListQuery
+	21, // 15: herald.users.v1.SearchUsersRequest.queries:type_name -> herald.users.v1.UserFilter
+	22, // 16: herald.users.v1.UserFilter.user_name_query:type_name -> herald.users.v1.UserNameQuery
+	23, // 17: herald.users.v1.UserFilter.first_name_query:type_name -> herald.users.v1.FirstNameQuery
+	24, // 18: herald.users.v1.UserFilter.last_name_query:type_name -> herald.users.v1.LastNameQuery
+	25, // 19: herald.users.v1.UserFilter.display_name_query:type_name -> herald.users.v1.DisplayNameQuery
+	26, // 20: herald.users.v1.UserFilter.email_query:type_name -> herald.users.v1.EmailQuery
+	27, // 21: herald.users.v1.UserFilter.state_query:type_name -> herald.users.v1.UserStateQuery
+	28, // 22: herald.users.v1.UserFilter.type_query:type_name -> herald.users.v1.UserTypeQuery
+	37, // 23: herald.users.v1.UserNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	37, // 24: herald.users.v1.FirstNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	37, // 25: herald.users.v1.LastNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	37, // 26: herald.users.v1.DisplayNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	37, // 27: herald.users.v1.EmailQuery.method:type_name -> herald.v1.TextQueryMethod
+	38, // 28: herald.users.v1.UserStateQuery.state:type_name -> herald.users.v1.UserState
+	39, // 29: herald.users.v1.UserTypeQuery.type:type_name -> herald.users.v1.UserType
+	40, // 30: herald.users.v1.SearchUsersResponse.details:type_name -> herald.v1.ListDetails
+	36, // 31: herald.users.v1.SearchUsersResponse.result:type_name -> herald.users.v1.User
+	12, // 32: herald.users.v1.Users.CreateHumanUser:input_type -> herald.users.v1.CreateHumanUserRequest
+	14, // 33: herald.users.v1.Users.GetUser:input_type -> herald.users.v1.GetUserRequest
+	16, // 34: herald.users.v1.Users.GetMyUser:input_type -> herald.users.v1.GetMyUserRequest
+	20, // 35: herald.users.v1.Users.SearchUsers:input_type -> herald.users.v1.SearchUsersRequest
+	0,  // 36: herald.users.v1.Users.SearchUserChanges:input_type -> herald.users.v1.SearchUserChangesRequest
+	1,  // 37: herald.users.v1.Users.SearchMyChanges:input_type -> herald.users.v1.SearchMyChangesRequest
+	18, // 38: herald.users.v1.Users.IsUserUnique:input_type -> herald.users.v1.IsUserUniqueRequest
+	2,  // 39: herald.users.v1.Users.DeactivateUser:input_type -> herald.users.v1.DeactivateUserRequest
+	4,  // 40: herald.users.v1.Users.ReactivateUser:input_type -> herald.users.v1.ReactivateUserRequest
+	6,  // 41: herald.users.v1.Users.LockUser:input_type -> herald.users.v1.LockUserRequest
+	8,  // 42: herald.users.v1.Users.UnlockUser:input_type -> herald.users.v1.UnlockUserRequest
+	10, // 43: herald.users.v1.Users.RemoveUser:input_type -> herald.users.v1.RemoveUserRequest
+	41, // 44: herald.users.v1.Users.UpdateUserName:input_type -> herald.users.v1.UpdateUserNameRequest
+	42, // 45: herald.users.v1.Users.UpdateProfile:input_type -> herald.users.v1.UpdateProfileRequest
+	43, // 46: herald.users.v1.Users.UpdateMyProfile:input_type -> herald.users.v1.UpdateMyProfileRequest
+	44, // 47: herald.users.v1.Users.UpdatePhone:input_type -> herald.users.v1.UpdatePhoneRequest
+	45, // 48: herald.users.v1.Users.RemovePhone:input_type -> herald.users.v1.RemovePhoneRequest
+	46, // 49: herald.users.v1.Users.SetUserMetadata:input_type -> herald.users.v1.SetUserMetadataRequest
+	47, // 50: herald.users.v1.Users.GetUserMetadata:input_type -> herald.users.v1.GetUserMetadataRequest
+	48, // 51: herald.users.v1.Users.RemoveUserMetadata:input_type -> herald.users.v1.RemoveUserMetadataRequest
+	49, // 52: herald.users.v1.Users.SearchUserMetadata:input_type -> herald.users.v1.SearchUserMetadataRequest
+	13, // 53: herald.users.v1.Users.CreateHumanUser:output_type -> herald.users.v1.CreateHumanUserResponse
+	15, // 54: herald.users.v1.Users.GetUser:output_type -> herald.users.v1.GetUserResponse
+	17, // 55: herald.users.v1.Users.GetMyUser:output_type -> herald.users.v1.GetMyUserResponse
+	29, // 56: herald.users.v1.Users.SearchUsers:output_type -> herald.users.v1.SearchUsersResponse
+	50, // 57: herald.users.v1.Users.SearchUserChanges:output_type -> herald.v1.SearchChangesResponse
+	50, // 58: herald.users.v1.Users.SearchMyChanges:output_type -> herald.v1.SearchChangesResponse
+	19, // 59: herald.users.v1.Users.IsUserUnique:output_type -> herald.users.v1.IsUserUniqueResponse
+	3,  // 60: herald.users.v1.Users.DeactivateUser:output_type -> herald.users.v1.DeactivateUserResponse
+	5,  // 61: herald.users.v1.Users.ReactivateUser:output_type -> herald.users.v1.ReactivateUserResponse
+	7,  // 62: herald.users.v1.Users.LockUser:output_type -> herald.users.v1.LockUserResponse
+	9,  // 63: herald.users.v1.Users.UnlockUser:output_type -> herald.users.v1.UnlockUserResponse
+	11, // 64: herald.users.v1.Users.RemoveUser:output_type -> herald.users.v1.RemoveUserResponse
+	51, // 65: herald.users.v1.Users.UpdateUserName:output_type -> herald.users.v1.UpdateUserNameResponse
+	52, // 66: herald.users.v1.Users.UpdateProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	52, // 67: herald.users.v1.Users.UpdateMyProfile:output_type -> herald.users.v1.UpdateProfileResponse
+	53, // 68: herald.users.v1.Users.UpdatePhone:output_type -> herald.users.v1.UpdatePhoneResponse
+	54, // 69: herald.users.v1.Users.RemovePhone:output_type -> herald.users.v1.RemovePhoneResponse
+	55, // 70: herald.users.v1.Users.SetUserMetadata:output_type -> herald.users.v1.SetUserMetadataResponse
+	56, // 71: herald.users.v1.Users.GetUserMetadata:output_type -> herald.users.v1.GetUserMetadataResponse
+	57, // 72: herald.users.v1.Users.RemoveUserMetadata:output_type -> herald.users.v1.RemoveUserMetadataResponse
+	58, // 73: herald.users.v1.Users.SearchUserMetadata:output_type -> herald.users.v1.SearchUserMetadataResponse
+	53, // [53:74] is the sub-list for method output_type
+	32, // [32:53] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_users_proto_init() }
@@ -646,25 +1816,8 @@ func file_herald_users_v1_users_proto_init() {
 	if File_herald_users_v1_users_proto != nil {
 		return
 	}
-	file_herald_users_v1_change_proto_init()
-	file_herald_users_v1_external_login_proto_init()
-	file_herald_users_v1_human_proto_init()
-	file_herald_users_v1_idp_link_proto_init()
-	file_herald_users_v1_import_proto_init()
-	file_herald_users_v1_login_proto_init()
-	file_herald_users_v1_machine_proto_init()
-	file_herald_users_v1_machine_key_proto_init()
-	file_herald_users_v1_machine_secret_proto_init()
-	file_herald_users_v1_mail_proto_init()
-	file_herald_users_v1_member_proto_init()
 	file_herald_users_v1_metadata_proto_init()
-	file_herald_users_v1_org_proto_init()
-	file_herald_users_v1_otp_proto_init()
-	file_herald_users_v1_pat_proto_init()
-	file_herald_users_v1_resolve_proto_init()
-	file_herald_users_v1_state_proto_init()
-	file_herald_users_v1_subject_proto_init()
-	file_herald_users_v1_token_proto_init()
+	file_herald_users_v1_profile_proto_init()
 	file_herald_users_v1_user_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -672,12 +1825,13 @@ func file_herald_users_v1_users_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_users_proto_rawDesc), len(file_herald_users_v1_users_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   0,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_herald_users_v1_users_proto_goTypes,
 		DependencyIndexes: file_herald_users_v1_users_proto_depIdxs,
+		MessageInfos:      file_herald_users_v1_users_proto_msgTypes,
 	}.Build()
 	File_herald_users_v1_users_proto = out.File
 	file_herald_users_v1_users_proto_goTypes = nil

@@ -30,7 +30,7 @@ const cookie = "__Host-herald-external"
 type Config struct {
 	Store   store.Store
 	Idps    idpv1.IdpsClient
-	Users   usersv1.UsersClient
+	Users   usersv1.InternalClient
 	Now     func() time.Time
 	Log     *slog.Logger
 	Metrics prometheus.Registerer

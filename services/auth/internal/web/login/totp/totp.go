@@ -64,13 +64,13 @@ type Place struct {
 
 // Pages is the pages. The context of each request is the person's, as the calls of users need it.
 type Pages struct {
-	Users usersv1.UsersClient
-	Frame *frame.Frame
+	Factors usersv1.FactorsClient
+	Frame   *frame.Frame
 }
 
 // Ready reports whether the person, whose the context is, has an app that logins ask for.
 func (e Pages) Ready(ctx context.Context) (bool, error) {
-	found, err := e.Users.SearchMyAuthFactors(ctx, &usersv1.SearchMyAuthFactorsRequest{})
+	found, err := e.Factors.SearchMyAuthFactors(ctx, &usersv1.SearchMyAuthFactorsRequest{})
 	return slices.ContainsFunc(found.GetResult(), func(f *usersv1.AuthFactor) bool {
 		return f.State == usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY
 	}), err
@@ -119,7 +119,7 @@ func (e Pages) Take(w http.ResponseWriter, r *http.Request, p Place) {
 		e.scan(w, r, http.StatusBadRequest, again)
 		return
 	}
-	done, err := e.Users.VerifyMyOtp(r.Context(), &usersv1.VerifyMyOtpRequest{Code: code})
+	done, err := e.Factors.VerifyMyOtp(r.Context(), &usersv1.VerifyMyOtpRequest{Code: code})
 	switch f := fault.From(err); {
 	case err == nil:
 		e.Codes(w, r, p, done.RecoveryCodes)
@@ -142,7 +142,7 @@ func (e Pages) Codes(w http.ResponseWriter, r *http.Request, p Place, codes []st
 
 // begin makes a new secret. It replaces one that was never confirmed.
 func (e Pages) begin(w http.ResponseWriter, r *http.Request, p Place) {
-	added, err := e.Users.AddMyOtp(r.Context(), &usersv1.AddMyOtpRequest{Replace: true})
+	added, err := e.Factors.AddMyOtp(r.Context(), &usersv1.AddMyOtpRequest{Replace: true})
 	switch {
 	case err == nil:
 		e.scan(w, r, http.StatusOK, scan(p, added.Url))

@@ -36,7 +36,7 @@ const (
 
 // users stands in for the service users. Its answers depend on the code, or are the fault.
 type users struct {
-	usersv1.UsersClient
+	usersv1.FactorsClient
 	state usersv1.AuthFactorState
 	fault error
 	calls int
@@ -93,7 +93,7 @@ func serve(t *testing.T, u *users, form url.Values) *httptest.ResponseRecorder {
 		t.Fatal(err)
 	}
 	place := totp.Place{Path: path, Next: "/next", Method: "get", Fields: []totp.Field{{"request", `"r`}}}
-	pages, w := totp.Pages{Users: u, Frame: l}, httptest.NewRecorder()
+	pages, w := totp.Pages{Factors: u, Frame: l}, httptest.NewRecorder()
 	if form == nil {
 		pages.Show(w, httptest.NewRequestWithContext(t.Context(), "GET", path, http.NoBody), place)
 		return w

@@ -1,0 +1,122 @@
+package credentials
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/users/internal/api/base"
+	"herald/services/users/internal/domain"
+	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/resource"
+	"herald/shared/search"
+	"herald/shared/secret"
+)
+
+// AddPersonalAccessToken creates a token for a user of the organization acted on.
+func (s Server) AddPersonalAccessToken(
+	ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest,
+) (*usersv1.AddPersonalAccessTokenResponse, error) {
+	return s.addToken(ctx, base.OrgID(ctx), r.UserId, r.ExpirationDate)
+}
+
+// AddMyPersonalAccessToken creates a token for the caller.
+func (s Server) AddMyPersonalAccessToken(
+	ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest,
+) (*usersv1.AddPersonalAccessTokenResponse, error) {
+	c := caller.From(ctx)
+	return s.addToken(ctx, c.HomeOrganizationID, c.UserID, r.ExpirationDate)
+}
+
+func (s Server) addToken(
+	ctx context.Context, orgID, userID string, expiry *timestamppb.Timestamp,
+) (*usersv1.AddPersonalAccessTokenResponse, error) {
+	at, err := secret.Expiry(expiry, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	t := domain.PAT{ID: resource.NewID(), UserID: userID, OrgID: orgID, Scopes: domain.PATScopes(), ExpiresAt: at}
+	token := secret.PersonalAccessToken.New()
+	record, err := s.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()),
+		&usersv1.PersonalAccessTokenAdded{UserId: userID})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.AddPersonalAccessTokenResponse{
+		TokenId: t.ID, Token: token.Reveal(), Details: resource.Details(record, orgID),
+	}, nil
+}
+
+// GetPersonalAccessToken returns the details of a token.
+func (s Server) GetPersonalAccessToken(
+	ctx context.Context, r *usersv1.GetPersonalAccessTokenRequest,
+) (*usersv1.GetPersonalAccessTokenResponse, error) {
+	t, err := s.Store.PAT(ctx, base.OrgID(ctx), r.UserId, r.TokenId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetPersonalAccessTokenResponse{Pat: token(t)}, nil
+}
+
+// SearchPersonalAccessTokens lists a user's tokens.
+func (s Server) SearchPersonalAccessTokens(
+	ctx context.Context, r *usersv1.SearchPersonalAccessTokensRequest,
+) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+	return s.searchTokens(ctx, base.OrgID(ctx), r.UserId, r.Query)
+}
+
+// SearchMyPersonalAccessTokens lists the caller's tokens.
+func (s Server) SearchMyPersonalAccessTokens(
+	ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest,
+) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+	c := caller.From(ctx)
+	return s.searchTokens(ctx, c.HomeOrganizationID, c.UserID, r.Query)
+}
+
+func (s Server) searchTokens(
+	ctx context.Context, orgID, userID string, q *heraldv1.ListQuery,
+) (*usersv1.SearchPersonalAccessTokensResponse, error) {
+	p, err := s.PageOf(ctx, orgID, userID, q)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Store.SearchPATs(ctx, orgID, userID, p)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SearchPersonalAccessTokensResponse{
+		Details: list.Details(), Result: search.Each(list.Rows, token),
+	}, nil
+}
+
+// RemovePersonalAccessToken ends a user's token.
+func (s Server) RemovePersonalAccessToken(
+	ctx context.Context, r *usersv1.RemovePersonalAccessTokenRequest,
+) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+	return s.removeToken(ctx, base.OrgID(ctx), r.UserId, r.TokenId)
+}
+
+// RemoveMyPersonalAccessToken ends one of the caller's tokens.
+func (s Server) RemoveMyPersonalAccessToken(
+	ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest,
+) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+	c := caller.From(ctx)
+	return s.removeToken(ctx, c.HomeOrganizationID, c.UserID, r.TokenId)
+}
+
+func (s Server) removeToken(
+	ctx context.Context, orgID, userID, tokenID string,
+) (*usersv1.RemovePersonalAccessTokenResponse, error) {
+	t, err := s.Store.RemovePAT(ctx, orgID, userID, tokenID, &usersv1.PersonalAccessTokenRemoved{UserId: userID})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemovePersonalAccessTokenResponse{Details: resource.Changed(t.Record, orgID)}, nil
+}
+
+func token(t domain.PAT) *usersv1.PersonalAccessToken {
+	return &usersv1.PersonalAccessToken{Id: t.ID, Details: resource.Details(t.Record, t.OrgID),
+		ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
+}

@@ -1,0 +1,99 @@
+package internals
+
+import (
+	"cmp"
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/api/base"
+	"herald/services/users/internal/domain"
+	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/resource"
+)
+
+// CheckExternalAccount returns who is linked to an account at an identity provider.
+func (s Server) CheckExternalAccount(
+	ctx context.Context, r *usersv1.CheckExternalAccountRequest,
+) (*usersv1.CheckExternalAccountResponse, error) {
+	found, err := s.Store.ExternalLogin(ctx, r.IdpId, r.ExternalUserId)
+	if err == nil {
+		err = found.CheckTenant(r.TenantId, r.OnlyTenant)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.CheckExternalAccountResponse{
+		UserId: found.ID, OrgId: found.OrgID, State: usersv1.UserState(found.State),
+		OrgActive: found.OrgState == domain.OrgActive, Generation: uint64(found.Generation),
+		OrgGeneration: uint64(found.OrgGeneration), Credential: found.Credential, NeedsFactor: found.OTPReady,
+	}, nil
+}
+
+// CreateExternalUser creates a user who is linked to an account at an identity provider.
+func (s Server) CreateExternalUser(
+	ctx context.Context, r *usersv1.CreateExternalUserRequest,
+) (*usersv1.CreateExternalUserResponse, error) {
+	o, err := s.Store.Org(ctx, r.OrgId)
+	if err != nil {
+		return nil, err
+	}
+	if o.State != domain.OrgActive {
+		return nil, usersfault.ErrOrgNotActive
+	}
+	n, err := base.NewHuman(r.OrgId, r.User)
+	if err == nil {
+		err = s.CheckIdpLinks(ctx, n.OrgID, n.IdpLinks)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.ID = resource.NewID()
+	created := base.Imported(&n, s.Settle(&n))
+	// Nobody else has made the link: it must not end when somebody else loses a role.
+	_, err = s.Store.CreateUser(caller.With(ctx, caller.Caller{UserID: n.ID, OrganizationID: n.OrgID}), n, created)
+	return &usersv1.CreateExternalUserResponse{UserId: n.ID}, err
+}
+
+// UpdateExternalUser replaces a person's names and language, where the identity provider tells them.
+func (s Server) UpdateExternalUser(
+	ctx context.Context, r *usersv1.UpdateExternalUserRequest,
+) (*usersv1.UpdateExternalUserResponse, error) {
+	found, err := s.Store.AnyUser(ctx, r.UserId)
+	if err != nil {
+		return nil, err
+	}
+	language, err := domain.Language("preferredLanguage", r.PreferredLanguage)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.ReplaceProfile(ctx, found.OrgID, found.ID, &usersv1.UpdateProfileRequest{
+		FirstName: cmp.Or(r.FirstName, found.FirstName), LastName: cmp.Or(r.LastName, found.LastName),
+		DisplayName: cmp.Or(r.DisplayName, found.DisplayName), NickName: found.NickName,
+		PreferredLanguage: cmp.Or(language, found.PreferredLanguage), Gender: usersv1.Gender(found.Gender),
+	})
+	return &usersv1.UpdateExternalUserResponse{}, err
+}
+
+// LinkExternalAccount links a person to an account at an identity provider.
+func (s Server) LinkExternalAccount(
+	ctx context.Context, r *usersv1.LinkExternalAccountRequest,
+) (*usersv1.LinkExternalAccountResponse, error) {
+	found, err := s.ResolveCaller(ctx, &usersv1.ResolveCallerRequest{Subject: r.Subject})
+	if err != nil {
+		return nil, err
+	}
+	c := caller.Caller{UserID: found.Caller.GetUserId(), OrganizationID: found.Caller.GetHomeOrganizationId(),
+		Credential: r.Subject.Credential}
+	links := base.NewIdpLinks([]*usersv1.IdpLink{r.Link})
+	if err := s.CheckIdpLinks(ctx, c.OrganizationID, links); err != nil {
+		return nil, err
+	}
+	links[0].UserID, links[0].OrgID = c.UserID, c.OrganizationID
+	_, err = s.Store.AddIdpLink(caller.With(ctx, c), links[0], func(n *domain.User) (proto.Message, error) {
+		return &usersv1.IdpLinkAdded{IdpId: r.Link.ConfigId}, n.MayLink(c.Credential, int64(r.Subject.Generation))
+	})
+	return &usersv1.LinkExternalAccountResponse{}, err
+}

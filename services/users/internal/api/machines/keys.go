@@ -1,0 +1,122 @@
+package machines
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"herald/services/users/internal/api/base"
+	"herald/services/users/internal/domain"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/resource"
+	"herald/shared/search"
+	"herald/shared/secret"
+)
+
+// AddMachineKey adds a key with which a machine user authenticates. A new private key is only in
+// the answer and is not stored.
+func (s Server) AddMachineKey(
+	ctx context.Context, r *usersv1.AddMachineKeyRequest,
+) (*usersv1.AddMachineKeyResponse, error) {
+	expiry, err := secret.Expiry(r.ExpirationDate, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	k := domain.MachineKey{ID: resource.NewID(), UserID: r.UserId, OrgID: base.OrgID(ctx), ExpiresAt: expiry}
+	pair, err := s.keyPair(ctx, k, r.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.Store.AddMachineKey(ctx, k, pair.Public, &usersv1.MachineKeyAdded{UserId: k.UserID})
+	if err != nil {
+		return nil, err
+	}
+	file, err := keyFile(k, pair.Private)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.AddMachineKeyResponse{
+		KeyId: k.ID, KeyDetails: file, Details: resource.Details(record, k.OrgID),
+	}, nil
+}
+
+// keyPair returns the caller's public key, or a new pair if the request has none and the user may
+// have keys.
+func (s Server) keyPair(ctx context.Context, k domain.MachineKey, publicKey []byte) (secret.Pair, error) {
+	if len(publicKey) > 0 {
+		public, err := secret.ParsePublicKey(publicKey)
+		return secret.Pair{Public: public}, err
+	}
+	found, err := s.Store.User(ctx, k.OrgID, k.UserID)
+	if err != nil {
+		return secret.Pair{}, err
+	}
+	if err := found.MayHaveKeys(); err != nil {
+		return secret.Pair{}, err
+	}
+	return s.Pairs.Make(ctx)
+}
+
+// keyFile returns the key file for a machine, in JSON.
+func keyFile(k domain.MachineKey, private secret.Text) ([]byte, error) {
+	file, err := json.Marshal(struct {
+		Type           string    `json:"type"`
+		KeyID          string    `json:"keyId"`
+		Key            string    `json:"key,omitempty"`
+		ExpirationDate time.Time `json:"expirationDate"`
+		UserID         string    `json:"userId"`
+	}{"serviceaccount", k.ID, private.Reveal(), k.ExpiresAt, k.UserID})
+	if err != nil {
+		return nil, fmt.Errorf("write a key file: %w", err)
+	}
+	return file, nil
+}
+
+// GetMachineKey returns the details of a machine user's key, also of an expired one.
+func (s Server) GetMachineKey(
+	ctx context.Context, r *usersv1.GetMachineKeyRequest,
+) (*usersv1.GetMachineKeyResponse, error) {
+	k, err := s.Store.MachineKey(ctx, base.OrgID(ctx), r.UserId, r.KeyId)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.GetMachineKeyResponse{Key: machineKey(k)}, nil
+}
+
+// SearchMachineKeys lists a machine user's keys. A person has none.
+func (s Server) SearchMachineKeys(
+	ctx context.Context, r *usersv1.SearchMachineKeysRequest,
+) (*usersv1.SearchMachineKeysResponse, error) {
+	p, err := s.PageOf(ctx, base.OrgID(ctx), r.UserId, r.Query)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Store.SearchMachineKeys(ctx, base.OrgID(ctx), r.UserId, p)
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.SearchMachineKeysResponse{
+		Details: list.Details(), Result: search.Each(list.Rows, machineKey),
+	}, nil
+}
+
+// RemoveMachineKey removes a machine user's key.
+func (s Server) RemoveMachineKey(
+	ctx context.Context, r *usersv1.RemoveMachineKeyRequest,
+) (*usersv1.RemoveMachineKeyResponse, error) {
+	k, err := s.Store.RemoveMachineKey(ctx, base.OrgID(ctx), r.UserId, r.KeyId,
+		&usersv1.MachineKeyRemoved{UserId: r.UserId})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemoveMachineKeyResponse{Details: resource.Changed(k.Record, k.OrgID)}, nil
+}
+
+func machineKey(k domain.MachineKey) *heraldv1.Key {
+	return &heraldv1.Key{Id: k.ID, Details: resource.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON,
+		ExpirationDate: timestamppb.New(k.ExpiresAt)}
+}

@@ -1,0 +1,91 @@
+package users
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/api/base"
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/resource"
+)
+
+// DeactivateUser makes a user inactive.
+func (s Server) DeactivateUser(
+	ctx context.Context, r *usersv1.DeactivateUserRequest,
+) (*usersv1.DeactivateUserResponse, error) {
+	details, err := s.endLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Deactivate()
+		return &usersv1.UserDeactivated{Generation: uint64(found.Generation)}, err
+	})
+	return &usersv1.DeactivateUserResponse{Details: details}, err
+}
+
+// ReactivateUser makes an inactive user active or initial again.
+func (s Server) ReactivateUser(
+	ctx context.Context, r *usersv1.ReactivateUserRequest,
+) (*usersv1.ReactivateUserResponse, error) {
+	details, err := s.allowLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Reactivate()
+		return &usersv1.UserReactivated{State: usersv1.UserState(found.State)}, err
+	})
+	return &usersv1.ReactivateUserResponse{Details: details}, err
+}
+
+// LockUser makes a user locked.
+func (s Server) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*usersv1.LockUserResponse, error) {
+	details, err := s.endLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Lock()
+		return &usersv1.UserLocked{Generation: uint64(found.Generation)}, err
+	})
+	return &usersv1.LockUserResponse{Details: details}, err
+}
+
+// UnlockUser makes a locked user active or initial again.
+func (s Server) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*usersv1.UnlockUserResponse, error) {
+	details, err := s.allowLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+		err := found.Unlock()
+		return &usersv1.UserUnlocked{State: usersv1.UserState(found.State)}, err
+	})
+	return &usersv1.UnlockUserResponse{Details: details}, err
+}
+
+// endLogins deactivates or locks a user, and ends the code with which the user could choose another
+// password.
+func (s Server) endLogins(
+	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
+) (*heraldv1.ObjectDetails, error) {
+	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
+		happened, err := change(found)
+		return store.UserChange{Event: happened, Ended: []domain.Kind{domain.KindPasswordReset}}, err
+	})
+	return details, err
+}
+
+// allowLogins reactivates or unlocks a user, and ends the code of the initialize-user mail if the user no
+// longer needs it.
+func (s Server) allowLogins(
+	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
+) (*heraldv1.ObjectDetails, error) {
+	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
+		happened, err := change(found)
+		made := store.UserChange{Event: happened}
+		if found.State == domain.UserActive {
+			made.Ended = []domain.Kind{domain.KindInit}
+		}
+		return made, err
+	})
+	return details, err
+}
+
+// RemoveUser removes a user with everything that belongs to the user.
+func (s Server) RemoveUser(ctx context.Context, r *usersv1.RemoveUserRequest) (*usersv1.RemoveUserResponse, error) {
+	gone, err := s.Store.RemoveUser(ctx, base.OrgID(ctx), r.UserId, &usersv1.UserRemoved{})
+	if err != nil {
+		return nil, err
+	}
+	return &usersv1.RemoveUserResponse{Details: resource.Changed(gone.Record, gone.OrgID)}, nil
+}
