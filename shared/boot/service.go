@@ -137,8 +137,8 @@ func (s *Service) connected(context.Context) error {
 	return nil
 }
 
-// Serve registers the services of the contract and subscribes to their requests. register calls the generated functions,
-// which do not compile with an implementation that lacks a method:
+// Serve registers the services of the contract and subscribes to their requests. register calls the generated
+// functions, which do not compile with an implementation that lacks a method:
 //
 //	s.Serve(func(r boot.Registrar) {
 //		usersv1.RegisterOrgsServer(r, orgs.Server{Base: base})

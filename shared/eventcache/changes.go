@@ -1,8 +1,10 @@
-// Package eventcache keeps answers of services for two seconds at most, and no longer than until an event changes what they
-// say. All events that reached the connection before a request are heard before an answer is found for it. So a
-// service, whose requests come by the same connection, never answers a request from after a change as if it were
-// before. An answer to a question from before a change is not used, whenever it comes, and nothing is used from before
-// an interruption of the connection, because events may have been missed.
+// Package eventcache caches answers of services for at most two seconds, and only until an event changes what they
+// say.
+//
+// Before it looks for an answer, it hears all events that have reached the connection. The requests of a service come
+// by the same connection, so a request that was sent after a change never gets an answer from before it. An answer to
+// a question that was asked before a change is not used, however late it comes. After an interruption of the
+// connection no older answer is used, because events may have been missed.
 package eventcache
 
 import (

@@ -37,8 +37,8 @@ func CheckPlaceholders(text string) error {
 	return nil
 }
 
-// ExpandPlaceholders returns the text with each placeholder replaced by the value of its name, such as "FirstName". What
-// CheckPlaceholders would refuse stays as it is written. Values are not expanded again, so a user whose name is
+// ExpandPlaceholders returns the text with each placeholder replaced by the value of its name, such as "FirstName".
+// What CheckPlaceholders would refuse stays as it is written. Values are not expanded again, so a user whose name is
 // {{.Code}} gets a mail with that name.
 func ExpandPlaceholders(text string, value func(name string) string) string {
 	var out strings.Builder

@@ -1,0 +1,83 @@
+package structure
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"testing/fstest"
+)
+
+// Each package stands in the tree of CONTRIBUTING.md, and those of shared have at least two users.
+func TestPackagesHaveTheirPlace(t *testing.T) {
+	t.Parallel()
+	sources, err := read(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := tree(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range append(planted(sources, shown), shared(sources)...) {
+		t.Error(wrong)
+	}
+}
+
+func TestTree(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, text string
+		want       []string
+		fails      bool
+	}{
+		{"no tree", "text", nil, true},
+		{"entries", "```tree\na/\n  b  one\n    c/d  two\n  e  three\nf  four\n```",
+			[]string{"a/b", "a/b/c/d", "a/e", "f"}, false},
+		{"braces", "```tree\n{a,b}/\n  {c,d}  one\n```", []string{"a/c", "b/c", "a/d", "b/d"}, false},
+		{"no words", "```tree\na\n```", nil, true},
+		{"too deep", "```tree\na/\n    b  one\n```", nil, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := tree(test.text)
+			if !slices.Equal(got, test.want) || (err != nil) != test.fails {
+				t.Errorf("%v, %v, want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestPlantedAndShared(t *testing.T) {
+	t.Parallel()
+	sources, err := read(fstest.MapFS{
+		"shared/once/a.go":         {Data: []byte("package once")},
+		"shared/twice/a.go":        {Data: []byte("package twice")},
+		"shared/testkit/a.go":      {Data: []byte("package testkit")},
+		"gateway/a.go":             {Data: []byte(`package a; import "herald/shared/once"; import "herald/shared/twice"`)},
+		"gateway/b/a.go":           {Data: []byte(`package b; import "herald/shared/once"`)},
+		"services/users/a.go":      {Data: []byte(`package users; import "herald/shared/twice"`)},
+		"services/users/a_test.go": {Data: []byte(`package users; import "herald/shared/once"`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"shared/once: 1 modules use it, fewer than 2: move it to the one that needs it"}
+	if got := shared(sources); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	want = []string{
+		"CONTRIBUTING.md shows the package gateway twice",
+		"shared/once: the tree of packages in CONTRIBUTING.md does not show it",
+		"CONTRIBUTING.md shows shared/gone, which is no package",
+	}
+	got := planted(sources, []string{
+		"gateway", "gateway", "gateway/b", "services/users", "shared/twice", "shared/testkit", "shared/gone",
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
