@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 MODULES := $(shell sed -n 's,^\t\./,,p' go.work)
 # The tools that stand outside of go.work, so that the product does not depend on what they need.
-TOOLS := tools/mutants tools/reference tools/structure
+TOOLS := tools tools/mutants tools/reference tools/structure
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
 LINT = $$(GOWORK=off go -C tools/lint tool -n golangci-lint)

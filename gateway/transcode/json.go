@@ -110,8 +110,8 @@ var place = regexp.MustCompile(`\(line (\d+):(\d+)\)`)
 // text, which quotes the body.
 func misfit(err error) *fault.Fault {
 	if at := place.FindStringSubmatch(err.Error()); at != nil {
-		return gatewayfault.ErrJSONMalformed.Say("The body is not the JSON that this method reads, at line %s, column %s", at[1],
-			at[2])
+		return gatewayfault.ErrJSONMalformed.Say("The body is not the JSON that this method reads, at line %s, "+
+			"column %s", at[1], at[2])
 	}
 	return gatewayfault.ErrJSONMalformed
 }

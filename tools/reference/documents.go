@@ -26,13 +26,9 @@ type shown struct {
 }
 
 // Documents returns all generated files below docs, by name. It makes them from buf's image of the
-// protos, the faults in the Go files below root, and the settings.
+// protos, the settings, and the guide below root.
 func Documents(image []byte, root string, settings []Setting) (map[string][]byte, error) {
 	c, err := Read(image)
-	if err != nil {
-		return nil, err
-	}
-	faults, err := Faults(root)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +46,7 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 	if err != nil {
 		return nil, err
 	}
-	return all, shown{c, faults, settings, guide}.write(all)
+	return all, shown{c, Faults(c.files), settings, guide}.write(all)
 }
 
 // write adds the pages and the Markdown files.

@@ -1,5 +1,5 @@
 // Command reference writes the documents below docs: the pages and the files that describe the contracts, the faults
-// and the settings. It runs in the repository's folder, whose Go files declare the faults:
+// and the settings. It runs in the repository's folder:
 //
 //	reference DOCS IMAGE SETTINGS
 //

@@ -4,12 +4,11 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// declared is a fault of a service.
+// declared is a fault of the contract of a service.
 type declared struct {
 	source
 	name    *ast.Ident
@@ -17,13 +16,41 @@ type declared struct {
 	service string // services/users
 }
 
-var inService = regexp.MustCompile(`^services/\w+`)
+var (
+	inService = regexp.MustCompile(`^services/\w+`)
+	// generatedFaults are the packages that are generated from the contracts of services.
+	generatedFaults = regexp.MustCompile(`^shared/gen/fault/(\w+)fault$`)
+	// deciding are the packages of a service that know why something is refused.
+	deciding = []string{"domain", "store", "password"}
+)
 
-// untested finds faults of services without a test, which must contain the variable or the id. The
-// domain, the store and the package that declares a fault need such a test if they use the fault. If
-// none of them uses it, the tests of the service must have one.
+// undeclared finds faults that the program declares beside the contracts.
+func undeclared(s source) []string {
+	if s.test() || s.dir() == "shared/fault" || strings.HasPrefix(s.dir(), "tools/") {
+		return nil
+	}
+	var wrong []string
+	ast.Inspect(s.File, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && isNew(call) {
+			wrong = append(wrong, s.at(call.Pos(), "declares a fault: declare it in the enum Fault of the contract, "+
+				"and use the value that is generated"))
+		}
+		return true
+	})
+	return wrong
+}
+
+// isNew reports whether a call is fault.New.
+func isNew(call *ast.CallExpr) bool {
+	made, ok := call.Fun.(*ast.SelectorExpr)
+	from := root(call.Fun)
+	return ok && from != nil && from.Name == "fault" && made.Sel.Name == "New"
+}
+
+// untested finds faults of services without a test, which must contain the variable or the id. The domain, the store
+// and the passwords need such a test if they use the fault. If none of them uses it, the tests of the service must have
+// one.
 func untested(sources []source) []string {
-	faults := declaredIn(sources)
 	used, tested := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for _, s := range sources {
 		if !inService.MatchString(s.dir()) {
@@ -41,11 +68,13 @@ func untested(sources []source) []string {
 		}
 	}
 	var wrong []string
-	for _, f := range faults {
-		folders := slices.Compact(slices.Sorted(slices.Values([]string{
-			f.service + "/internal/domain", f.service + "/internal/store", f.dir(),
-		})))
-		folders = slices.DeleteFunc(folders, func(folder string) bool { return !used[folder][f.name.Name] })
+	for _, f := range declaredIn(sources) {
+		var folders []string
+		for _, name := range deciding {
+			if folder := f.service + "/internal/" + name; used[folder][f.name.Name] {
+				folders = append(folders, folder)
+			}
+		}
 		if len(folders) == 0 {
 			folders = []string{f.service}
 		}
@@ -59,12 +88,12 @@ func untested(sources []source) []string {
 	return wrong
 }
 
-// declaredIn lists the faults that services declare as variables.
+// declaredIn lists the faults of services.
 func declaredIn(sources []source) []declared {
 	var all []declared
 	for _, s := range sources {
-		service := inService.FindString(s.dir())
-		if service == "" || s.test() {
+		match := generatedFaults.FindStringSubmatch(s.dir())
+		if match == nil || match[1] == "gateway" {
 			continue
 		}
 		ast.Inspect(s.File, func(n ast.Node) bool {
@@ -74,7 +103,7 @@ func declaredIn(sources []source) []declared {
 			}
 			for i, name := range v.Names {
 				if id := faultID(v.Values[i]); id != "" {
-					all = append(all, declared{s, name, id, service})
+					all = append(all, declared{s, name, id, "services/" + match[1]})
 				}
 			}
 			return true
@@ -87,12 +116,10 @@ func declaredIn(sources []source) []declared {
 func faultID(e ast.Expr) (id string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) != 3 {
+		if !ok || len(call.Args) != 3 || !isNew(call) {
 			return true
 		}
-		made, ok := call.Fun.(*ast.SelectorExpr)
-		text, literal := call.Args[1].(*ast.BasicLit)
-		if from := root(call.Fun); ok && literal && from != nil && from.Name == "fault" && made.Sel.Name == "New" {
+		if text, literal := call.Args[1].(*ast.BasicLit); literal {
 			id, _ = strconv.Unquote(text.Value)
 		}
 		return id == ""
@@ -100,18 +127,13 @@ func faultID(e ast.Expr) (id string) {
 	return id
 }
 
-// named lists the names that a file uses, and its texts; not the variables that it declares.
+// named lists the names of faults that a file uses, and its texts.
 func named(s source) []string {
 	var names []string
-	declares := map[*ast.Ident]bool{}
 	ast.Inspect(s.File, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ValueSpec:
-			for _, name := range n.Names {
-				declares[name] = true
-			}
 		case *ast.Ident:
-			if !declares[n] && strings.HasPrefix(n.Name, "Err") {
+			if strings.HasPrefix(n.Name, "Err") {
 				names = append(names, n.Name)
 			}
 		case *ast.BasicLit:

@@ -92,6 +92,10 @@ func TestRuleOfImports(t *testing.T) {
 			"imports herald/shared/event: a domain knows no database, bus or message"},
 		{"store", "services/idp/internal/store/a.go", head + `import _ "herald/shared/gen/herald/v1"`,
 			head + `import _ "herald/shared/gen/herald/idp/v1"`, "knows no message of a contract"},
+		{"messages of a domain", "", head + `import _ "herald/shared/gen/fault/usersfault"`,
+			head + `import _ "herald/shared/gen/herald/users/v1"`, "knows no database, bus or message"},
+		{"a fault that the contract lacks", "", head + "var e = usersfault.ErrUserNotFound.Say(`x`)",
+			head + "var e = fault.New(fault.NotFound, `A`, `x`)", "a.go:4: declares a fault: declare it in the enum"},
 		{"shared", "shared/a/a.go", head + `import _ "herald/shared/fault"`, head + `import _ "herald/services/users"`,
 			"shared imports no service"},
 		{"services", "services/text/a.go", head + `import _ "herald/services/text/internal/api"`,
@@ -153,26 +157,28 @@ func TestRulesOfSQL(t *testing.T) {
 // A fault is tested in the package that returns it, or in the tests of the service if that is the api.
 func TestRuleOfTestedFaults(t *testing.T) {
 	t.Parallel()
-	const domain, store = "services/users/internal/domain/", "services/users/internal/store/"
+	const domain, store, api = "services/users/internal/domain/", "services/users/internal/store/",
+		"services/users/internal/api/"
+	const declared = "shared/gen/fault/usersfault/usersfault.go"
 	fault := head + "var ErrA = fault.New(fault.NotFound, \"A_ONE\", \"Gone\").On(\"a\", \"b\")\n"
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string // the package without a test; empty for none
 	}{
-		"nowhere": {map[string]string{domain + "b.go": "func f() error { return ErrA }"},
-			"domain/a.go:4: no test in services/users/internal/domain gets ErrA: add"},
-		"by its variable": {map[string]string{domain + "b.go": "func f() error { return ErrA }",
-			domain + "a_test.go": "var _ = domain.ErrA"}, ""},
-		"by its id": {map[string]string{domain + "b.go": "func f() error { return ErrA }",
+		"nowhere": {map[string]string{domain + "b.go": "func f() error { return usersfault.ErrA }"},
+			"usersfault.go:4: no test in services/users/internal/domain gets ErrA: add"},
+		"by its variable": {map[string]string{domain + "b.go": "func f() error { return usersfault.ErrA }",
+			domain + "a_test.go": "var _ = usersfault.ErrA"}, ""},
+		"by its id": {map[string]string{domain + "b.go": "func f() error { return usersfault.ErrA }",
 			domain + "a_test.go": "var _ = `A_ONE`"}, ""},
-		"elsewhere": {map[string]string{store + "b.go": "var m = map[string]error{`x`: domain.ErrA}",
-			domain + "a_test.go": "var _ = domain.ErrA"}, "no test in services/users/internal/store gets ErrA"},
-		"of the api": {map[string]string{"services/users/internal/api/b.go": "func f() error { return domain.ErrA }"},
+		"elsewhere": {map[string]string{store + "b.go": "var m = map[string]error{`x`: usersfault.ErrA}",
+			domain + "a_test.go": "var _ = usersfault.ErrA"}, "no test in services/users/internal/store gets ErrA"},
+		"of the api": {map[string]string{api + "b.go": "func f() error { return usersfault.ErrA }"},
 			"no test in services/users gets ErrA"},
-		"in a story": {map[string]string{"services/users/internal/api/b.go": "func f() error { return domain.ErrA }",
+		"in a story": {map[string]string{api + "b.go": "func f() error { return usersfault.ErrA }",
 			"services/users/a_test.go": "var _ = `A_ONE`"}, ""},
 	} {
-		tree := fstest.MapFS{domain + "a.go": {Data: []byte(fault)}}
+		tree := fstest.MapFS{declared: {Data: []byte(fault)}}
 		for path, text := range c.files {
 			tree[path] = &fstest.MapFile{Data: []byte("package a\n" + text)}
 		}
@@ -205,7 +211,7 @@ func judge(t *testing.T, rules []rule) {
 func checked(t *testing.T, path, text string) []string {
 	t.Helper()
 	sources, err := read(fstest.MapFS{
-		path: {Data: []byte(text)}, "shared/gen/a/a.go": {Data: []byte("package util")},
+		path: {Data: []byte(text)}, "shared/gen/herald/a.go": {Data: []byte("package util")},
 		"shared/a.txt": {Data: []byte("x")},
 	})
 	if err != nil || len(sources) != 1 {
