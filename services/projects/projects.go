@@ -8,8 +8,8 @@ import (
 	"herald/services/projects/internal/api/apps"
 	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/api/grants"
+	"herald/services/projects/internal/api/internals"
 	"herald/services/projects/internal/api/projects"
-	"herald/services/projects/internal/api/resolve"
 	"herald/services/projects/internal/api/roles"
 	"herald/services/projects/internal/consumer"
 	"herald/services/projects/internal/store"
@@ -47,6 +47,6 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 		projectsv1.RegisterRolesServer(r, roles.Server{Base: common})
 		projectsv1.RegisterGrantsServer(r, grants.Server{Base: common, Users: people})
 		projectsv1.RegisterAppsServer(r, apps.Server{Base: common, Pairs: pairs})
-		projectsv1.RegisterInternalServer(r, resolve.Server{Base: common})
+		projectsv1.RegisterInternalServer(r, internals.Server{Base: common})
 	})
 }

@@ -32,10 +32,8 @@ func (s Server) CreateOidcApp(
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	app := domain.Application{
-		ID: resource.NewID(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive,
-		OIDC: &config,
-	}
+	app := newApp(ctx, r)
+	app.OIDC = &config
 	clientSecret, err := s.createApp(ctx, &app)
 	if err != nil {
 		return nil, err
@@ -51,10 +49,8 @@ func (s Server) CreateApiApp(
 	ctx context.Context, r *projectsv1.CreateApiAppRequest,
 ) (*projectsv1.CreateApiAppResponse, error) {
 	config := apiConfig(r)
-	app := domain.Application{
-		ID: resource.NewID(), ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), Name: r.Name, State: domain.AppActive,
-		API: &config,
-	}
+	app := newApp(ctx, r)
+	app.API = &config
 	clientSecret, err := s.createApp(ctx, &app)
 	if err != nil {
 		return nil, err
@@ -63,6 +59,17 @@ func (s Server) CreateApiApp(
 		AppId: app.ID, Details: resource.Details(app.Record, app.OrgID), ClientId: app.ID,
 		ClientSecret: clientSecret.Reveal(),
 	}, nil
+}
+
+// newApp returns the application of a creation, without its configuration.
+func newApp(ctx context.Context, r interface {
+	GetProjectId() string
+	GetName() string
+}) domain.Application {
+	return domain.Application{
+		ID: resource.NewID(), ProjectID: r.GetProjectId(), OrgID: base.OrgID(ctx), Name: r.GetName(),
+		State: domain.AppActive,
+	}
 }
 
 // GetApp reads an application.

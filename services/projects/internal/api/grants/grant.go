@@ -31,8 +31,7 @@ func (s Server) AddProjectGrant(
 	ctx context.Context, r *projectsv1.AddProjectGrantRequest,
 ) (*projectsv1.AddProjectGrantResponse, error) {
 	g := domain.ProjectGrant{ID: resource.NewID(), OrgID: base.OrgID(ctx), ProjectID: r.ProjectId,
-		GrantedOrgID: r.GrantedOrgId,
-		State:        domain.GrantActive}
+		GrantedOrgID: r.GrantedOrgId, State: domain.GrantActive}
 	g.Assign(r.RoleKeys)
 	if _, err := s.Store.Project(ctx, g.OrgID, g.ProjectID); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package resolve answers the requests of the service Internal, which only other services of Herald call.
-package resolve
+// Package internals answers the requests of the service Internal, which only other services of Herald call.
+package internals
 
 import (
 	"context"

@@ -4,20 +4,19 @@ import (
 	"slices"
 	"testing"
 
+	"herald/services/projects/internal/apitest"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-func TestProjectChanges(t *testing.T) {
+func TestHistoryNamesEditorsAndPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.project(w.inA, "Shop")
-	w.project(w.inA, "Other")
-	w.roles(w.inA, id, "admin")
-	if _, err := w.DeactivateProject(w.inA, &projectsv1.DeactivateProjectRequest{ProjectId: id}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
+	w := apitest.New(t)
+	id := w.Project(w.InA, "Shop")
+	w.Project(w.InA, "Other")
+	w.AddRoles(w.InA, id, "admin")
+	w.Must(w.DeactivateProject(w.InA, &projectsv1.DeactivateProjectRequest{ProjectId: id}))
+	got, err := w.SearchProjectChanges(w.InA, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
 	if err != nil || got.Details.TotalResult != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -33,7 +32,7 @@ func TestProjectChanges(t *testing.T) {
 	if g := got.Result[0].Data.Fields["generation"].GetStringValue(); g != "2" {
 		t.Errorf("generation %q", g)
 	}
-	first, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
+	first, err := w.SearchProjectChanges(w.InA, &projectsv1.SearchProjectChangesRequest{
 		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Limit: 1},
 	})
 	if err != nil || len(first.Result) != 1 || first.Result[0].EventType != "project.created" ||
@@ -43,27 +42,21 @@ func TestProjectChanges(t *testing.T) {
 }
 
 // A project's history has the events of all objects in it, each with its object's id.
-func TestChangesInAProject(t *testing.T) {
+func TestHistoryHasTheEventsOfAllObjects(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.project(w.inA, "Shop")
-	w.roles(w.inA, id, "admin")
-	web, gone := w.webApp(w.inA, id, "Web"), w.webApp(w.inA, id, "Gone")
-	other := w.project(w.inA, "Other")
-	w.webApp(w.inA, other, "Web")
-	grant := w.grant(id, "org-b", "admin")
-	own := w.give(w.inA, "user-org-a", id, "", "admin")
-	w.give(w.inB, "user-org-b", id, grant, "admin")
-	must := func(_ any, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(w.DeactivateApp(w.inA, &projectsv1.AppRequest{ProjectId: id, AppId: web.AppId}))
-	must(w.AddAppKey(w.inA, &projectsv1.AddAppKeyRequest{ProjectId: id, AppId: gone.AppId}))
-	must(w.RemoveApp(w.inA, &projectsv1.AppRequest{ProjectId: id, AppId: gone.AppId}))
-	must(w.RemoveProjectRole(w.inA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: "admin"}))
+	w := apitest.New(t)
+	id := w.Project(w.InA, "Shop")
+	w.AddRoles(w.InA, id, "admin")
+	web, gone := w.WebApp(w.InA, id, "Web"), w.WebApp(w.InA, id, "Gone")
+	other := w.Project(w.InA, "Other")
+	w.WebApp(w.InA, other, "Web")
+	grant := w.Grant(id, "org-b", "admin")
+	own := w.Give(w.InA, "user-org-a", id, "", "admin")
+	w.Give(w.InB, "user-org-b", id, grant, "admin")
+	w.Must(w.DeactivateApp(w.InA, &projectsv1.AppRequest{ProjectId: id, AppId: web.AppId}))
+	w.Must(w.AddAppKey(w.InA, &projectsv1.AddAppKeyRequest{ProjectId: id, AppId: gone.AppId}))
+	w.Must(w.RemoveApp(w.InA, &projectsv1.AppRequest{ProjectId: id, AppId: gone.AppId}))
+	w.Must(w.RemoveProjectRole(w.InA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: "admin"}))
 	want := []string{
 		"project.created " + id, "project.role_added " + id, "application.created " + web.AppId,
 		"application.created " + gone.AppId, "project_grant.added " + grant, "user_grant.added " + own,
@@ -71,7 +64,7 @@ func TestChangesInAProject(t *testing.T) {
 		"application.removed " + gone.AppId, "application.key_removed " + gone.AppId,
 		"project.role_removed " + id, "project_grant.changed " + grant, "user_grant.changed " + own,
 	}
-	got, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
+	got, err := w.SearchProjectChanges(w.InA, &projectsv1.SearchProjectChangesRequest{
 		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true},
 	})
 	if err != nil {
@@ -84,7 +77,7 @@ func TestChangesInAProject(t *testing.T) {
 	if !slices.Equal(changes, want) || got.Details.TotalResult != uint64(len(want)) {
 		t.Errorf("%d in all: %v", got.Details.TotalResult, changes)
 	}
-	part, err := w.SearchProjectChanges(w.inA, &projectsv1.SearchProjectChangesRequest{
+	part, err := w.SearchProjectChanges(w.InA, &projectsv1.SearchProjectChangesRequest{
 		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Offset: 6, Limit: 1},
 	})
 	if err != nil || len(part.Result) != 1 || part.Result[0].EventType != "application.deactivated" ||
@@ -92,6 +85,6 @@ func TestChangesInAProject(t *testing.T) {
 		t.Errorf("%v, %v", part, err)
 	}
 	// The other organization sees its user's roles but not the project's history.
-	_, err = w.SearchProjectChanges(w.inB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
+	_, err = w.SearchProjectChanges(w.InB, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
 	refused(t, err, "PROJECT_NOT_FOUND")
 }

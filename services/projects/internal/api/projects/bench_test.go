@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"herald/services/projects/internal/apitest"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
@@ -17,8 +18,8 @@ import (
 // BenchmarkSearchProjects compares pages of 50 among 200,000 projects of one organization with the
 // same count and page in SQL that sorts all matches.
 func BenchmarkSearchProjects(b *testing.B) {
-	w := newWorld(b)
-	w.fill(200_000)
+	w := apitest.New(b)
+	fill(w, 200_000)
 	for _, c := range []struct {
 		label, name string
 		method      heraldv1.TextQueryMethod
@@ -36,19 +37,19 @@ func BenchmarkSearchProjects(b *testing.B) {
 				Method: c.method}}},
 		}
 		b.Run(c.label, func(b *testing.B) {
-			in := w.as("org-a", "ORG_OWNER") // signatures expire
+			in := w.As("org-a", "ORG_OWNER") // signatures expire
 			var total uint64
 			service := measured(b, func() error {
 				list, err := w.SearchProjects(in, r)
 				total = list.GetDetails().GetTotalResult()
 				return err
 			})
-			bare := measured(b, func() error { return w.bare(c.method, c.name) })
+			plain := measured(b, func() error { return bare(w, c.method, c.name) })
 			b.ReportMetric(float64(total), "matches")
 			b.ReportMetric(service(50), "p50-ms")
 			b.ReportMetric(service(99), "p99-ms")
-			b.ReportMetric(bare(50), "bare-p50-ms")
-			b.ReportMetric(bare(99), "bare-p99-ms")
+			b.ReportMetric(plain(50), "bare-p50-ms")
+			b.ReportMetric(plain(99), "bare-p99-ms")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -71,9 +72,9 @@ func measured(b *testing.B, step func() error) func(percent int) float64 {
 
 // fill inserts projects with names of three parts. It drops the indexes of parts of names and makes
 // them afterwards, because updating them for each row takes most of the time.
-func (w *world) fill(n int) {
+func fill(w *apitest.World, n int) {
 	w.Helper()
-	rows, err := w.service.DB.Query(w.Context(),
+	rows, err := w.Service.DB.Query(w.Context(),
 		`select indexdef from pg_indexes where indexname like 'projects_by_part%'`)
 	if err != nil {
 		w.Fatal(err)
@@ -95,14 +96,14 @@ func (w *world) fill(n int) {
 				|| ' ' || lpad((i / 1000)::text, 5, '0') || ' ' || i %% 1000 as name
 				from generate_series(1, %d) i) made`, n),
 	}, indexes, []string{"analyze projects"}) {
-		if _, err := w.service.DB.Exec(w.Context(), sql); err != nil {
+		if _, err := w.Service.DB.Exec(w.Context(), sql); err != nil {
 			w.Fatal(err)
 		}
 	}
 }
 
 // bare counts and reads a page without a service.
-func (w *world) bare(method heraldv1.TextQueryMethod, name string) error {
+func bare(w *apitest.World, method heraldv1.TextQueryMethod, name string) error {
 	column := "name"
 	if method%2 == 1 {
 		column, name = "name_folded", search.Fold(name)
@@ -116,5 +117,5 @@ func (w *world) bare(method heraldv1.TextQueryMethod, name string) error {
 	b.Queue(`select count(*) from projects where org_id = 'org-a' and ` + condition)
 	b.Queue(`select * from projects where org_id = 'org-a' and ` + condition +
 		` order by created_at desc, id desc limit 50`)
-	return w.service.DB.SendBatch(w.Context(), &b).Close()
+	return w.Service.DB.SendBatch(w.Context(), &b).Close()
 }

@@ -1,0 +1,139 @@
+// Package apitest starts the service for tests, with a stand-in for the service users and clients of all contracts.
+package apitest
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"herald/services/projects"
+	"herald/shared/boot"
+	"herald/shared/caller"
+	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// Kit is the database server of a package's tests.
+var Kit = testkit.New("projects", projects.Migrations)
+
+// Users stands in for the service users. Organizations and users exist if their ids begin with org-
+// or user-. A user belongs to the organization in the rest of the id.
+type Users struct {
+	usersv1.UnimplementedInternalServer
+	testkit.Unguarded
+	mu sync.Mutex
+	// Owners are the requests to make somebody the owner of a project.
+	Owners []*usersv1.MakeProjectOwnerRequest
+}
+
+// MakeProjectOwner keeps the request.
+func (u *Users) MakeProjectOwner(
+	_ context.Context, r *usersv1.MakeProjectOwnerRequest,
+) (*usersv1.MakeProjectOwnerResponse, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.Owners = append(u.Owners, r)
+	return &usersv1.MakeProjectOwnerResponse{}, nil
+}
+
+// ResolveOrg finds an organization by its id.
+func (u *Users) ResolveOrg(_ context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
+	if !strings.HasPrefix(r.OrgId, "org") {
+		return nil, fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
+	}
+	return &usersv1.ResolveOrgResponse{Name: r.OrgId, State: usersv1.OrgState_ORG_STATE_ACTIVE}, nil
+}
+
+// ResolveUser finds a user by its id.
+func (u *Users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*usersv1.ResolveUserResponse, error) {
+	name, org, _ := strings.Cut(r.UserId, "-")
+	if name != "user" || r.OrgId != "" && r.OrgId != org {
+		return nil, fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+	}
+	return &usersv1.ResolveUserResponse{
+		OrgId: org, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN,
+	}, nil
+}
+
+// World is a running service with its callers.
+type World struct {
+	testing.TB
+	Ground  boot.Ground
+	Service *boot.Service
+	Users   *Users
+	projectsv1.ProjectsClient
+	projectsv1.RolesClient
+	projectsv1.GrantsClient
+	projectsv1.AppsClient
+	// InA and InB are the owners of two organizations, org-a and org-b.
+	InA, InB context.Context
+}
+
+// New returns a world for one test.
+func New(t testing.TB) *World {
+	t.Helper()
+	return NewOn(t, testkit.Ground(t))
+}
+
+// NewOn returns a world with the test's clock or log.
+func NewOn(t testing.TB, g boot.Ground) *World {
+	t.Helper()
+	people := &Users{}
+	testkit.Serve(t, g, "users", people, &usersv1.Internal_ServiceDesc)
+	w := NewWithoutUsers(t, g)
+	w.Users = people
+	return w
+}
+
+// NewWithoutUsers returns a world in which the service users is away.
+func NewWithoutUsers(t testing.TB, g boot.Ground) *World {
+	t.Helper()
+	w := &World{TB: t, Ground: g, Service: Kit.Open(t, g)}
+	if err := projects.New(t.Context(), w.Service, projects.Config{MaxLimit: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Run(t, w.Service)
+	calls := testkit.Calls(t, g, "gateway")
+	w.ProjectsClient, w.RolesClient = projectsv1.NewProjectsClient(calls), projectsv1.NewRolesClient(calls)
+	w.GrantsClient, w.AppsClient = projectsv1.NewGrantsClient(calls), projectsv1.NewAppsClient(calls)
+	w.sign()
+	return w
+}
+
+// sign makes the callers anew, because their signatures last for seconds.
+func (w *World) sign() { w.InA, w.InB = w.As("org-a", "ORG_OWNER"), w.As("org-b", "ORG_OWNER") }
+
+// Internal returns the client with which another service calls.
+func (w *World) Internal(service string) projectsv1.InternalClient {
+	w.Helper()
+	return projectsv1.NewInternalClient(testkit.Calls(w, w.Ground, service))
+}
+
+// As returns the context of a caller with roles in an organization.
+func (w *World) As(orgID string, roles ...string) context.Context {
+	return w.With(orgID, caller.Membership{OrganizationID: orgID, Roles: roles})
+}
+
+// With returns the context of a caller of an organization with memberships.
+func (w *World) With(orgID string, m ...caller.Membership) context.Context {
+	return testkit.As(w.Context(), w.Ground, caller.Caller{
+		UserID: "user-" + orgID, OrganizationID: orgID, HomeOrganizationID: orgID, Memberships: m,
+	})
+}
+
+// Rows returns the number of rows of a query.
+func (w *World) Rows(sql string, args ...any) int {
+	w.Helper()
+	return testkit.Rows(w, w.Service.DB, sql, args...)
+}
+
+// Must fails the test at once if a call fails.
+func (w *World) Must(_ any, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
