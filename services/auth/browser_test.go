@@ -1,4 +1,4 @@
-package auth
+package auth_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"herald/services/auth/internal/testworld"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -21,7 +22,7 @@ import (
 )
 
 // site serves the pages on loopback under a host name and returns their origin.
-func site(t *testing.T, host string, u *users, watch func(*http.Request)) (origin string) {
+func site(t *testing.T, host string, u *testworld.Users, watch func(*http.Request)) (origin string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -30,9 +31,9 @@ func site(t *testing.T, host string, u *users, watch func(*http.Request)) (origi
 	}
 	origin = "http://" + net.JoinHostPort(host, port)
 	g := testkit.Ground(t)
-	pages := open(t, g, origin)
-	serveUsers(t, g, u)
-	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
+	pages := testworld.Open(t, g, origin)
+	testworld.ServeUsers(t, g, u)
+	testkit.Serve(t, g, "text", testworld.NewText(), &textv1.Text_ServiceDesc)
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		watch(r)
 		pages.ServeHTTP(w, r)
@@ -92,16 +93,16 @@ func heading(t *testing.T, ctx context.Context) string {
 func TestFormsOfMailsInABrowser(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		journey
+		testworld.Journey
 		name     string
 		disabled bool
 	}{
-		{journeys[0], "without scripts", true}, {journeys[0], "with scripts", false},
-		{journeys[1], "with scripts", false}, {journeys[2], "with scripts", false},
+		{testworld.Journeys[0], "without scripts", true}, {testworld.Journeys[0], "with scripts", false},
+		{testworld.Journeys[1], "with scripts", false}, {testworld.Journeys[2], "with scripts", false},
 	} {
-		t.Run(test.kind+" "+test.name, func(t *testing.T) {
+		t.Run(test.Kind+" "+test.name, func(t *testing.T) {
 			t.Parallel()
-			u, texts := &users{}, pageTexts(t, "de")
+			u, texts := &testworld.Users{}, testworld.PageTexts(t, "de")
 			origin := site(t, "127.0.0.1", u, quiet)
 			ctx := browser.Open(t, chromedp.Flag("accept-lang", "de-CH"))
 			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled,
@@ -113,23 +114,23 @@ func TestFormsOfMailsInABrowser(t *testing.T) {
 				emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 				t.Fatal(err)
 			}
-			if status := visit(t, ctx, origin+test.link("lang", "de")); status != 200 ||
-				heading(t, ctx) != texts[test.form+".title"] {
+			if status := visit(t, ctx, origin+test.Link("lang", "de")); status != 200 ||
+				heading(t, ctx) != texts[test.Form+".title"] {
 				t.Fatalf("%d %q", status, heading(t, ctx))
 			}
 			if code := get(t, ctx, chromedp.Value(chromedp.ID("code"))); code != "GUTERKXD" {
 				t.Errorf("the code field has %q", code)
 			}
-			fields, password := wrongThenRight(t, ctx, test.journey)
-			if status := submit(t, ctx, fields...); status != 200 || heading(t, ctx) != texts[test.kind+".done.title"] {
+			fields, password := wrongThenRight(t, ctx, test.Journey)
+			if status := submit(t, ctx, fields...); status != 200 || heading(t, ctx) != texts[test.Kind+".done.title"] {
 				t.Fatalf("%d %q", status, heading(t, ctx))
 			}
 			if login := get(t, ctx, chromedp.Text(chromedp.CSS(".name"))); login != "ada@example.com" {
 				t.Errorf("login name %q", login)
 			}
-			asked := u.requests()
+			asked := u.Requests()
 			last, _ := asked[len(asked)-1].(*usersv1.CompleteCodeRequest)
-			if last.GetKind() != test.kind || last.GetPassword() != password || last.GetCode() != "GUTERKXD" {
+			if last.GetKind() != test.Kind || last.GetPassword() != password || last.GetCode() != "GUTERKXD" {
 				t.Errorf("users was asked %v", asked)
 			}
 		})
@@ -138,9 +139,9 @@ func TestFormsOfMailsInABrowser(t *testing.T) {
 
 // wrongThenRight posts a form with a mistake, checks that the wrong field has the focus, and
 // returns the right values.
-func wrongThenRight(t *testing.T, ctx context.Context, j journey) (fields []string, password string) {
+func wrongThenRight(t *testing.T, ctx context.Context, j testworld.Journey) (fields []string, password string) {
 	t.Helper()
-	if !j.password {
+	if !j.Password {
 		if status := submit(t, ctx, "code", "wrong222"); status != 400 {
 			t.Errorf("wrong code: %d", status)
 		}
@@ -158,9 +159,9 @@ func wrongThenRight(t *testing.T, ctx context.Context, j journey) (fields []stri
 // After mistakes in the form a page still says whose account it is.
 func TestMistakesInABrowser(t *testing.T) {
 	t.Parallel()
-	origin := site(t, "127.0.0.1", &users{}, quiet)
+	origin := site(t, "127.0.0.1", &testworld.Users{}, quiet)
 	ctx := browser.Open(t)
-	visit(t, ctx, origin+initialize.link("code", "NAMED222"))
+	visit(t, ctx, origin+testworld.Initialize.Link("code", "NAMED222"))
 	whose := get(t, ctx, chromedp.Text(chromedp.CSS(".whose")))
 	if !strings.Contains(whose, "Analytical & Co") || !strings.Contains(whose, "ada <b>") {
 		t.Fatalf("the page names %q", whose)
@@ -180,14 +181,14 @@ func TestMistakesInABrowser(t *testing.T) {
 // then shows that a form is ours.
 func TestPlainHTTP(t *testing.T) {
 	t.Parallel()
-	u, posted := &users{}, make(chan http.Header, 1)
+	u, posted := &testworld.Users{}, make(chan http.Header, 1)
 	origin := site(t, "login.example", u, func(r *http.Request) {
 		if r.Method == "POST" {
 			posted <- r.Header
 		}
 	})
 	ctx := browser.Open(t, chromedp.Flag("host-resolver-rules", "MAP login.example 127.0.0.1"))
-	visit(t, ctx, origin+initialize.link())
+	visit(t, ctx, origin+testworld.Initialize.Link())
 	if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"); status != 200 {
 		t.Errorf("%d %q", status, heading(t, ctx))
 	}
@@ -207,29 +208,32 @@ type state struct {
 // states returns all pages. Pages that are the same for every kind of mail are in it once.
 func states() (all []state) {
 	password := []string{"password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"}
-	for _, j := range journeys {
+	for _, j := range testworld.Journeys {
 		fill := []string{}
-		if j.password {
+		if j.Password {
 			fill = password
 		}
 		all = append(all,
-			state{j.kind + "-form", j.link(), nil, j.form},
-			state{j.kind + "-resent", j.link("code", "EXPIRED2"), []string{}, j.kind + ".resent"},
-			state{j.kind + "-done", j.link(), fill, j.kind + ".done"})
+			state{j.Kind + "-form", j.Link(), nil, j.Form},
+			state{j.Kind + "-resent", j.Link("code", "EXPIRED2"), []string{}, j.Kind + ".resent"},
+			state{j.Kind + "-done", j.Link(), fill, j.Kind + ".done"})
 	}
 	return append(all,
-		state{"form-named", initialize.link("code", "NAMED222"), nil, "init.form"},
-		state{"init-confirm", initialize.link("passwordset", "true"), nil, "init.confirm"},
-		state{"form-wrong-code", initialize.link(), append([]string{"code", "wrong222"}, password...), "init.form"},
-		state{"form-used-code", initialize.link("code", "WRONG222"), nil, "init.form"},
-		state{"form-empty", initialize.link("code", ""), nil, "init.form"},
-		state{"form-wrong-password", initialize.link(), []string{"password", "short", "confirmation", "short"},
+		state{"form-named", testworld.Initialize.Link("code", "NAMED222"), nil, "init.form"},
+		state{"init-confirm", testworld.Initialize.Link("passwordset", "true"), nil, "init.confirm"},
+		state{"form-wrong-code", testworld.Initialize.Link(), append([]string{"code", "wrong222"}, password...),
 			"init.form"},
-		state{"form-mismatch", initialize.link(), []string{"password", "Tr0ub4dor3", "confirmation", "x"}, "init.form"},
-		state{"expired", initialize.link("code", "EXPIRED2"), nil, "expired"},
-		state{"locked", initialize.link("code", "LOCKED22"), password, "locked"},
-		state{"away", initialize.link("code", "AWAY2222"), nil, "away"},
-		state{"malformed", initialize.link("userID", ""), nil, "malformed"},
+		state{"form-used-code", testworld.Initialize.Link("code", "WRONG222"), nil, "init.form"},
+		state{"form-empty", testworld.Initialize.Link("code", ""), nil, "init.form"},
+		state{"form-wrong-password", testworld.Initialize.Link(), []string{"password", "short", "confirmation",
+			"short"},
+			"init.form"},
+		state{"form-mismatch", testworld.Initialize.Link(), []string{"password", "Tr0ub4dor3", "confirmation", "x"},
+			"init.form"},
+		state{"expired", testworld.Initialize.Link("code", "EXPIRED2"), nil, "expired"},
+		state{"locked", testworld.Initialize.Link("code", "LOCKED22"), password, "locked"},
+		state{"away", testworld.Initialize.Link("code", "AWAY2222"), nil, "away"},
+		state{"malformed", testworld.Initialize.Link("userID", ""), nil, "malformed"},
 		state{"login", "/ui/login/?a=b", nil, "login"},
 		state{"login-wrong", "/ui/login/?a=b", []string{"name", "ada", "current", "wrong"}, "login"},
 		state{"login-locked", "/ui/login/?a=b", []string{"name", "ada", "current", "locked"}, "loginlocked"},
@@ -262,9 +266,11 @@ func states() (all []state) {
 // To keep the screenshots: go test -artifacts -outputdir DIR.
 func TestPagesFitTheScreen(t *testing.T) {
 	t.Parallel()
-	u := &users{loginName: strings.Repeat("augusta.ada.king.", 6) + "@example.com", own: own{profile: &usersv1.Profile{
-		FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace", NickName: strings.Repeat("augusta.", 12),
-	}}}
+	u := &testworld.Users{LoginName: strings.Repeat("augusta.ada.king.", 6) + "@example.com",
+		Own: testworld.Own{Profile: &usersv1.Profile{
+			FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace",
+			NickName: strings.Repeat("augusta.", 12),
+		}}}
 	origin := site(t, "127.0.0.1", u, quiet)
 	for _, view := range []struct {
 		language, scheme, background string
@@ -277,7 +283,7 @@ func TestPagesFitTheScreen(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(view.language, " ", view.scheme, " ", view.width), func(t *testing.T) {
 			t.Parallel()
-			texts := pageTexts(t, view.language)
+			texts := testworld.PageTexts(t, view.language)
 			ctx := browser.Open(t, chromedp.Flag("accept-lang", view.language))
 			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.scheme}}
 			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia,

@@ -1,21 +1,23 @@
-package auth
+package auth_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"herald/shared/gen/fault/authfault"
+	"herald/services/auth"
+	"herald/services/auth/internal/testworld"
+	authfault "herald/shared/gen/fault/authfault"
 	"herald/shared/testkit"
 )
 
 // An operator sees and changes the keys, and the events name the operator.
 func TestOperatorsChangeKeys(t *testing.T) {
 	t.Parallel()
-	s := kit.Open(t, testkit.Ground(t))
+	s := testworld.Kit.Open(t, testkit.Ground(t))
 	t.Cleanup(s.Close)
-	shareKeys(t, s)
-	keys := NewSigningKeys(s.DB)
+	testworld.ShareKeys(t, s)
+	keys := auth.NewSigningKeys(s.DB)
 	states := func() string {
 		t.Helper()
 		all, err := keys.List(t.Context())

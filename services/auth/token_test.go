@@ -1,9 +1,10 @@
-package auth
+package auth_test
 
 import (
 	"errors"
 	"testing"
 
+	"herald/services/auth/internal/testworld"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/secret"
@@ -13,7 +14,7 @@ import (
 // Whatever is no token that was issued is refused in the same way.
 func TestUnknownTokens(t *testing.T) {
 	t.Parallel()
-	service := open(t, testkit.Ground(t), public).(edge).auth
+	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	for _, r := range []*authv1.ResolveTokenRequest{
 		{},
 		{Token: &authv1.ResolveTokenRequest_TokenHash{TokenHash: secret.Hash(secret.AccessToken.New().Reveal())}},

@@ -61,7 +61,8 @@ func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
 		p.passwordForm(w, v, "confirmation", "PASSWORD_MISMATCH", "")
 		return
 	}
-	_, err := p.Credentials.UpdateMyPassword(v.as(), &usersv1.UpdateMyPasswordRequest{OldPassword: old, NewPassword: chosen})
+	_, err := p.Credentials.UpdateMyPassword(v.as(), &usersv1.UpdateMyPasswordRequest{OldPassword: old,
+		NewPassword: chosen})
 	switch f := fault.From(err); {
 	case err == nil:
 		p.stay(w, v)

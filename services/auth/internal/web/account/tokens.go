@@ -99,7 +99,8 @@ func (p *Pages) askEndToken(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) endToken(w http.ResponseWriter, v visit) {
-	_, err := p.Credentials.RemoveMyPersonalAccessToken(v.as(), &usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: v.id()})
+	_, err := p.Credentials.RemoveMyPersonalAccessToken(v.as(),
+		&usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: v.id()})
 	if err != nil {
 		p.failed(w, v, err)
 		return

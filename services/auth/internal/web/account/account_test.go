@@ -1,8 +1,7 @@
-package auth
+package account_test
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -16,16 +15,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/auth/internal/domain"
-	"herald/shared/caller"
+	"herald/services/auth/internal/testworld"
 	"herald/shared/eventcache"
-	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
-
-const accountPath = "/ui/account"
 
 // ownPages are the pages of an account with what may be posted to them; nil if nothing may. Those that are fresh need a
 // login that is at most ten minutes old.
@@ -58,87 +54,9 @@ var ownPages = []struct {
 	{"/sessions/others", true, url.Values{}},
 }
 
-// own is what the stand-in for users keeps of an account.
-type own struct {
-	things
-	profile *usersv1.Profile
-	// gone reports that users refuses the person of each session.
-	gone bool
-	// noPassword reports that the person has none.
-	noPassword bool
-	// also reports that something else ends the logins too when the password changes.
-	also bool
-	// callers are those of the person's own methods.
-	callers []caller.Caller
-}
-
-// mine notes a call that a person makes, and returns what is kept of their account.
-func (u *users) mine(ctx context.Context, r proto.Message) *own {
-	u.called(r)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.own.callers = append(u.own.callers, caller.From(ctx))
-	return &u.own
-}
-
-func (u *users) ResolveCaller(
-	_ context.Context, r *usersv1.ResolveCallerRequest,
-) (*usersv1.ResolveTokenResponse, error) {
-	s := r.Subject
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.own.gone || s.UserId != "u1" || s.Credential != "password" || s.Generation != 1+u.changes ||
-		len(s.Orgs) != 1 || s.Orgs[0].Id != "o1" || s.Orgs[0].Generation != 1 {
-		return nil, fault.ErrTokenInvalid
-	}
-	c := caller.Caller{UserID: "u1", OrganizationID: "o1", HomeOrganizationID: "o1", TokenID: "t1"}
-	return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil
-}
-
-func (u *users) GetMyUser(ctx context.Context, r *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
-	mine := u.mine(ctx, r)
-	return &usersv1.GetMyUserResponse{HasPassword: !mine.noPassword, User: &usersv1.User{
-		Id: "u1", PreferredLoginName: mine.profile.GetNickName(),
-		Type: &usersv1.User_Human{Human: &usersv1.Human{Profile: mine.profile, Email: &usersv1.Email{
-			Email: mine.email, IsEmailVerified: mine.verified,
-		}}},
-	}}, nil
-}
-
-func (u *users) UpdateMyProfile(
-	ctx context.Context, r *usersv1.UpdateMyProfileRequest,
-) (*usersv1.UpdateProfileResponse, error) {
-	if r.FirstName == "old login" {
-		return nil, fault.ErrFreshLoginRequired
-	}
-	u.mine(ctx, r).profile = &usersv1.Profile{FirstName: r.FirstName, LastName: r.LastName, NickName: r.NickName,
-		DisplayName: r.DisplayName, PreferredLanguage: r.PreferredLanguage, Gender: r.Gender}
-	return &usersv1.UpdateProfileResponse{}, nil
-}
-
-func (u *users) UpdateMyPassword(
-	ctx context.Context, r *usersv1.UpdateMyPasswordRequest,
-) (*usersv1.UpdateMyPasswordResponse, error) {
-	u.mine(ctx, r)
-	switch f := faults[r.NewPassword]; {
-	case r.OldPassword == "old login":
-		return nil, fault.ErrFreshLoginRequired
-	case r.OldPassword == "locked":
-		return nil, loginFaults["locked"]
-	case r.OldPassword != "right":
-		return nil, fault.New(fault.Invalid, "PASSWORD_WRONG", "The old password is wrong")
-	case f != nil:
-		return nil, f
-	}
-	if u.change(); u.own.also {
-		u.change()
-	}
-	return &usersv1.UpdateMyPasswordResponse{}, nil
-}
-
 // account is somebody at their own pages.
 type account struct {
-	browsers
+	testworld.Browsers
 	// ahead is how far the service's clock is ahead, in nanoseconds.
 	ahead *atomic.Int64
 }
@@ -146,17 +64,18 @@ type account struct {
 func newAccount(t *testing.T) account {
 	t.Helper()
 	ahead := &atomic.Int64{}
-	a := account{newBrowsersAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }), ahead}
-	a.users.own.profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace",
+	a := account{testworld.NewBrowsersAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }),
+		ahead}
+	a.Users.Own.Profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace",
 		NickName: "ada"}
-	testkit.Serve(t, a.ground, "projects", applications{}, &projectsv1.Internal_ServiceDesc)
+	testkit.Serve(t, a.Ground, "projects", testworld.Applications{}, &projectsv1.Internal_ServiceDesc)
 	return a
 }
 
 // open opens one of the pages in a browser with a cookie.
 func (a account) open(session, page string) *httptest.ResponseRecorder {
 	a.Helper()
-	return call(a.T, a.pages, accountPath+page, nil, "Cookie", session)
+	return testworld.Call(a.T, a.Pages, accountPath+page, nil, "Cookie", session)
 }
 
 // send posts a form to one of the pages.
@@ -166,19 +85,14 @@ func (a account) send(session, page string, values ...string) *httptest.Response
 	for i := 0; i < len(values); i += 2 {
 		form.Set(values[i], values[i+1])
 	}
-	return call(a.T, a.pages, accountPath+page, form, "Cookie", session)
-}
-
-// toLogin is where somebody is sent who has to log in for a page.
-func toLogin(page string) string {
-	return loginPath + "?" + url.Values{"request": {"account." + strings.TrimPrefix(page, "/")}}.Encode()
+	return testworld.Call(a.T, a.Pages, accountPath+page, form, "Cookie", session)
 }
 
 // foreignSession makes a session of another user.
 func (a account) foreignSession(id string) {
 	a.Helper()
 	now := time.Now()
-	err := a.store.AddSession(a.Context(), secret.Hash(id), domain.Session{ID: id, UserID: "u2", UserGeneration: 1,
+	err := a.Store.AddSession(a.Context(), secret.Hash(id), domain.Session{ID: id, UserID: "u2", UserGeneration: 1,
 		OrgID: "o1", OrgGeneration: 1, AMR: []string{}, AuthTime: now, CreatedAt: now, UsedAt: now,
 		ExpiresAt: now.Add(time.Hour)})
 	if err != nil {
@@ -196,7 +110,7 @@ func (a account) sameAsMissing(session, page, name, foreign string) {
 		func(id string) *httptest.ResponseRecorder { return a.send(session, page, name, id) },
 	} {
 		got, missing := ask(foreign), ask("missing")
-		shows(a.T, got, 404, "accountgone")
+		testworld.Shows(a.T, got, 404, "accountgone")
 		for _, w := range []*httptest.ResponseRecorder{got, missing} {
 			w.Body = bytes.NewBufferString(regexp.MustCompile(`href="[^"]*"`).ReplaceAllString(w.Body.String(), ""))
 		}
@@ -211,24 +125,25 @@ func (a account) sameAsMissing(session, page, name, foreign string) {
 func TestAccountNeedsALogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
-	a.users.own.gone = true
-	before := len(a.users.requests())
-	for _, cookie := range []string{"", sessionCookie + "=" + strings.Repeat("a", 43), session} {
+	session := a.Login("here")
+	a.Users.Own.Gone = true
+	before := len(a.Users.Requests())
+	for _, cookie := range []string{"", testworld.SessionCookie + "=" + strings.Repeat("a", 43), session} {
 		for _, page := range ownPages {
-			leads(t, a.open(cookie, page.path), toLogin(page.path))
+			testworld.Leads(t, a.open(cookie, page.path), testworld.ToLogin(page.path))
 			if page.form != nil {
-				w := call(t, a.pages, accountPath+page.path, page.form, "Cookie", cookie)
-				if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), toLogin(page.path)) {
+				w := testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", cookie)
+				if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"),
+					testworld.ToLogin(page.path)) {
 					t.Errorf("posting to %s: %d to %q", page.path, w.Code, w.Header().Get("Location"))
 				}
 			}
 		}
 	}
-	if asked := a.users.requests(); len(asked) != before {
+	if asked := a.Users.Requests(); len(asked) != before {
 		t.Errorf("users was asked %v", asked[before:])
 	}
-	leads(t, a.open("", "/"), accountPath)
+	testworld.Leads(t, a.open("", "/"), accountPath)
 }
 
 // A login leads back to the page for which it was asked, and nowhere else.
@@ -242,11 +157,12 @@ func TestComingBackFromALogin(t *testing.T) {
 		"account.profile.x&id=y#z?":           accountPath + "/profile?id=x%26id%3Dy%23z%3F",
 		"account.sessions/end.https://a.test": accountPath + "/sessions/end?id=https%3A%2F%2Fa.test",
 	} {
-		form := named("right")
+		form := testworld.Named("right")
 		form.Set("request", request)
-		leads(t, call(t, a.pages, loginPath+"password", form), want)
+		testworld.Leads(t, testworld.Call(t, a.Pages, testworld.LoginPath+"password", form), want)
 		form.Set("lang", "de")
-		if w := call(t, a.pages, loginPath+"password", form); !strings.Contains(w.Header().Get("Location"), "lang=de") {
+		if w := testworld.Call(t, a.Pages, testworld.LoginPath+"password",
+			form); !strings.Contains(w.Header().Get("Location"), "lang=de") {
 			t.Errorf("%s: %q forgets the language", request, w.Header().Get("Location"))
 		}
 	}
@@ -254,10 +170,11 @@ func TestComingBackFromALogin(t *testing.T) {
 		"account", "account.nowhere", "account.//evil.example", "account.https://evil.example", "account.profile/",
 		"account.Profile", "account.sessions/end/..",
 	} {
-		shows(t, call(t, a.pages, loginPath+"?request="+url.QueryEscape(request), nil), 400, "requestgone")
-		form := named("right")
+		testworld.Shows(t, testworld.Call(t, a.Pages, testworld.LoginPath+"?request="+url.QueryEscape(request), nil),
+			400, "requestgone")
+		form := testworld.Named("right")
 		form.Set("request", request)
-		w := call(t, a.pages, loginPath+"password", form)
+		w := testworld.Call(t, a.Pages, testworld.LoginPath+"password", form)
 		if w.Code != 400 || w.Header().Get("Location") != "" {
 			t.Errorf("%s: %d to %q", request, w.Code, w.Header().Get("Location"))
 		}
@@ -268,58 +185,60 @@ func TestComingBackFromALogin(t *testing.T) {
 func TestAccountNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
+	session := a.Login("here")
 	a.ahead.Store(int64(10*time.Minute + time.Second))
-	before := len(a.users.requests())
+	before := len(a.Users.Requests())
 	for _, page := range ownPages {
 		w := a.open(session, page.path)
-		if stale := w.Header().Get("Location") == toLogin(page.path); stale != page.fresh {
+		if stale := w.Header().Get("Location") == testworld.ToLogin(page.path); stale != page.fresh {
 			t.Errorf("%s: %d to %q", page.path, w.Code, w.Header().Get("Location"))
 		}
 		if !page.fresh {
 			continue
 		}
-		w = call(t, a.pages, accountPath+page.path, page.form, "Cookie", session)
-		if !strings.HasPrefix(w.Header().Get("Location"), toLogin(page.path)) {
+		w = testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", session)
+		if !strings.HasPrefix(w.Header().Get("Location"), testworld.ToLogin(page.path)) {
 			t.Errorf("posting to %s: %d to %q", page.path, w.Code, w.Header().Get("Location"))
 		}
 	}
-	for _, r := range a.users.requests()[before:] {
+	for _, r := range a.Users.Requests()[before:] {
 		switch r.(type) {
 		case *usersv1.GetMyUserRequest, *usersv1.SearchMyPersonalAccessTokensRequest, *usersv1.SearchMyIdpLinksRequest:
 		default:
 			t.Errorf("users was asked %v", r)
 		}
 	}
-	again := call(t, a.pages, toLogin("/password"), nil, "Cookie", session)
-	shows(t, again, 200, "login")
-	if name, _ := attribute(element(parse(t, again.Body.String()), "input", "id", "name"), "value"); name != "ada <b>" {
+	again := testworld.Call(t, a.Pages, testworld.ToLogin("/password"), nil, "Cookie", session)
+	testworld.Shows(t, again, 200, "login")
+	if name, _ := testworld.Attribute(testworld.Element(testworld.Parse(t, again.Body.String()), "input", "id", "name"),
+		"value"); name != "ada <b>" {
 		t.Errorf("the login asks for %q", name)
 	}
-	form := named("right")
+	form := testworld.Named("right")
 	form.Set("request", "account.password")
-	in := call(t, a.pages, loginPath+"password", form, "Cookie", session)
-	leads(t, in, accountPath+"/password")
-	shows(t, a.open(cookie(t, in, sessionCookie), "/password"), 200, "changepassword")
+	in := testworld.Call(t, a.Pages, testworld.LoginPath+"password", form, "Cookie", session)
+	testworld.Leads(t, in, accountPath+"/password")
+	testworld.Shows(t, a.open(testworld.Cookie(t, in, testworld.SessionCookie), "/password"), 200, "changepassword")
 }
 
 // No other site changes an account.
 func TestForeignChangesOfAnAccount(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
-	before := len(a.users.requests())
+	session := a.Login("here")
+	before := len(a.Users.Requests())
 	for _, page := range ownPages {
 		if page.form == nil {
 			continue
 		}
 		for _, from := range [][2]string{{"cross-site", "https://evil.example"}, {"same-site", ""}, {"", "null"}} {
-			w := call(t, a.pages, accountPath+page.path, page.form, "Cookie", session, "Sec-Fetch-Site", from[0],
+			w := testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", session, "Sec-Fetch-Site",
+				from[0],
 				"Origin", from[1])
-			shows(t, w, 403, "foreign")
+			testworld.Shows(t, w, 403, "foreign")
 		}
 	}
-	if asked := a.users.requests(); len(asked) != before || len(a.list("u1", nil).Result) != 1 {
+	if asked := a.Users.Requests(); len(asked) != before || len(a.List("u1", nil).Result) != 1 {
 		t.Errorf("users was asked %v", asked[before:])
 	}
 }
@@ -328,13 +247,13 @@ func TestForeignChangesOfAnAccount(t *testing.T) {
 func TestPagesActAsThePerson(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
-	shows(t, a.open(session, ""), 200, "account")
-	shows(t, a.open(session, "/profile"), 200, "profile")
-	if len(a.users.own.callers) != 2 {
-		t.Fatal(a.users.own.callers)
+	session := a.Login("here")
+	testworld.Shows(t, a.open(session, ""), 200, "account")
+	testworld.Shows(t, a.open(session, "/profile"), 200, "profile")
+	if len(a.Users.Own.Callers) != 2 {
+		t.Fatal(a.Users.Own.Callers)
 	}
-	for _, c := range a.users.own.callers {
+	for _, c := range a.Users.Own.Callers {
 		if c.UserID != "u1" || c.OrganizationID != "o1" || c.Credential != "password" || c.TokenID != "" ||
 			len(c.Memberships) != 0 || c.Service != "" || time.Since(c.AuthenticatedAt) > time.Minute ||
 			!slices.Equal(c.Scopes, []string{"openid", "urn:service:iam:org:project:id:service:aud"}) {
@@ -346,26 +265,27 @@ func TestPagesActAsThePerson(t *testing.T) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
+	session := a.Login("here")
 	filled := []string{"firstName", " Augusta ", "lastName", "King", "nickName", "", "displayName", "A. K.",
 		"preferredLanguage", "sv", "gender", "GENDER_FEMALE", "lang", "de"}
-	leads(t, a.send(session, "/profile", filled...), accountPath+"/profile?done=true&lang=de")
+	testworld.Leads(t, a.send(session, "/profile", filled...), accountPath+"/profile?done=true&lang=de")
 	want := &usersv1.Profile{FirstName: "Augusta", LastName: "King", DisplayName: "A. K.", PreferredLanguage: "sv",
 		Gender: usersv1.Gender_GENDER_FEMALE}
-	if !proto.Equal(a.users.own.profile, want) {
-		t.Errorf("the profile is %v", a.users.own.profile)
+	if !proto.Equal(a.Users.Own.Profile, want) {
+		t.Errorf("the profile is %v", a.Users.Own.Profile)
 	}
-	root := parse(t, a.open(session, "/profile?done=true").Body.String())
+	root := testworld.Parse(t, a.open(session, "/profile?done=true").Body.String())
 	for id, value := range map[string]string{"firstName": "Augusta", "nickName": "", "displayName": "A. K."} {
-		if got, _ := attribute(element(root, "input", "id", id), "value"); got != value {
+		if got, _ := testworld.Attribute(testworld.Element(root, "input", "id", id), "value"); got != value {
 			t.Errorf("%s shows %q", id, got)
 		}
 	}
-	if got := textOf(element(root, "p", "role", "status")); got != pageTexts(t, "en")["account.done"] {
+	if got := testworld.TextOf(testworld.Element(root, "p", "role", "status")); got != testworld.PageTexts(t,
+		"en")["account.done"] {
 		t.Errorf("the page says %q", got)
 	}
 	for _, chosen := range []string{"sv", "GENDER_FEMALE"} {
-		if _, is := attribute(element(root, "option", "value", chosen), "selected"); !is {
+		if _, is := testworld.Attribute(testworld.Element(root, "option", "value", chosen), "selected"); !is {
 			t.Errorf("%s is not chosen", chosen)
 		}
 	}
@@ -374,13 +294,13 @@ func TestProfile(t *testing.T) {
 		"preferredLanguage": strings.Repeat("a", 36),
 	} {
 		w := a.send(session, "/profile", append(slices.Clone(filled[:12]), name, value)...)
-		shows(t, w, 400, "profile")
-		if fault := element(parse(t, w.Body.String()), "p", "id", name+"-fault"); fault == nil {
+		testworld.Shows(t, w, 400, "profile")
+		if fault := testworld.Element(testworld.Parse(t, w.Body.String()), "p", "id", name+"-fault"); fault == nil {
 			t.Errorf("%s: the page does not say what is wrong", name)
 		}
 	}
-	if !proto.Equal(a.users.own.profile, want) {
-		t.Errorf("the profile became %v", a.users.own.profile)
+	if !proto.Equal(a.Users.Own.Profile, want) {
+		t.Errorf("the profile became %v", a.Users.Own.Profile)
 	}
 }
 
@@ -388,17 +308,18 @@ func TestProfile(t *testing.T) {
 func TestDisplayNameThatIsNotChosen(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
+	session := a.Login("here")
 	for _, test := range []struct {
 		language, display, shown string
 	}{
 		{"", "Ada Lovelace", ""}, {"hu", "Lovelace Ada", ""}, {"hu", "Ada Lovelace", "Ada Lovelace"},
 		{"", "Ada", "Ada"},
 	} {
-		a.users.own.profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: test.display,
+		a.Users.Own.Profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: test.display,
 			PreferredLanguage: test.language}
-		root := parse(t, a.open(session, "/profile").Body.String())
-		if got, _ := attribute(element(root, "input", "id", "displayName"), "value"); got != test.shown {
+		root := testworld.Parse(t, a.open(session, "/profile").Body.String())
+		if got, _ := testworld.Attribute(testworld.Element(root, "input", "id", "displayName"),
+			"value"); got != test.shown {
 			t.Errorf("%+v: the form has %q", test, got)
 		}
 	}
@@ -408,18 +329,18 @@ func TestDisplayNameThatIsNotChosen(t *testing.T) {
 func TestHostileProfile(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
+	session := a.Login("here")
 	for _, page := range []string{"", "/profile"} {
-		a.users.own.profile = &usersv1.Profile{PreferredLanguage: "x"}
-		plain := shape(parse(t, a.open(session, page).Body.String()))
-		for _, p := range payloads() {
-			a.users.own.profile = &usersv1.Profile{FirstName: p, LastName: p, NickName: p, DisplayName: p,
+		a.Users.Own.Profile = &usersv1.Profile{PreferredLanguage: "x"}
+		plain := testworld.Shape(testworld.Parse(t, a.open(session, page).Body.String()))
+		for _, p := range testworld.Payloads() {
+			a.Users.Own.Profile = &usersv1.Profile{FirstName: p, LastName: p, NickName: p, DisplayName: p,
 				PreferredLanguage: p}
 			w := a.open(session, page)
-			if got := shape(parse(t, w.Body.String())); !slices.Equal(got, plain) {
+			if got := testworld.Shape(testworld.Parse(t, w.Body.String())); !slices.Equal(got, plain) {
 				t.Fatalf("%q makes\n%q\nof\n%q", p, got, plain)
 			}
-			checkHeaders(t, w)
+			testworld.CheckHeaders(t, w)
 		}
 	}
 }
@@ -427,7 +348,7 @@ func TestHostileProfile(t *testing.T) {
 func TestChangingThePassword(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session, other := a.login("here"), a.login("elsewhere")
+	session, other := a.Login("here"), a.Login("elsewhere")
 	for _, test := range []struct {
 		old, chosen, confirmed, field string
 	}{
@@ -437,8 +358,8 @@ func TestChangingThePassword(t *testing.T) {
 		{"right", "Tr0ub4dor3", "Tr0ub4dor", "confirmation"},
 	} {
 		w := a.send(session, "/password", "current", test.old, "password", test.chosen, "confirmation", test.confirmed)
-		shows(t, w, 400, "changepassword")
-		if element(parse(t, w.Body.String()), "p", "id", test.field+"-fault") == nil {
+		testworld.Shows(t, w, 400, "changepassword")
+		if testworld.Element(testworld.Parse(t, w.Body.String()), "p", "id", test.field+"-fault") == nil {
 			t.Errorf("%q: %s is not wrong", test, test.field)
 		}
 		if strings.Contains(w.Body.String(), "Tr0ub4dor") {
@@ -446,19 +367,19 @@ func TestChangingThePassword(t *testing.T) {
 		}
 	}
 	w := a.send(session, "/password", "current", "locked", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3")
-	shows(t, w, 429, "loginlocked")
-	shows(t, a.open(other, ""), 200, "account")
+	testworld.Shows(t, w, 429, "loginlocked")
+	testworld.Shows(t, a.open(other, ""), 200, "account")
 	w = a.send(session, "/password", "current", "right", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3")
-	leads(t, w, accountPath+"?done=true")
+	testworld.Leads(t, w, accountPath+"?done=true")
 	a.ahead.Add(int64(eventcache.MaxAge)) // the stand-in of users publishes no event
-	kept := cookie(t, w, sessionCookie)
-	shows(t, a.open(kept, ""), 200, "account")
+	kept := testworld.Cookie(t, w, testworld.SessionCookie)
+	testworld.Shows(t, a.open(kept, ""), 200, "account")
 	for name, dead := range map[string]string{"the old cookie": session, "the other browser": other} {
 		if w := a.open(dead, ""); w.Code != http.StatusSeeOther {
 			t.Errorf("%s is worth something: %d", name, w.Code)
 		}
 	}
-	if got := agents(a.list("u1", nil)); !slices.Equal(got, []string{"here"}) {
+	if got := testworld.Agents(a.List("u1", nil)); !slices.Equal(got, []string{"here"}) {
 		t.Errorf("left are %q", got)
 	}
 }
@@ -467,11 +388,11 @@ func TestChangingThePassword(t *testing.T) {
 func TestPasswordThatIsNotTheOnlyChange(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	session := a.login("here")
-	a.users.own.also = true
+	session := a.Login("here")
+	a.Users.Own.Also = true
 	w := a.send(session, "/password", "current", "right", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3")
-	leads(t, w, accountPath+"?done=true")
-	if cookie(t, w, sessionCookie) != "" || a.open(session, "").Code != http.StatusSeeOther {
+	testworld.Leads(t, w, accountPath+"?done=true")
+	if testworld.Cookie(t, w, testworld.SessionCookie) != "" || a.open(session, "").Code != http.StatusSeeOther {
 		t.Error("the browser is still logged in")
 	}
 }
@@ -481,33 +402,33 @@ func TestSessionsOfAnAccount(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
-	session, lost, third := a.login(firefox), a.login(`"><script>alert(1)</script>`), a.login("third")
+	session, lost, third := a.Login(firefox), a.Login(`"><script>alert(1)</script>`), a.Login("third")
 	page := a.open(session, "/sessions")
-	shows(t, page, 200, "sessions")
+	testworld.Shows(t, page, 200, "sessions")
 	if body := page.Body.String(); strings.Contains(body, "<script>") || strings.Count(body, "sessions/end") != 2 ||
 		!strings.Contains(body, "Firefox, Linux") || !strings.Contains(body, "third") {
 		t.Error(body)
 	}
 	ids := map[string]string{}
-	for _, s := range a.list("u1", nil).Result {
+	for _, s := range a.List("u1", nil).Result {
 		ids[s.UserAgent] = s.Id
 	}
 	a.foreignSession("of-u2")
 	a.sameAsMissing(session, "/sessions/end", "id", "of-u2")
 	a.sameAsMissing(session, "/sessions/end", "id", "")
-	if len(a.list("u2", nil).Result) != 1 {
+	if len(a.List("u2", nil).Result) != 1 {
 		t.Fatal("somebody else's session has ended")
 	}
 	id := ids[`"><script>alert(1)</script>`]
-	shows(t, a.open(session, "/sessions/end?id="+id), 200, "sessionend")
-	leads(t, a.send(session, "/sessions/end", "id", id), accountPath+"/sessions?done=true")
-	shows(t, a.send(session, "/sessions/end", "id", id), 404, "accountgone")
+	testworld.Shows(t, a.open(session, "/sessions/end?id="+id), 200, "sessionend")
+	testworld.Leads(t, a.send(session, "/sessions/end", "id", id), accountPath+"/sessions?done=true")
+	testworld.Shows(t, a.send(session, "/sessions/end", "id", id), 404, "accountgone")
 	if a.open(lost, "").Code != http.StatusSeeOther || a.open(third, "").Code != 200 {
 		t.Error("the wrong session has ended")
 	}
-	shows(t, a.open(session, "/sessions/others"), 200, "sessionsend")
-	leads(t, a.send(session, "/sessions/others"), accountPath+"/sessions?done=true")
-	if a.open(third, "").Code != http.StatusSeeOther || len(a.list("u2", nil).Result) != 1 {
+	testworld.Shows(t, a.open(session, "/sessions/others"), 200, "sessionsend")
+	testworld.Leads(t, a.send(session, "/sessions/others"), accountPath+"/sessions?done=true")
+	if a.open(third, "").Code != http.StatusSeeOther || len(a.List("u2", nil).Result) != 1 {
 		t.Error("the wrong sessions have ended")
 	}
 	if body := a.open(session, "/sessions").Body.String(); strings.Contains(body, "sessions/others") {

@@ -1,4 +1,4 @@
-package auth
+package testworld
 
 import (
 	"sync"
@@ -25,8 +25,8 @@ var pairs = sync.OnceValues(func() (made map[domain.Algorithm][2][]byte, err err
 	return made, nil
 })
 
-// shareKeys stores the shared keys in a service's database: one of each algorithm that signs, and one that waits.
-func shareKeys(t *testing.T, s *boot.Service) {
+// ShareKeys stores the shared keys in a service's database: one of each algorithm that signs, and one that waits.
+func ShareKeys(t *testing.T, s *boot.Service) {
 	t.Helper()
 	shared, err := pairs()
 	if err != nil {

@@ -1,4 +1,4 @@
-package auth
+package consumer_test
 
 import (
 	"testing"
@@ -6,8 +6,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/auth"
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
@@ -30,9 +32,9 @@ func TestRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := testkit.Ground(t)
-			s := kit.Open(t, g)
-			shareKeys(t, s)
-			if err := New(t.Context(), s, Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
+			s := testworld.Kit.Open(t, g)
+			testworld.ShareKeys(t, s)
+			if err := auth.New(t.Context(), s, auth.Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
 				t.Fatal(err)
 			}
 			testkit.Run(t, s)
@@ -50,7 +52,7 @@ func TestRemoved(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			kit.Herald(t, g, test.service).Tell("o1", test.id, "admin", test.removed)
+			testworld.Kit.Herald(t, g, test.service).Tell("o1", test.id, "admin", test.removed)
 			testkit.Until(t, s.DB, "authorizations", `(select array_agg(a.id order by a.id) from authorizations a
 				join tokens t on t.authorization_id = a.id) = $1`, test.left)
 		})

@@ -1,4 +1,4 @@
-package auth
+package routes_test
 
 import (
 	"net/http"
@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"herald/services/auth/internal/testworld"
 	textv1 "herald/shared/gen/herald/text/v1"
 	"herald/shared/testkit"
 )
 
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	h, _, _ := world(t)
+	h, _, _ := testworld.New(t)
 	for asked, want := range map[string]string{
 		"": "en", "de": "de", "de-CH,fr;q=0.9": "de", "th, fr;q=0.5": "fr", "ja-JP": "ja", "JA": "ja", "th": "en",
 		"*": "en", "fr;q=0, de;q=0.1": "de",
@@ -26,20 +27,20 @@ func TestLanguages(t *testing.T) {
 	} {
 		checkLanguage(t, h, asked, want)
 	}
-	for _, tag := range supported {
+	for _, tag := range testworld.Supported {
 		checkLanguage(t, h, tag, tag)
 	}
 }
 
 func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
 	t.Helper()
-	w := call(t, h, initialize.link("code", ""), nil, "Accept-Language", asked)
-	page := element(parse(t, w.Body.String()), "html", "lang", want)
+	w := testworld.Call(t, h, testworld.Initialize.Link("code", ""), nil, "Accept-Language", asked)
+	page := testworld.Element(testworld.Parse(t, w.Body.String()), "html", "lang", want)
 	if w.Code != 200 || page == nil || w.Header().Get("Content-Language") != want {
 		t.Errorf("%.40q is answered with %d in %q, want %s", asked, w.Code, w.Header().Get("Content-Language"), want)
 		return
 	}
-	if direction, _ := attribute(page, "dir"); direction != "ltr" {
+	if direction, _ := testworld.Attribute(page, "dir"); direction != "ltr" {
 		t.Errorf("%s goes %q", want, direction)
 	}
 }
@@ -47,8 +48,8 @@ func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
 // Several headers Accept-Language count as one list.
 func TestLanguagesInTwoHeaders(t *testing.T) {
 	t.Parallel()
-	h, _, _ := world(t)
-	r := httptest.NewRequest("GET", initialize.link("code", ""), nil)
+	h, _, _ := testworld.New(t)
+	r := httptest.NewRequest("GET", testworld.Initialize.Link("code", ""), nil)
 	r.Header["Accept-Language"] = []string{"th", "de"}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -64,24 +65,24 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	g := testkit.Ground(t)
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	serveUsers(t, g, &users{})
-	h := open(t, g, public)
+	testworld.ServeUsers(t, g, &testworld.Users{})
+	h := testworld.Open(t, g, testworld.Public)
 
 	checkLanguage(t, h, "ja", "ja") // before text answered for the first time
 	checkLanguage(t, h, "th", "en")
 
-	x := &text{standard: "de", allowed: []string{"de", "fr"}}
+	x := &testworld.Text{Standard: "de", Allowed: []string{"de", "fr"}}
 	server := testkit.Serve(t, g, "text", x, &textv1.Text_ServiceDesc)
 	later(2 * time.Second)
 	for asked, want := range map[string]string{"ja": "de", "en": "de", "fr-CA": "fr", "": "de", "th,fr": "fr"} {
 		checkLanguage(t, h, asked, want)
 	}
 
-	x.choose("uk", "uk")
+	x.Choose("uk", "uk")
 	later(2 * time.Second)
 	checkLanguage(t, h, "ru", "uk")
 
-	x.choose("tlh", "tlh", "cs") // a language that only a newer version of text has
+	x.Choose("tlh", "tlh", "cs") // a language that only a newer version of text has
 	later(2 * time.Second)
 	checkLanguage(t, h, "cs", "cs")
 	checkLanguage(t, h, "tlh", "en")

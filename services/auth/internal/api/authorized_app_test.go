@@ -1,4 +1,4 @@
-package auth
+package api_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -17,13 +18,13 @@ import (
 // sees or ends what another person gave.
 func TestAuthorizedApps(t *testing.T) {
 	t.Parallel()
-	b := newBrowsers(t)
-	testkit.Serve(t, b.ground, "projects", applications{}, &projectsv1.Internal_ServiceDesc)
-	b.login("here")
+	b := testworld.NewBrowsers(t)
+	testkit.Serve(t, b.Ground, "projects", testworld.Applications{}, &projectsv1.Internal_ServiceDesc)
+	b.Login("here")
 	now := time.Now()
 	for i, give := range [][2]string{{"u1", "c1"}, {"u1", "c2"}, {"u1", "removed"}, {"u2", "c3"}} {
 		id := give[0] + give[1]
-		if err := b.store.Issue(t.Context(), domain.Authorization{ID: id, ClientID: give[1], ProjectID: "p1",
+		if err := b.Store.Issue(t.Context(), domain.Authorization{ID: id, ClientID: give[1], ProjectID: "p1",
 			UserID: give[0], UserGeneration: 1, OrgID: "o1", OrgGeneration: 1, Scopes: []string{}, AMR: []string{},
 			Audience: []string{}, AuthTime: now.Add(time.Duration(i) * time.Second), ExpiresAt: now.Add(time.Hour)},
 			domain.Use{}, domain.NewToken{Kind: domain.KindAccess, Hash: secret.Hash(id),
@@ -33,7 +34,7 @@ func TestAuthorizedApps(t *testing.T) {
 	}
 	list := func(userID string, q *heraldv1.ListQuery) (ids []string, r *authv1.SearchMyAuthorizedAppsResponse) {
 		t.Helper()
-		r, err := b.pages.auth.SearchMyAuthorizedApps(b.as(userID, 24*time.Hour),
+		r, err := b.Pages.Auth.SearchMyAuthorizedApps(b.As(userID, 24*time.Hour),
 			&authv1.SearchMyAuthorizedAppsRequest{Query: q})
 		if err != nil {
 			t.Fatal(err)
@@ -53,18 +54,18 @@ func TestAuthorizedApps(t *testing.T) {
 	if !slices.Equal(ids, []string{"c2"}) || page.Details.GetTotalResult() != 3 {
 		t.Errorf("the second page is %v", page)
 	}
-	_, err := b.pages.auth.SearchMyAuthorizedApps(b.as("u1", 0),
+	_, err := b.Pages.Auth.SearchMyAuthorizedApps(b.As("u1", 0),
 		&authv1.SearchMyAuthorizedAppsRequest{Query: &heraldv1.ListQuery{Limit: 4}})
 	testkit.Refused(t, err, "LIMIT_EXCEEDED")
 
 	end := func(userID, clientID string) error {
-		_, err := b.pages.auth.RemoveMyAuthorizedApp(b.as(userID, 24*time.Hour),
+		_, err := b.Pages.Auth.RemoveMyAuthorizedApp(b.As(userID, 24*time.Hour),
 			&authv1.RemoveMyAuthorizedAppRequest{ClientId: clientID})
 		return err
 	}
 	testkit.Refused(t, end("u1", "c3"), "AUTHORIZED_APP_NOT_FOUND")
 	testkit.Refused(t, end("u1", "missing"), "AUTHORIZED_APP_NOT_FOUND")
-	ended, err := b.pages.auth.RemoveMyAuthorizedApp(b.as("u1", 24*time.Hour),
+	ended, err := b.Pages.Auth.RemoveMyAuthorizedApp(b.As("u1", 24*time.Hour),
 		&authv1.RemoveMyAuthorizedAppRequest{ClientId: "c1"})
 	if d := ended.GetDetails(); err != nil || d.GetResourceOwner() != "o1" {
 		t.Fatal(ended, err)
@@ -76,11 +77,11 @@ func TestAuthorizedApps(t *testing.T) {
 		t.Errorf("after %v there are %v", ended, all)
 	}
 	for id, alive := range map[string]bool{"u1c1": false, "u1c2": true, "u2c3": true} {
-		if _, err := b.store.Token(t.Context(), domain.KindAccess, secret.Hash(id)); (err == nil) != alive {
+		if _, err := b.Store.Token(t.Context(), domain.KindAccess, secret.Hash(id)); (err == nil) != alive {
 			t.Errorf("the token of %s: %v", id, err)
 		}
 	}
-	b.users.change()
+	b.Users.Change()
 	if ids, _ := list("u1", nil); len(ids) != 0 {
 		t.Errorf("after a change of the user there are %v", ids)
 	}

@@ -1,4 +1,4 @@
-package auth
+package login_test
 
 import (
 	"context"
@@ -11,13 +11,12 @@ import (
 	"sync"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
+	"herald/services/auth"
 	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/testworld"
 	"herald/shared/boot"
 	"herald/shared/fault"
-	"herald/shared/gen/fault/authfault"
-	authv1 "herald/shared/gen/herald/auth/v1"
+	authfault "herald/shared/gen/fault/authfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -127,71 +126,6 @@ func (i *idps) notes() []string {
 	return slices.Clone(i.noted)
 }
 
-// accounts are the answers of users by the account.
-var accounts = map[string]*usersv1.CheckExternalAccountResponse{
-	"ada":      {State: usersv1.UserState_USER_STATE_ACTIVE, OrgActive: true},
-	"factor":   {State: usersv1.UserState_USER_STATE_ACTIVE, OrgActive: true, NeedsFactor: true},
-	"locked":   {State: usersv1.UserState_USER_STATE_LOCKED, OrgActive: true},
-	"inactive": {State: usersv1.UserState_USER_STATE_ACTIVE},
-}
-
-func (u *users) CheckExternalAccount(
-	_ context.Context, r *usersv1.CheckExternalAccountRequest,
-) (*usersv1.CheckExternalAccountResponse, error) {
-	found := accounts[r.ExternalUserId]
-	if u.made(r.ExternalUserId) {
-		found = accounts["ada"]
-	}
-	switch {
-	case r.ExternalUserId == "elsewhere":
-		return nil, fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT", "The link does not name the tenant")
-	case found == nil:
-		return nil, fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND", "The user is not linked to that account")
-	}
-	return &usersv1.CheckExternalAccountResponse{
-		UserId: "u1", OrgId: "o1", State: found.State, OrgActive: found.OrgActive, Generation: u.subjectOf().Generation,
-		OrgGeneration: 1, Credential: "idp:" + r.IdpId + ":" + r.ExternalUserId, NeedsFactor: found.NeedsFactor,
-	}, nil
-}
-
-// made reports whether a user was created for an account.
-func (u *users) made(account string) bool {
-	return slices.ContainsFunc(u.requests(), func(m proto.Message) bool {
-		r, ok := m.(*usersv1.CreateExternalUserRequest)
-		return ok && r.User.Idps[0].ExternalUserId == account
-	})
-}
-
-// updated returns the updates of users.
-func (u *users) updated() (all []*usersv1.UpdateExternalUserRequest) {
-	for _, m := range u.requests() {
-		if r, ok := m.(*usersv1.UpdateExternalUserRequest); ok {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-func (u *users) CreateExternalUser(
-	_ context.Context, r *usersv1.CreateExternalUserRequest,
-) (*usersv1.CreateExternalUserResponse, error) {
-	switch r.User.UserName {
-	case "taken":
-		return nil, fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken")
-	case "lacking":
-		return nil, fault.ErrInvalidArgument
-	}
-	u.called(r)
-	return &usersv1.CreateExternalUserResponse{UserId: "u1"}, nil
-}
-
-func (u *users) UpdateExternalUser(
-	_ context.Context, r *usersv1.UpdateExternalUserRequest,
-) (*usersv1.UpdateExternalUserResponse, error) {
-	u.called(r)
-	return &usersv1.UpdateExternalUserResponse{}, nil
-}
-
 const (
 	externalPath   = loginPath + "externalidp"
 	forwardPath    = externalPath + "/forward"
@@ -203,40 +137,42 @@ type externalBrowser struct {
 	*testing.T
 	pages   http.Handler
 	idps    *idps
-	users   *users
+	users   *testworld.Users
 	service *boot.Service
 	session string
 }
 
 func newExternalBrowser(t *testing.T) externalBrowser {
 	t.Helper()
-	g, i, u := testkit.Ground(t), &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}, &users{}
-	address, err := boot.ParsePublicURL(public)
+	g, i, u := testkit.Ground(t), &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}, &testworld.Users{}
+	address, err := boot.ParsePublicURL(testworld.Public)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.PublicURL = address
-	s := kit.Open(t, g)
-	shareKeys(t, s)
-	if err := New(t.Context(), s, Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
+	s := testworld.Kit.Open(t, g)
+	testworld.ShareKeys(t, s)
+	if err := auth.New(t.Context(), s, auth.Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
-	serveUsers(t, g, u)
-	testkit.Serve(t, g, "text", newText(), &textv1.Text_ServiceDesc)
+	testworld.ServeUsers(t, g, u)
+	testkit.Serve(t, g, "text", testworld.NewText(), &textv1.Text_ServiceDesc)
 	testkit.Serve(t, g, "idp", i, &idpv1.Idps_ServiceDesc)
-	b := externalBrowser{t, edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}, i, u, s, ""}
-	b.session = cookie(t, call(t, b.pages, loginPath+"password", named("right")), sessionCookie)
+	b := externalBrowser{t, testworld.NewEdge(t, g), i, u, s, ""}
+	b.session = testworld.Cookie(t, testworld.Call(t, b.pages, loginPath+"password", testworld.Named("right")),
+		testworld.SessionCookie)
 	return b
 }
 
 // begin begins a login at the provider and returns its cookie and state.
 func (b externalBrowser) begin(confirmed ...string) (login, state string) {
 	b.Helper()
-	w := call(b.T, b.pages, externalPath, url.Values{"idp": {"i1"}, "confirmed": confirmed}, "Cookie", b.session)
-	leads(b.T, w, forwardPath)
-	login = cookie(b.T, w, externalCookie)
-	shows(b.T, call(b.T, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
+	w := testworld.Call(b.T, b.pages, externalPath, url.Values{"idp": {"i1"}, "confirmed": confirmed}, "Cookie",
+		b.session)
+	testworld.Leads(b.T, w, forwardPath)
+	login = testworld.Cookie(b.T, w, externalCookie)
+	testworld.Shows(b.T, testworld.Call(b.T, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
 	b.idps.mu.Lock()
 	defer b.idps.mu.Unlock()
 	return login, b.idps.begun.State
@@ -249,7 +185,7 @@ func (b externalBrowser) arrive(login string, query ...string) *httptest.Respons
 	for i := 0; i < len(query); i += 2 {
 		values.Set(query[i], query[i+1])
 	}
-	return call(b.T, b.pages, externalPath+"/callback?"+values.Encode(), nil, "Cookie", login,
+	return testworld.Call(b.T, b.pages, externalPath+"/callback?"+values.Encode(), nil, "Cookie", login,
 		"Sec-Fetch-Site", "cross-site")
 }
 
@@ -267,24 +203,24 @@ func (b externalBrowser) credential(session string) string {
 func TestExternalLogin(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
-	page := call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session)
-	shows(t, page, 200, "login")
+	page := testworld.Call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session)
+	testworld.Shows(t, page, 200, "login")
 	body := page.Body.String()
 	if !strings.Contains(body, "Company &lt;b&gt;") || !strings.Contains(body, `value="i1"`) {
 		t.Error("the page does not offer the provider")
 	}
 	login, state := b.begin()
-	forward := call(t, b.pages, forwardPath, nil, "Cookie", login)
+	forward := testworld.Call(t, b.pages, forwardPath, nil, "Cookie", login)
 	if got := forward.Header().Get("Refresh"); got != "0;url=https://directory.example/authorize?a=1&b=2" {
 		t.Errorf("the page leads to %q", got)
 	}
 	in := b.arrive(login, "state", state, "code", "ada")
-	leads(t, in, loginPath)
-	session := cookie(t, in, sessionCookie)
+	testworld.Leads(t, in, loginPath)
+	session := testworld.Cookie(t, in, testworld.SessionCookie)
 	if got := b.credential(session); got != "idp:i1:ada" {
 		t.Errorf("the session's credential is %q", got)
 	}
-	shows(t, call(t, b.pages, loginPath, nil, "Cookie", session), 200, "session")
+	testworld.Shows(t, testworld.Call(t, b.pages, loginPath, nil, "Cookie", session), 200, "session")
 	begun, finished := b.idps.begun, b.idps.finished
 	challenge := base64.RawURLEncoding.EncodeToString(secret.Hash(finished.CodeVerifier))
 	if begun.CodeChallenge != challenge || begun.Nonce != finished.Nonce || begun.Nonce == begun.State ||
@@ -310,24 +246,25 @@ func TestExternalLoginIsBoundToTheBrowser(t *testing.T) {
 		"an error for another": {first, "state", others, "error", "access_denied"}, "nothing": {""},
 	} {
 		w := b.arrive(query[0], query[1:]...)
-		shows(t, w, 400, "externalgone")
-		if cookie(t, w, sessionCookie) != "" {
+		testworld.Shows(t, w, 400, "externalgone")
+		if testworld.Cookie(t, w, testworld.SessionCookie) != "" {
 			t.Errorf("%s: there is a session", name)
 		}
 	}
-	if w := b.arrive(first, "state", state, "code", "ada"); cookie(t, w, sessionCookie) == "" {
+	if w := b.arrive(first, "state", state, "code", "ada"); testworld.Cookie(t, w, testworld.SessionCookie) == "" {
 		t.Error("attacks from elsewhere have ended the login")
 	}
-	shows(t, b.arrive(first, "state", state, "code", "ada"), 400, "externalgone")
+	testworld.Shows(t, b.arrive(first, "state", state, "code", "ada"), 400, "externalgone")
 	if n := testkit.Race(t, 20, func(int) error {
-		if cookie(t, b.arrive(second, "state", others, "code", "ada"), sessionCookie) == "" {
+		if testworld.Cookie(t, b.arrive(second, "state", others, "code", "ada"), testworld.SessionCookie) == "" {
 			return authfault.ErrExternalLoginGone
 		}
 		return nil
 	}, authfault.ErrExternalLoginGone.ID); n != 1 {
 		t.Errorf("%d of 20 came back", n)
 	}
-	shows(t, call(t, b.pages, externalPath, url.Values{"idp": {"i1"}}, "Sec-Fetch-Site", "cross-site"), 403, "foreign")
+	testworld.Shows(t, testworld.Call(t, b.pages, externalPath, url.Values{"idp": {"i1"}}, "Sec-Fetch-Site",
+		"cross-site"), 403, "foreign")
 }
 
 // Everybody who cannot log in learns what to do, and the administrators learn why.
@@ -357,8 +294,8 @@ func TestRefusedExternalLogins(t *testing.T) {
 		before := len(b.idps.notes())
 		login, state := b.begin()
 		w := b.arrive(login, append(c.query, "state", state)...)
-		shows(t, w, c.status, c.page)
-		if cookie(t, w, sessionCookie) != "" || strings.Contains(w.Body.String(), "<script") {
+		testworld.Shows(t, w, c.status, c.page)
+		if testworld.Cookie(t, w, testworld.SessionCookie) != "" || strings.Contains(w.Body.String(), "<script") {
 			t.Errorf("%v: %s", c.query, w.Body)
 		}
 		var want []string
@@ -376,10 +313,11 @@ func TestUnofferedExternalLogins(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	for _, id := range []string{"", "i2", "i1 "} {
-		shows(t, call(t, b.pages, externalPath, url.Values{"idp": {id}}, "Cookie", b.session), 400, "externaloff")
+		testworld.Shows(t, testworld.Call(t, b.pages, externalPath, url.Values{"idp": {id}}, "Cookie", b.session), 400,
+			"externaloff")
 	}
-	shows(t, call(t, b.pages, externalPath, url.Values{"idp": {"i1"}}), 400, "externaloff")
-	shows(t, call(t, b.pages, forwardPath, nil), 400, "externalgone")
+	testworld.Shows(t, testworld.Call(t, b.pages, externalPath, url.Values{"idp": {"i1"}}), 400, "externaloff")
+	testworld.Shows(t, testworld.Call(t, b.pages, forwardPath, nil), 400, "externalgone")
 	if n := testkit.Rows(t, b.service.DB, "external_logins"); n != 0 {
 		t.Errorf("%d logins wait", n)
 	}
@@ -393,31 +331,33 @@ func TestProvidersThatNobodyKnows(t *testing.T) {
 	for path, form := range map[string]url.Values{
 		externalPath: {"idp": {"i1"}}, addLinkPath: {"id": {"i1"}}, addLinkPath + "?id=i1": nil,
 	} {
-		w := call(t, b.pages, path, form, "Cookie", b.session)
-		if shows(t, w, 503, "away"); w.Header().Get("Retry-After") == "" {
+		w := testworld.Call(t, b.pages, path, form, "Cookie", b.session)
+		if testworld.Shows(t, w, 503, "away"); w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s does not say when to try again", path)
 		}
 	}
-	shows(t, call(t, b.pages, accountPath+"/idplinks", nil, "Cookie", b.session), 200, "idplinks")
-	shows(t, call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session), 200, "login")
+	testworld.Shows(t, testworld.Call(t, b.pages, testworld.AccountPath+"/idplinks", nil, "Cookie", b.session), 200,
+		"idplinks")
+	testworld.Shows(t, testworld.Call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session), 200, "login")
 }
 
 // A page of the own account that needs a fresh login gets one by the providers of the person's organization too.
 func TestOwnAccountByAnExternalLogin(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
-	page := call(t, b.pages, toLogin("/password")+"&other=true", nil, "Cookie", b.session)
-	shows(t, page, 200, "login")
+	page := testworld.Call(t, b.pages, testworld.ToLogin("/password")+"&other=true", nil, "Cookie", b.session)
+	testworld.Shows(t, page, 200, "login")
 	if !strings.Contains(page.Body.String(), `value="i1"`) {
 		t.Error("the page does not offer the provider")
 	}
-	w := call(t, b.pages, externalPath, url.Values{"idp": {"i1"}, "request": {"account.password"}}, "Cookie", b.session)
-	login := cookie(t, w, externalCookie)
-	shows(t, call(t, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
+	w := testworld.Call(t, b.pages, externalPath, url.Values{"idp": {"i1"}, "request": {"account.password"}}, "Cookie",
+		b.session)
+	login := testworld.Cookie(t, w, externalCookie)
+	testworld.Shows(t, testworld.Call(t, b.pages, forwardPath, nil, "Cookie", login), 200, "forward")
 	if !b.idps.begun.Again {
 		t.Error("the person need not authenticate anew")
 	}
-	leads(t, b.arrive(login, "state", b.idps.begun.State, "code", "ada"), accountPath+"/password")
+	testworld.Leads(t, b.arrive(login, "state", b.idps.begun.State, "code", "ada"), testworld.AccountPath+"/password")
 }
 
 // A person with a second factor here is asked for it, and has no session before.
@@ -426,14 +366,14 @@ func TestExternalLoginWithFactor(t *testing.T) {
 	b := newExternalBrowser(t)
 	login, state := b.begin()
 	w := b.arrive(login, "state", state, "code", "factor")
-	leads(t, w, loginPath+"factor")
-	step := cookie(t, w, loginCookie)
-	if step == "" || cookie(t, w, sessionCookie) != "" {
+	testworld.Leads(t, w, loginPath+"factor")
+	step := testworld.Cookie(t, w, testworld.LoginCookie)
+	if step == "" || testworld.Cookie(t, w, testworld.SessionCookie) != "" {
 		t.Fatalf("cookies %q", w.Header()["Set-Cookie"])
 	}
-	done := call(t, b.pages, loginPath+"factor", url.Values{"code": {"123456"}}, "Cookie", step)
-	leads(t, done, loginPath)
-	if got := b.credential(cookie(t, done, sessionCookie)); got != "idp:i1:factor" {
+	done := testworld.Call(t, b.pages, loginPath+"factor", url.Values{"code": {"123456"}}, "Cookie", step)
+	testworld.Leads(t, done, loginPath)
+	if got := b.credential(testworld.Cookie(t, done, testworld.SessionCookie)); got != "idp:i1:factor" {
 		t.Errorf("the session's credential is %q", got)
 	}
 }
@@ -443,26 +383,27 @@ func TestExternalSessionsEndWithTheProvider(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	login, state := b.begin()
-	session := cookie(t, b.arrive(login, "state", state, "code", "ada"), sessionCookie)
-	local := cookie(t, call(t, b.pages, loginPath+"password", named("right")), sessionCookie)
+	session := testworld.Cookie(t, b.arrive(login, "state", state, "code", "ada"), testworld.SessionCookie)
+	local := testworld.Cookie(t, testworld.Call(t, b.pages, loginPath+"password", testworld.Named("right")),
+		testworld.SessionCookie)
 
 	b.idps.mu.Lock()
 	b.idps.state = idpv1.IdpState_IDP_STATE_INACTIVE
 	b.idps.mu.Unlock()
 	login, state = b.begin()
 	w := b.arrive(login, "state", state, "code", "ada")
-	shows(t, w, 403, "externaloff")
-	if got := b.credential(cookie(t, w, sessionCookie)); got != "" {
+	testworld.Shows(t, w, 403, "externaloff")
+	if got := b.credential(testworld.Cookie(t, w, testworld.SessionCookie)); got != "" {
 		t.Errorf("there is a session of %q", got)
 	}
 	noted := []string{"o1/i1 " + authfault.ErrExternalLoginOver.ID + "  "}
 	if got := b.idps.notes(); !slices.Equal(got, noted) {
 		t.Errorf("noted %q", got)
 	}
-	kit.Herald(t, b.service.Ground, "idp").Tell("o1", "i1", "admin", &idpv1.IdpDeactivated{})
+	testworld.Kit.Herald(t, b.service.Ground, "idp").Tell("o1", "i1", "admin", &idpv1.IdpDeactivated{})
 	testkit.Until(t, b.service.DB, "sessions", `not exists (select from sessions where credential like 'idp:%')`)
-	shows(t, call(t, b.pages, loginPath, nil, "Cookie", session), 200, "login")
-	shows(t, call(t, b.pages, loginPath, nil, "Cookie", local), 200, "session")
+	testworld.Shows(t, testworld.Call(t, b.pages, loginPath, nil, "Cookie", session), 200, "login")
+	testworld.Shows(t, testworld.Call(t, b.pages, loginPath, nil, "Cookie", local), 200, "session")
 }
 
 // Who has an account that nobody is linked to gets a user if the provider's options say so: at once, or after the
@@ -475,42 +416,43 @@ func TestExternalLoginCreatesUsers(t *testing.T) {
 		return b.arrive(login, "state", state, "code", account)
 	}
 	b.idps.options = &idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoUpdate: true}
-	shows(t, come("new", "t1/new"), 403, "externalunlinked")
+	testworld.Shows(t, come("new", "t1/new"), 403, "externalunlinked")
 	b.idps.options = &idpv1.IdpProviderOptions{IsCreationAllowed: true}
 	for _, confirmed := range []string{"", "t1/other", "t2/new", "new", strings.Repeat("a", 401)} {
 		w := come("new", confirmed)
-		shows(t, w, 200, "externalnew")
+		testworld.Shows(t, w, 200, "externalnew")
 		body := w.Body.String()
 		if !strings.Contains(body, "Ada &lt;b&gt;") || !strings.Contains(body, `value="t1/new"`) ||
-			cookie(t, w, sessionCookie) != "" || b.users.made("new") {
+			testworld.Cookie(t, w, testworld.SessionCookie) != "" || b.users.Made("new") {
 			t.Errorf("%q: %s", confirmed, body)
 		}
 	}
-	if w := come("new", "t1/new"); b.credential(cookie(t, w, sessionCookie)) != "idp:i1:new" || b.idps.begun.Again {
+	if w := come("new", "t1/new"); b.credential(testworld.Cookie(t, w, testworld.SessionCookie)) != "idp:i1:new" ||
+		b.idps.begun.Again {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	b.idps.options = &idpv1.IdpProviderOptions{IsAutoCreation: true, IsAutoUpdate: true}
-	if w := come("auto"); b.credential(cookie(t, w, sessionCookie)) != "idp:i1:auto" {
+	if w := come("auto"); b.credential(testworld.Cookie(t, w, testworld.SessionCookie)) != "idp:i1:auto" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	for _, m := range b.users.requests() {
+	for _, m := range b.users.Requests() {
 		if r, ok := m.(*usersv1.CreateExternalUserRequest); ok && (r.OrgId != "o1" || !r.User.Email.IsEmailVerified ||
 			r.User.Idps[0].TenantId != "t1" || r.User.Idps[0].ConfigId != "i1") {
 			t.Errorf("created %v", r)
 		}
 	}
-	shows(t, come("taken"), 403, "externaltaken")
-	shows(t, come("lacking"), 403, "externallacking")
+	testworld.Shows(t, come("taken"), 403, "externaltaken")
+	testworld.Shows(t, come("lacking"), 403, "externallacking")
 	if got, want := b.idps.notes(), []string{"IDP_LINK_NOT_FOUND t1 new", "USER_NAME_TAKEN t1 taken",
 		authfault.ErrExternalProfileIncomplete.ID + " t1 lacking"}; len(got) != len(want) ||
 		got[1] != "o1/i1 "+want[1] {
 		t.Errorf("noted %q", got)
 	}
-	if got := b.users.updated(); len(got) != 0 {
+	if got := b.users.Updated(); len(got) != 0 {
 		t.Errorf("updated %v", got)
 	}
 	come("ada")
-	if got := b.users.updated(); len(got) != 1 || got[0].UserId != "u1" || got[0].FirstName != "Ada <b>" {
+	if got := b.users.Updated(); len(got) != 1 || got[0].UserId != "u1" || got[0].FirstName != "Ada <b>" {
 		t.Errorf("updated %v", got)
 	}
 }

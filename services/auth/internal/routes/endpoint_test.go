@@ -1,8 +1,9 @@
-package auth
+package routes_test
 
 import (
 	"testing"
 
+	"herald/services/auth/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
@@ -11,7 +12,7 @@ import (
 // A path without an endpoint gets an error that clients of OAuth 2.0 can read, and not a page.
 func TestUnknownEndpoints(t *testing.T) {
 	t.Parallel()
-	service := open(t, testkit.Ground(t), public).(edge).auth
+	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	for _, uri := range []string{"/oauth/v2/nothing", "/oidc/v1/", "/.well-known/nothing?x=y", "/ui/login/user/init"} {
 		got, err := service.ServeEndpoint(t.Context(), &authv1.ServeEndpointRequest{
 			Request: &heraldv1.HttpRequest{Method: "GET", Uri: uri},

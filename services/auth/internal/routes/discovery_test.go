@@ -1,4 +1,4 @@
-package auth
+package routes_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
+	"herald/services/auth/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
@@ -54,7 +55,7 @@ func reached(t *testing.T, service authv1.AuthClient, path string, page bool) *h
 // The documents list the endpoints that are there, and no others.
 func TestDiscoveryTellsTheTruth(t *testing.T) {
 	t.Parallel()
-	service := open(t, testkit.Ground(t), public).(edge).auth
+	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	text := reached(t, service, "/.well-known/openid-configuration", false)
 	if other := reached(t, service, "/.well-known/oauth-authorization-server", false); text.Status != http.StatusOK ||
 		string(other.Body) != string(text.Body) {
@@ -64,7 +65,7 @@ func TestDiscoveryTellsTheTruth(t *testing.T) {
 	if err := json.Unmarshal(text.Body, &document); err != nil {
 		t.Fatal(err)
 	}
-	if document["issuer"] != public {
+	if document["issuer"] != testworld.Public {
 		t.Errorf("the issuer is %v", document["issuer"])
 	}
 	for member := range document {
@@ -78,7 +79,7 @@ func TestDiscoveryTellsTheTruth(t *testing.T) {
 	}
 	for path, w := range where {
 		status := reached(t, service, path, w.page).Status
-		listed := document[w.member] == public+path
+		listed := document[w.member] == testworld.Public+path
 		if document[w.member] != nil && !listed {
 			t.Errorf("%s is %v", w.member, document[w.member])
 		}
@@ -91,7 +92,7 @@ func TestDiscoveryTellsTheTruth(t *testing.T) {
 	for _, tag := range document["ui_locales_supported"].([]any) {
 		languages = append(languages, tag.(string))
 	}
-	if !slices.Equal(languages, supported) {
+	if !slices.Equal(languages, testworld.Supported) {
 		t.Errorf("pages have the languages %v", languages)
 	}
 }
@@ -111,12 +112,12 @@ func (c transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // An independent client accepts the document for the issuer.
 func TestClientsDiscover(t *testing.T) {
 	t.Parallel()
-	service := open(t, testkit.Ground(t), public).(edge).auth
+	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	ctx := oidc.ClientContext(t.Context(), &http.Client{Transport: transport{t, service}})
-	if _, err := oidc.NewProvider(ctx, public); err != nil {
+	if _, err := oidc.NewProvider(ctx, testworld.Public); err != nil {
 		t.Error(err)
 	}
-	if _, err := oidc.NewProvider(ctx, public+"/"); err == nil {
+	if _, err := oidc.NewProvider(ctx, testworld.Public+"/"); err == nil {
 		t.Error("the client does not compare the issuer")
 	}
 }
@@ -124,7 +125,7 @@ func TestClientsDiscover(t *testing.T) {
 // The keys are those that sign and those that are announced.
 func TestKeysAreServed(t *testing.T) {
 	t.Parallel()
-	service := open(t, testkit.Ground(t), public).(edge).auth
+	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	answer := reached(t, service, "/oauth/v2/keys", false)
 	var set jose.JSONWebKeySet
 	if err := json.Unmarshal(answer.Body, &set); err != nil {
@@ -149,7 +150,7 @@ func TestKeysAreServed(t *testing.T) {
 // Issuer and addresses are those that are configured, whatever a client claims.
 func TestDiscoveryIgnoresHosts(t *testing.T) {
 	t.Parallel()
-	service := open(t, testkit.Ground(t), public+"/").(edge).auth
+	service := testworld.Open(t, testkit.Ground(t), testworld.Public+"/").(testworld.Edge).Auth
 	var headers []*heraldv1.HttpHeader
 	for _, name := range []string{"Host", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Origin"} {
 		headers = append(headers, &heraldv1.HttpHeader{Name: name, Value: "evil.example"})
@@ -158,7 +159,7 @@ func TestDiscoveryIgnoresHosts(t *testing.T) {
 		Method: "GET", Uri: "/.well-known/openid-configuration?host=evil.example", Headers: headers,
 	}})
 	if err != nil || strings.Contains(out.Response.String(), "evil") ||
-		!strings.Contains(string(out.Response.Body), `"issuer":"`+public+`"`) {
+		!strings.Contains(string(out.Response.Body), `"issuer":"`+testworld.Public+`"`) {
 		t.Errorf("%v, %v", out, err)
 	}
 }

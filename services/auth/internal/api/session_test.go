@@ -1,0 +1,119 @@
+package api_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/testworld"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+// People see their own sessions, a page at a time, and nobody else's. A change that ends the logins ends the list.
+func TestListingSessions(t *testing.T) {
+	t.Parallel()
+	b := testworld.NewBrowsers(t)
+	before := time.Now().Add(-time.Second)
+	for _, agent := range []string{"first", "second", "third"} {
+		b.Login(agent)
+	}
+	all := b.List("u1", nil)
+	if all.Details.GetTotalResult() != 3 || !slices.Equal(testworld.Agents(all), []string{"third", "second", "first"}) {
+		t.Errorf("%v", all)
+	}
+	s := all.Result[0]
+	if s.Id == "" || s.ClientAddress == "" || !slices.Equal(s.Amr, []string{"pwd"}) ||
+		s.CreationDate.AsTime().Before(before) || !proto.Equal(s.LastUsedDate, s.CreationDate) ||
+		!s.ExpirationDate.AsTime().Equal(s.CreationDate.AsTime().Add(domain.SessionLifetime)) {
+		t.Errorf("%v", s)
+	}
+	page := b.List("u1", &heraldv1.ListQuery{Offset: 1, Limit: 1, Asc: true})
+	if got := testworld.Agents(page); page.Details.GetTotalResult() != 3 || !slices.Equal(got, []string{"second"}) {
+		t.Errorf("the second page is %v", page)
+	}
+	_, err := b.Pages.Auth.SearchMySessions(b.As("u1", 0),
+		&authv1.SearchMySessionsRequest{Query: &heraldv1.ListQuery{Limit: 4}})
+	testkit.Refused(t, err, "LIMIT_EXCEEDED")
+	if other := b.List("u2", nil); other.Details.GetTotalResult() != 0 || len(other.Result) != 0 {
+		t.Errorf("another user sees %v", other)
+	}
+	b.Users.Change()
+	if ended := b.List("u1", nil); ended.Details.GetTotalResult() != 0 {
+		t.Errorf("after a change of the user there are %v", ended)
+	}
+}
+
+// The list says from which browser a session was last used, to a minute.
+func TestLastUseOfASession(t *testing.T) {
+	t.Parallel()
+	b := testworld.NewBrowsers(t)
+	session := b.Login("at the login")
+	visit := func(agent string) *authv1.Session {
+		t.Helper()
+		testworld.Shows(t, testworld.Call(t, b.Pages, testworld.LoginPath, nil, "Cookie", session, "User-Agent", agent),
+			200, "session")
+		return b.List("u1", nil).Result[0]
+	}
+	s := visit("at once")
+	if s.UserAgent != "at the login" || !proto.Equal(s.LastUsedDate, s.CreationDate) {
+		t.Errorf("at once: %v", s)
+	}
+	ago := time.Now().Add(-time.Hour)
+	if err := b.Store.UseSession(t.Context(), domain.Session{ID: s.Id, UserID: "u1", UsedAt: ago}); err != nil {
+		t.Fatal(err)
+	}
+	s = visit(strings.Repeat("later", 100))
+	if s.UserAgent != strings.Repeat("later", 40) || s.ClientAddress == "" ||
+		s.LastUsedDate.AsTime().Before(s.CreationDate.AsTime()) {
+		t.Errorf("an hour later: %v", s)
+	}
+}
+
+// Whoever ends a session ends its cookie and all that applications got with it, and no other session.
+func TestEndingASession(t *testing.T) {
+	t.Parallel()
+	b := testworld.NewBrowsers(t)
+	kept, lost := b.Login("kept"), b.Login("lost")
+	tokens := map[string]string{}
+	for _, s := range b.List("u1", nil).Result {
+		a := domain.Authorization{ID: "of " + s.Id, UserID: "u1", SessionID: s.Id, Scopes: []string{},
+			Audience: []string{}, AMR: []string{}, AuthTime: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
+		tokens[s.UserAgent] = s.Id
+		if err := b.Store.Issue(t.Context(), a, domain.Use{}, domain.NewToken{Kind: domain.KindAccess,
+			Hash: secret.Hash(s.Id), ExpiresAt: a.ExpiresAt}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := tokens["lost"]
+	testkit.Refused(t, b.End(b.As("u1", 11*time.Minute), id), "FRESH_LOGIN_REQUIRED")
+	foreign, missing := b.End(b.As("u2", 0), id), b.End(b.As("u1", 0), "missing")
+	testkit.Refused(t, foreign, "SESSION_NOT_FOUND")
+	if f, m := fault.From(foreign), fault.From(missing); f.Code != m.Code || f.ID != m.ID || f.Message != m.Message {
+		t.Errorf("of somebody else: %v, missing: %v", foreign, missing)
+	}
+	testworld.Shows(t, testworld.Call(t, b.Pages, testworld.LoginPath, nil, "Cookie", lost), 200, "session")
+	r, err := b.Pages.Auth.RemoveMySession(b.As("u1", 0), &authv1.RemoveMySessionRequest{SessionId: id})
+	if err != nil || r.Details.GetResourceOwner() != "o1" || r.Details.GetSequence() == 0 {
+		t.Fatal(r, err)
+	}
+	testkit.Refused(t, b.End(b.As("u1", 0), id), "SESSION_NOT_FOUND")
+	testworld.Shows(t, testworld.Call(t, b.Pages, testworld.LoginPath, nil, "Cookie", lost), 200, "login")
+	testworld.Shows(t, testworld.Call(t, b.Pages, testworld.LoginPath, nil, "Cookie", kept), 200, "session")
+	for agent, alive := range map[string]bool{"kept": true, "lost": false} {
+		_, err := b.Store.Token(t.Context(), domain.KindAccess, secret.Hash(tokens[agent]))
+		if (err == nil) != alive {
+			t.Errorf("the token of %q: %v", agent, err)
+		}
+	}
+	if got := testworld.Agents(b.List("u1", nil)); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("left are %q", got)
+	}
+}

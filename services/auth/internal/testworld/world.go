@@ -1,0 +1,91 @@
+// Package testworld runs the service auth for tests of its pages and endpoints, with stand-ins for the other services.
+package testworld
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"herald/services/auth"
+	"herald/shared/boot"
+	"herald/shared/fault"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	textv1 "herald/shared/gen/herald/text/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/testkit"
+)
+
+// Kit is the database server of the tests of one package.
+var Kit = testkit.New("auth", auth.Migrations)
+
+// Public is the address of the pages.
+const Public = "https://login.example.com"
+
+// Open runs the service without others and returns its pages as a browser gets them.
+func Open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
+	t.Helper()
+	address, err := boot.ParsePublicURL(publicURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.PublicURL = address
+	s := Kit.Open(t, g)
+	ShareKeys(t, s)
+	if err := auth.New(t.Context(), s, auth.Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Run(t, s)
+	return NewEdge(t, g)
+}
+
+// New runs the service with stand-ins for users and text.
+func New(t *testing.T) (http.Handler, *Users, *Text) {
+	t.Helper()
+	g, u, x := testkit.Ground(t), &Users{}, NewText()
+	pages := Open(t, g, Public)
+	ServeUsers(t, g, u)
+	testkit.Serve(t, g, "text", x, &textv1.Text_ServiceDesc)
+	return pages, u, x
+}
+
+// Edge forwards requests for pages as the gateway does.
+type Edge struct{ Auth authv1.AuthClient }
+
+// NewEdge returns the edge of a service.
+func NewEdge(t *testing.T, g boot.Ground) Edge {
+	t.Helper()
+	return Edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}
+}
+
+// ServeHTTP implements http.Handler.
+func (e Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	in := &heraldv1.HttpRequest{Method: r.Method, Uri: r.URL.RequestURI(), Body: body, Client: r.RemoteAddr}
+	for name, values := range r.Header {
+		for _, v := range values {
+			in.Headers = append(in.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
+		}
+	}
+	out, err := e.Auth.ServePage(r.Context(), &authv1.ServePageRequest{Request: in})
+	if err != nil {
+		http.Error(w, err.Error(), fault.From(err).HTTPStatus())
+		return
+	}
+	for _, h := range out.Response.Headers {
+		w.Header().Add(h.Name, h.Value)
+	}
+	w.WriteHeader(int(out.Response.Status))
+	_, _ = w.Write(out.Response.Body)
+}
+
+// ServeUsers answers the requests to the service users that auth sends.
+func ServeUsers(t testing.TB, g boot.Ground, u any) {
+	t.Helper()
+	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc, &usersv1.Credentials_ServiceDesc,
+		&usersv1.Factors_ServiceDesc, &usersv1.Logins_ServiceDesc, &usersv1.Internal_ServiceDesc)
+}

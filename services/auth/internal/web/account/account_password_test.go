@@ -1,0 +1,37 @@
+package account_test
+
+import (
+	"testing"
+
+	"herald/services/auth/internal/testworld"
+)
+
+// Somebody who logs in with an account of a directory alone gets no form for a password, whose old one nobody knows.
+func TestAccountWithoutPassword(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	session := a.Login("here")
+	testworld.Shows(t, a.open(session, "/password"), 200, "changepassword")
+	a.Users.Own.NoPassword = true
+	explained := a.open(session, "/password")
+	testworld.Shows(t, explained, 200, "nopassword")
+	root := testworld.Parse(t, explained.Body.String())
+	if testworld.Element(root, "input", "type", "password") != nil || testworld.Element(root, "a", "href",
+		accountPath+"/idplinks") == nil {
+		t.Error(explained.Body)
+	}
+	testworld.Shows(t, a.send(session, "/password", "current", "", "password", "Tr0ub4dor3"), 200, "nopassword")
+}
+
+// A login that is too old for a method leads to another one from a page that asks for such a login. From any other page
+// it would lead back at once, and so on.
+func TestOldLoginLeadsToNoCircle(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	session := a.Login("here")
+	testworld.Leads(t, a.send(session, "/password", "current", "old login", "password", "Tr0ub4dor3", "confirmation",
+		"Tr0ub4dor3"), testworld.ToLogin("/password"))
+	if w := a.send(session, "/profile", "firstName", "old login", "lastName", "x"); w.Code < 400 {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}

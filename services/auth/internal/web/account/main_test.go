@@ -1,0 +1,12 @@
+package account_test
+
+import (
+	"os"
+	"testing"
+
+	"herald/services/auth/internal/testworld"
+)
+
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
+
+const accountPath = testworld.AccountPath

@@ -1,0 +1,12 @@
+package login_test
+
+import (
+	"os"
+	"testing"
+
+	"herald/services/auth/internal/testworld"
+)
+
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
+
+const loginPath = testworld.LoginPath

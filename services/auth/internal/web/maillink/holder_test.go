@@ -1,0 +1,83 @@
+package maillink_test
+
+import (
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"herald/services/auth/internal/testworld"
+)
+
+// A page with a right code names the organization and the login name, and speaks the mail's language until
+// the reader picks another, on the pages after it too.
+func TestPagesAreOfTheCodesHolder(t *testing.T) {
+	t.Parallel()
+	h, _, x := testworld.New(t)
+	for _, j := range testworld.Journeys {
+		in := func(w *httptest.ResponseRecorder, language string) *html.Node {
+			t.Helper()
+			root := testworld.Parse(t, w.Body.String())
+			if w.Header().Get("Content-Language") != language || testworld.Element(root, "html", "lang",
+				language) == nil {
+				t.Errorf("%s: in %q, want %s", j.Kind, w.Header().Get("Content-Language"), language)
+			}
+			return root
+		}
+		mailed := in(testworld.Call(t, h, j.Link("code", "NAMED222"), nil, "Accept-Language", "fr"), "ja")
+		if got := testworld.TextOf(testworld.Element(mailed, "p", "class", "whose")); got != "Analytical & Coada <b>" {
+			t.Errorf("%s: the page names %q", j.Kind, got)
+		}
+		if tag, _ := testworld.Attribute(testworld.Element(mailed, "input", "name", "lang"), "value"); tag != "ja" {
+			t.Errorf("%s: the form is posted in %q", j.Kind, tag)
+		}
+		picked, _ := testworld.Attribute(testworld.Element(mailed, "a", "lang", "de"), "href")
+		where, err := url.Parse(picked)
+		if err != nil || where.Path != j.Path || where.Query().Get("code") != "NAMED222" {
+			t.Errorf("%s: German is at %q", j.Kind, picked)
+		}
+		german := in(testworld.Call(t, h, picked, nil, "Accept-Language", "fr"), "de")
+		if current, _ := testworld.Attribute(testworld.Element(german, "a", "lang", "de"),
+			"aria-current"); current != "true" {
+			t.Errorf("%s: the page does not say that it is in German", j.Kind)
+		}
+		in(testworld.Call(t, h, j.Path, j.Filled("code", "WRONG222", "lang", "de"), "Accept-Language", "fr"), "de")
+		in(testworld.Call(t, h, j.Path, j.Filled("lang", "de"), "Accept-Language", "fr"), "de")
+		in(testworld.Call(t, h, j.Path+"/resend", testworld.Linked("lang", "de"), "Accept-Language", "fr"), "de")
+		in(testworld.Call(t, h, j.Link("code", "NAMELESS"), nil, "Accept-Language", "fr"), "en")
+		for _, strange := range []string{"tlh", "de-CH", "DE", `"><b>`, "", strings.Repeat("a", 1000)} {
+			in(testworld.Call(t, h, j.Link("code", "WRONG222", "lang", strange), nil, "Accept-Language", "fr"), "fr")
+		}
+		for _, used := range []string{"WRONG222", "LOCKED22"} {
+			in(testworld.Call(t, h, j.Link("code", used, "lang", "de"), nil, "Accept-Language", "fr"), "de")
+		}
+		wrong := in(testworld.Call(t, h, j.Link("code", "WRONG222"), nil, "Accept-Language", "fr"), "fr")
+		if testworld.Element(wrong, "p", "class", "whose") != nil || testworld.Element(wrong, "input", "name",
+			"lang") != nil {
+			t.Errorf("%s: a page with a wrong code names somebody", j.Kind)
+		}
+	}
+	for name, c := range map[string]struct {
+		values []string
+		named  bool
+	}{
+		"different passwords":  {[]string{"code", "NAMED222", "confirmation", "x"}, true},
+		"no password":          {[]string{"code", "NAMED222", "password", "", "confirmation", ""}, true},
+		"a password refused":   {[]string{"code", "NAMED222", "password", "short", "confirmation", "short"}, true},
+		"a code refused":       {[]string{"code", "WRONG222"}, false},
+		"with a wrong code":    {[]string{"code", "WRONG222", "confirmation", "x"}, false},
+		"without a code":       {[]string{"code", ""}, false},
+		"while users are away": {[]string{"code", "AWAY2222", "confirmation", "x"}, false},
+	} {
+		w := testworld.Call(t, h, testworld.Initialize.Path, testworld.Initialize.Filled(c.values...))
+		whose := testworld.TextOf(testworld.Element(testworld.Parse(t, w.Body.String()), "p", "class", "whose"))
+		if w.Code != 400 || whose != map[bool]string{true: "Analytical & Coada <b>"}[c.named] {
+			t.Errorf("after a mistake, %s: %d, the page names %q", name, w.Code, whose)
+		}
+	}
+	if got := len(testworld.Supported); got != len(x.Allowed) {
+		t.Errorf("%d languages", got)
+	}
+}
