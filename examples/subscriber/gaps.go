@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// patience is how long a missing number may still come. Simultaneous changes are published in the
+	// gapTimeout is how long a missing number may still come. Simultaneous changes are published in the
 	// order in which they end.
-	patience = 2 * time.Second
+	gapTimeout = 2 * time.Second
 	// most bounds the number of gaps. Beyond it the oldest are reported early.
 	most = 4096
 )
@@ -64,7 +64,7 @@ func (c *counts) came(source string, n int64, now time.Time) {
 // due removes and returns the gaps whose numbers did not come in time.
 func (c *counts) due(now time.Time) []gap {
 	n := max(0, len(c.missing)-most)
-	for n < len(c.missing) && now.Sub(c.missing[n].since) >= patience {
+	for n < len(c.missing) && now.Sub(c.missing[n].since) >= gapTimeout {
 		n++
 	}
 	told := c.missing[:n]

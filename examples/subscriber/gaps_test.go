@@ -21,18 +21,18 @@ func TestGaps(t *testing.T) {
 		{0, users, []int64{5, 6, 4}, nil}, // numbers before the first are not missing
 		{0, projects, []int64{1}, nil},
 		{0, users, []int64{9, 8, 7, 10, 8}, nil}, // late ones, and repeats
-		{patience, projects, []int64{2}, nil},
-		{patience, users, []int64{20}, nil},
-		{patience + 1, users, []int64{15, 11, 19, 22}, nil},
-		{2*patience - 1, projects, []int64{4}, nil},
-		{2 * patience, users, nil, []string{
+		{gapTimeout, projects, []int64{2}, nil},
+		{gapTimeout, users, []int64{20}, nil},
+		{gapTimeout + 1, users, []int64{15, 11, 19, 22}, nil},
+		{2*gapTimeout - 1, projects, []int64{4}, nil},
+		{2 * gapTimeout, users, nil, []string{
 			"gap: 3 events of /herald/users between 11 and 15 have not come",
 			"gap: 3 events of /herald/users between 15 and 19 have not come",
 		}},
-		{2*patience + 1, users, []int64{13}, []string{"gap: event 21 of /herald/users has not come"}},
-		{3*patience - 2, users, nil, nil},
-		{3*patience - 1, users, []int64{23}, []string{"gap: event 3 of /herald/projects has not come"}},
-		{9 * patience, users, nil, nil}, // each gap is reported once
+		{2*gapTimeout + 1, users, []int64{13}, []string{"gap: event 21 of /herald/users has not come"}},
+		{3*gapTimeout - 2, users, nil, nil},
+		{3*gapTimeout - 1, users, []int64{23}, []string{"gap: event 3 of /herald/projects has not come"}},
+		{9 * gapTimeout, users, nil, nil}, // each gap is reported once
 	} {
 		now := start.Add(step.after)
 		for _, n := range step.came {

@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	}
 	fmt.Fprintln(notes, "connected; waiting for events")
 	numbers := counts{highest: map[string]int64{}}
-	tick := time.NewTicker(patience / 4)
+	tick := time.NewTicker(gapTimeout / 4)
 	defer tick.Stop()
 	for {
 		select {

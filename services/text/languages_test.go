@@ -227,10 +227,10 @@ func TestLanguagesTakeTurns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	patience, stop := context.WithTimeout(t.Context(), time.Minute)
+	limited, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	for waiting := 0; waiting < 2; {
-		if err := w.service.DB.QueryRow(patience, `select count(*) from pg_stat_activity where datname = `+
+		if err := w.service.DB.QueryRow(limited, `select count(*) from pg_stat_activity where datname = `+
 			`current_database() and wait_event_type = 'Lock'`).Scan(&waiting); err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func read() (services []string, calls map[string][]string, err error) {
 		for _, name := range callers {
 			calls[name] = append(calls[name], m.Subject())
 			if m.Safe() {
-				calls[name] = append(calls[name], m.Again())
+				calls[name] = append(calls[name], m.HedgeSubject())
 			}
 			if name != Gateway {
 				services = append(services, name)

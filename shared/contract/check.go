@@ -13,15 +13,18 @@ import (
 
 // check refuses a method that its contract leaves unprotected.
 func (m Method) check() error {
-	return errors.Join(m.checkShape(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin(), m.checkFields())
+	if err := m.checkAccess(); err != nil {
+		return err // the other checks need to know who may call
+	}
+	return errors.Join(m.checkPaths(), m.checkSafety(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin(),
+		m.checkFields())
 }
 
-func (m Method) checkShape() error {
-	a, queries := m.Access, m.field("queries")
-	set := 0
-	named := []bool{a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0}
-	for _, given := range named {
-		if given {
+// checkAccess refuses a method that does not say in one way who may call it.
+func (m Method) checkAccess() error {
+	a, set := m.Access, 0
+	for _, ok := range []bool{a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0} {
+		if ok {
 			set++
 		}
 	}
@@ -34,18 +37,34 @@ func (m Method) checkShape() error {
 		return fmt.Errorf("no role holds the permission %q", a.Permission)
 	case a.Project != "" && m.field(a.Project) == nil:
 		return fmt.Errorf("the request has no field %q", a.Project)
-	case queries != nil && !filters(queries.Message()):
-		return errors.New("an element of queries has the option herald.v1.filter")
-	case len(a.Internal) > 0 && len(m.Rules) > 0:
-		return errors.New("an internal method has no REST path")
 	case len(a.Forwarded) > 0 && a.Permission == "" && !a.Authenticated:
 		return errors.New("only a user's call is forwarded")
-	case len(a.Internal) == 0 && len(m.Rules) == 0:
+	}
+	return nil
+}
+
+// checkPaths refuses a REST path of an internal method and the lack of one elsewhere, and a search without filters.
+func (m Method) checkPaths() error {
+	internal, queries := len(m.Access.GetInternal()) > 0, m.field("queries")
+	switch {
+	case queries != nil && !filters(queries.Message()):
+		return errors.New("an element of queries has the option herald.v1.filter")
+	case internal && len(m.Rules) > 0:
+		return errors.New("an internal method has no REST path")
+	case !internal && len(m.Rules) == 0:
 		return errors.New("a public method needs a REST path")
+	}
+	return nil
+}
+
+// checkSafety refuses a method that only reads and does not say so, and one that says so and writes.
+func (m Method) checkSafety() error {
+	a := m.Access
+	switch {
 	case m.reads() && !m.Safe():
 		return errors.New("a method that only reads changes nothing: add " +
 			"`option idempotency_level = NO_SIDE_EFFECTS`, so that it can be sent to another replica if one is frozen")
-	case m.Safe() && (a.FreshLogin || a.ActsOn != "" || a.Costly):
+	case m.Safe() && (a.GetFreshLogin() || a.GetActsOn() != "" || a.GetCostly()):
 		return errors.New("a method without side effects changes no way to log in: remove its idempotency_level, " +
 			"or fresh_login, acts_on and costly")
 	}
@@ -68,7 +87,8 @@ func (m Method) reads() bool {
 // protected from it.
 func (m Method) checkActsOn() error {
 	a := m.Access
-	switch on := a.GetActsOn(); {
+	on, writes := a.GetActsOn(), a.GetPermission() != "" && !caller.IsReadPermission(a.GetPermission())
+	switch {
 	case on != "" && a.GetActsOnNobody() != "":
 		return errors.New("of acts_on and acts_on_nobody herald.v1.access has one")
 	case on != "" && !isText(m.field(on)):
@@ -77,8 +97,7 @@ func (m Method) checkActsOn() error {
 		return errors.New("acts_on goes with a permission: any other method acts on the caller")
 	case a.GetCostly() && on == "":
 		return errors.New("costly goes with acts_on: it has the escalation rule checked before the work too")
-	case on == "" && a.GetActsOnNobody() == "" && m.field("user_id") != nil &&
-		a.GetPermission() != "" && !caller.IsReadPermission(a.GetPermission()):
+	case on == "" && a.GetActsOnNobody() == "" && m.field("user_id") != nil && writes:
 		return fmt.Errorf("the request has a user_id and %s lets its holder change something: "+
 			"add acts_on: \"user_id\" to herald.v1.access, which refuses callers who lack a permission of that user; "+
 			"if the method changes nothing with which the user logs in, add acts_on_nobody with the reason instead",

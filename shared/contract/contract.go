@@ -105,9 +105,9 @@ func (m Method) Subject() string {
 	return "rpc." + strings.ReplaceAll(strings.TrimPrefix(m.Procedure(), "/"), "/", ".")
 }
 
-// Again is where every replica listens for requests to a safe method that one of them has not answered:
+// HedgeSubject is where every replica listens for requests to a safe method that one of them has not answered:
 // again.herald.users.v1.Users.GetUser.
-func (m Method) Again() string { return "again." + strings.TrimPrefix(m.Subject(), "rpc.") }
+func (m Method) HedgeSubject() string { return "again." + strings.TrimPrefix(m.Subject(), "rpc.") }
 
 // Owner is the name of the service that answers: users.
 func (m Method) Owner() string {

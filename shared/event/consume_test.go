@@ -260,7 +260,7 @@ func TestStoppingReplicaHandsOver(t *testing.T) {
 	testkit.Go(t, consumer(t, r.ground, onCreated(all.note)).Run)
 	all.wait(t, 20)
 	if took := time.Since(stopped); took > 25*time.Second { // which is 30 s
-		t.Errorf("handed over after %v: by JetStream's patience", took)
+		t.Errorf("handed over after %v: only by JetStream's redelivery", took)
 	}
 }
 

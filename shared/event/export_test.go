@@ -6,7 +6,7 @@ import "time"
 func (c *Consumer) Hurry(between, silence time.Duration) { c.pause, c.redeliver = between, silence }
 
 // Hurry makes a relay report at once that it holds back.
-func (r *Relay) Hurry() { r.delay.patience = time.Nanosecond }
+func (r *Relay) Hurry() { r.delay.reportAfter = time.Nanosecond }
 
 // Bounds are what EVENTS keeps of an event at least, and at most.
 func (e Event) Bounds() (int64, int64) { return smallest, e.size() }

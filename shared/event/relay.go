@@ -137,14 +137,14 @@ func (r *Relay) hold(ctx context.Context) error {
 	if err := r.checkStream(ctx, conn, &last); err != nil {
 		return err
 	}
-	space, err := newRoom(ctx, r.JS, r.Services)
+	pressure, err := newBackpressure(ctx, r.JS, r.Services)
 	if err != nil {
 		return err
 	}
 	defer r.delay.set("")
 	for ctx.Err() == nil {
 		begin := time.Now()
-		n, lagging, err := r.relay(ctx, conn, space)
+		n, lagging, err := r.relay(ctx, conn, pressure)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func tryLock(ctx context.Context, conn *pgx.Conn) (held bool, err error) {
 // relay publishes the oldest events and deletes them from the outbox. It returns their number,
 // and the service for which others must wait. After a crash between the two they are published
 // again: JetStream drops repeats within two minutes, after that consumers do.
-func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, space *room) (n int, lagging string, err error) {
+func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, pressure *backpressure) (n int, lagging string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, round)
 	defer cancel()
 	events, err := waiting(ctx, conn)
@@ -224,8 +224,8 @@ func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, space *room) (n int, 
 		return 0, "", err
 	}
 	for rest := events; len(rest) > 0; {
-		together, size := space.cut(rest)
-		if lagging, err := space.take(ctx, size); lagging != "" || err != nil {
+		together, size := pressure.cut(rest)
+		if lagging, err := pressure.take(ctx, size); lagging != "" || err != nil {
 			return n, lagging, err
 		}
 		if err := r.publish(ctx, conn, rest[:together]); err != nil {

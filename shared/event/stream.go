@@ -84,12 +84,12 @@ func fitting(
 	if wanted >= present {
 		return wanted, "", nil
 	}
-	r := room{services: services}
-	if err := r.measure(ctx, stream, wanted, 0); err != nil {
+	b := backpressure{services: services}
+	if err := b.measure(ctx, stream, wanted, 0); err != nil {
 		return 0, "", err
 	}
-	if r.free < 0 {
-		return present, r.lagging, nil
+	if b.free < 0 {
+		return present, b.lagging, nil
 	}
 	return wanted, "", nil
 }

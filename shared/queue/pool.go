@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// patience is how long a task of a pool may wait.
-	patience = 2 * time.Second
+	// maxWait is how long a task of a pool may wait.
+	maxWait = 2 * time.Second
 	// maxIdle is how many workers wait for the next task instead of ending.
 	maxIdle = 32
 )
@@ -86,7 +86,7 @@ func (p *Pool[T]) do(given task[T]) {
 }
 
 func (p *Pool[T]) await(c *call) bool {
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(maxWait)
 	defer limit.Stop()
 	return await(p.queue, c, limit.C)
 }

@@ -24,11 +24,11 @@ import (
 const (
 	// MaxDuration is how long a request of any method may take.
 	MaxDuration = 30 * time.Second
-	// patience is how long a request to a safe method waits before it is sent to all replicas.
-	patience = 750 * time.Millisecond
-	// mostAgain is how many requests of a process are sent again at a time. When all services are slow, more would only
-	// make them slower.
-	mostAgain = 256
+	// hedgeDelay is how long a request to a safe method waits before it is sent to all replicas.
+	hedgeDelay = 750 * time.Millisecond
+	// maxHedges is how many requests of a process are hedged at a time. When all services are slow, more would only make
+	// them slower.
+	maxHedges = 256
 )
 
 var (
@@ -47,15 +47,15 @@ type Conn struct {
 	signer  caller.Signer
 	service string
 	session atomic.Pointer[session]
-	// again has an element for each request that is sent again and has no answer yet.
-	again  chan struct{}
+	// hedges has an element for each hedged request that has no answer yet.
+	hedges chan struct{}
 	silent *silent
 }
 
-// route is where the requests of a method go. again is empty if the method writes.
+// route is the subjects for the requests of a method. hedge is empty if the method writes.
 type route struct {
 	contract.Method
-	subject, again string
+	subject, hedge string
 }
 
 // routes returns the routes of all methods that are linked into the program, by procedure. Contracts with faults have
@@ -66,7 +66,7 @@ var routes = sync.OnceValue(func() map[string]*route {
 	for _, m := range methods {
 		to := &route{Method: m, subject: m.Subject()}
 		if m.Safe() {
-			to.again = m.Again()
+			to.hedge = m.HedgeSubject()
 		}
 		all[m.Procedure()] = to
 	}
@@ -83,7 +83,7 @@ type session struct {
 // NewConn returns a Conn for calls by the service of that name. It logs which services do not answer.
 func NewConn(nc *nats.Conn, signer caller.Signer, service string, log *slog.Logger) *Conn {
 	c := &Conn{
-		nc: nc, signer: signer, service: service, again: make(chan struct{}, mostAgain), silent: &silent{log: log},
+		nc: nc, signer: signer, service: service, hedges: make(chan struct{}, maxHedges), silent: &silent{log: log},
 	}
 	c.session.Store(newSession())
 	go c.watch(nc.StatusChanged(nats.RECONNECTING, nats.CLOSED))
@@ -147,7 +147,7 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	}
 	m := &nats.Msg{Subject: to.subject, Data: request, Header: nats.Header{}}
 	outgoing(ctx, m.Header)
-	if to.again != "" && m.Header.Get(headerRequestID) == "" { // replicas know the request by its id
+	if to.hedge != "" && m.Header.Get(headerRequestID) == "" { // replicas know the request by its id
 		m.Header.Set(headerRequestID, NewRequestID())
 	}
 	if header := signed(ctx); header != "" {
@@ -159,7 +159,7 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	r, err := c.request(ctx, to, m)
 	c.silent.noted(to.Owner(), sent, err)
 	if err != nil {
-		return Answer{}, unanswered(err, to.again == "")
+		return Answer{}, unanswered(err, to.hedge == "")
 	}
 	if r.Header.Get(headerFault) != "" {
 		var s status.Status
@@ -180,22 +180,22 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	return answer, nil
 }
 
-// request waits for the answer until ctx ends or the connection is lost. A request to a safe method that has no
-// answer in time is sent to all replicas: the one that has it may be frozen or gone.
+// request waits for the answer until ctx ends or the connection is lost. A request to a safe method is hedged: without
+// an answer in time it is sent to all replicas, because the replica that has it may be frozen or gone.
 func (c *Conn) request(ctx context.Context, to *route, m *nats.Msg) (*nats.Msg, error) {
 	ctx, drop := context.WithCancelCause(ctx)
 	defer drop(nil)
 	defer context.AfterFunc(c.session.Load(), func() { drop(nats.ErrDisconnected) })()
 	var other *nats.Msg
-	if to.again != "" {
-		defer time.AfterFunc(patience, func() {
+	if to.hedge != "" {
+		defer time.AfterFunc(hedgeDelay, func() {
 			select {
-			case c.again <- struct{}{}:
-				defer func() { <-c.again }()
+			case c.hedges <- struct{}{}:
+				defer func() { <-c.hedges }()
 			default:
 				return
 			}
-			r, err := c.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: to.again, Data: m.Data, Header: m.Header})
+			r, err := c.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: to.hedge, Data: m.Data, Header: m.Header})
 			if err == nil {
 				other = r
 				drop(errAnswered)

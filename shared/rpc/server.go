@@ -68,7 +68,7 @@ type Server struct {
 func NewServer(c Config) *Server {
 	s := &Server{Config: c, held: held{all: map[heldKey]struct{}{}}, liveness: newLiveness()}
 	s.pool = queue.NewPool(queue.New(atOnce, waiting), s.answer, func(r request, err error) {
-		if s.done(r); !r.again {
+		if s.done(r); !r.hedged {
 			s.refuse(r.Reply, err)
 		}
 	})

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// patience is how long a test waits before it fails.
-const patience = 30 * time.Second
+// testTimeout is how long a test waits before it fails.
+const testTimeout = 30 * time.Second
 
 // Verb is a moment of a session at which the server answers.
 type Verb string
@@ -184,7 +184,7 @@ func (s *Server) Count(at Verb) int {
 }
 
 func (s *Server) until(ctx context.Context, done func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	for {
 		s.mu.Lock()

@@ -18,8 +18,8 @@ import (
 
 const (
 	// lifetime is how long metadata and keys are kept. Keys with which a token cannot be verified are read again
-	// earlier, if patience has passed since that was done.
-	lifetime, patience = time.Hour, 10 * time.Second
+	// earlier, if refreshPause has passed since that was done.
+	lifetime, refreshPause = time.Hour, 10 * time.Second
 	// most is how many tenants are kept, and how many keys one may have.
 	most, mostKeys = 1000, 100
 )
@@ -127,7 +127,7 @@ func (d *Directory) keysAt(ctx context.Context, address string, enough func([]ke
 	d.published.mu.Unlock()
 	now, againAt := d.now(), kept.againAt
 	if now.Sub(kept.readAt) < lifetime {
-		if enough(kept.all) || now.Sub(againAt) < patience {
+		if enough(kept.all) || now.Sub(againAt) < refreshPause {
 			return kept.all, nil
 		}
 		againAt = now

@@ -3,8 +3,8 @@ package domain
 import "time"
 
 const (
-	// patience is how long a mail is tried, from its creation.
-	patience = 72 * time.Hour
+	// retryFor is how long a mail is tried, from its creation.
+	retryFor = 72 * time.Hour
 	// maxUncertain is how many attempts may end without an answer. The second may already have
 	// delivered the mail again.
 	maxUncertain = 2
@@ -98,7 +98,7 @@ func (c Claim) end() State {
 
 // last reports whether no further try is allowed.
 func (c Claim) last(now time.Time) bool {
-	return c.Kind == Test || now.Sub(c.CreatedAt) >= patience
+	return c.Kind == Test || now.Sub(c.CreatedAt) >= retryFor
 }
 
 // pause returns the time until the next try. It grows in proportion to the mail's age.

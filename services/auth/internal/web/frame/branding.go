@@ -99,7 +99,7 @@ func (b *brandings) of(ctx context.Context, orgID string) branding {
 	if asked.Before(k.until) {
 		return k.branding
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
 	r, err := b.text.ResolveBranding(ctx, &textv1.ResolveBrandingRequest{OrgId: orgID})
 	if err != nil {

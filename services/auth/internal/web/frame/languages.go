@@ -22,9 +22,9 @@ const (
 	// cacheTime is how long an answer of text is used, from when it was asked for. So text is
 	// asked once a second, however many pages are opened.
 	cacheTime = time.Second
-	// patience is how long a page waits for text. A change of the languages is on every page after
-	// cacheTime and patience.
-	patience = 500 * time.Millisecond
+	// askTimeout is how long a page waits for text. A change of the languages is on every page after
+	// cacheTime and askTimeout.
+	askTimeout = 500 * time.Millisecond
 	// lastResort is the language of pages if text names no default that has texts.
 	lastResort = "en"
 )
@@ -134,7 +134,7 @@ func (l *languages) current(ctx context.Context) choice {
 		return l.choice
 	}
 	// All pages wait for this answer, so it does not end with the request of one of them.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
 	r, err := l.text.ResolveLanguages(rpc.OnOwnBehalf(ctx), &textv1.ResolveLanguagesRequest{})
 	if err != nil {

@@ -79,7 +79,7 @@ func TestReadersTimeIsNotTheQuestions(t *testing.T) {
 	}
 }
 
-// While text does not answer, one page a second waits for it, at most for patience, and one line
+// While text does not answer, one page a second waits for it, at most for askTimeout, and one line
 // is logged.
 func TestPagesWhileTextHangs(t *testing.T) {
 	t.Parallel()
@@ -88,11 +88,11 @@ func TestPagesWhileTextHangs(t *testing.T) {
 	asked, hangs := 0, false
 	l := newLanguages(catalogs(t), source{resolve: func(ctx context.Context) (*textv1.ResolveLanguagesResponse, error) {
 		asked++
-		if at, ok := ctx.Deadline(); !ok || time.Until(at) > patience {
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) > askTimeout {
 			t.Errorf("a page waits until %v", at)
 		}
 		if hangs {
-			c.pass(patience)
+			c.pass(askTimeout)
 			return nil, fault.ErrDeadlineExceeded
 		}
 		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "ko", AllowedLanguages: []string{"ko", "ja"}}, nil

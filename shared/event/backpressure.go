@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	freshness = 100 * time.Millisecond // how long an answer of JetStream about room is used
-	catchUp   = 100 * time.Millisecond // how often a relay that waits looks whether it may go on
-	patience  = 5 * time.Second        // longer waits are logged and reported; shorter ones are usual
+	freshness   = 100 * time.Millisecond // how long an answer of JetStream about free space is used
+	catchUp     = 100 * time.Millisecond // how often a relay that waits looks whether it may go on
+	reportAfter = 5 * time.Second        // shorter waits are usual; longer ones are logged and reported
 
 	smallest = 256      // bytes that an event takes in EVENTS at least
 	largest  = 10 << 10 // bytes at most: 8 KiB of data and the headers
 
-	// A window takes at most 1/64 of the stream, and 1/8 of the stream stays free: room for
+	// A window takes at most 1/64 of the stream, and 1/8 of the stream stays free, for
 	// the windows of eight other relays that JetStream's answer does not include yet.
 	windowPart = 64
 	marginPart = 8
 )
 
-// room is the free space of EVENTS, which drops its oldest events first. It keeps a relay from
-// pushing out events that a service of Herald has not handled yet.
-type room struct {
+// backpressure holds back a relay while EVENTS has no free space for more events. The stream drops its oldest events
+// first; none is dropped that a service of Herald has not handled yet.
+type backpressure struct {
 	js       jetstream.JetStream
 	services []string
 	// free is how many bytes may be published.
@@ -40,20 +40,20 @@ type room struct {
 	asked  time.Time
 }
 
-func newRoom(ctx context.Context, js jetstream.JetStream, services []string) (*room, error) {
-	r := &room{js: js, services: services}
-	if err := r.ask(ctx, 0); err != nil {
+func newBackpressure(ctx context.Context, js jetstream.JetStream, services []string) (*backpressure, error) {
+	b := &backpressure{js: js, services: services}
+	if err := b.ask(ctx, 0); err != nil {
 		return nil, fmt.Errorf("stream %s: %w", Stream, err)
 	}
-	return r, nil
+	return b, nil
 }
 
 // cut returns how many events may be published together, at least one, and the most bytes
 // that they can take in EVENTS.
-func (r *room) cut(events []Event) (n int, size int64) {
+func (b *backpressure) cut(events []Event) (n int, size int64) {
 	for i, e := range events {
 		more := e.size()
-		if i > 0 && size+more > r.window {
+		if i > 0 && size+more > b.window {
 			return i, size
 		}
 		size += more
@@ -61,49 +61,49 @@ func (r *room) cut(events []Event) (n int, size int64) {
 	return len(events), size
 }
 
-// take takes n bytes of the room. If there is not enough, it takes nothing and returns the
-// service whose unhandled events would be pushed out.
-func (r *room) take(ctx context.Context, n int64) (lagging string, err error) {
-	if n > r.free || time.Since(r.asked) > freshness {
-		if err := r.ask(ctx, n); err != nil {
+// take takes n bytes of the free space. If there is not enough, it takes nothing and returns the service whose
+// unhandled events would be dropped.
+func (b *backpressure) take(ctx context.Context, n int64) (lagging string, err error) {
+	if n > b.free || time.Since(b.asked) > freshness {
+		if err := b.ask(ctx, n); err != nil {
 			return "", fmt.Errorf("stream %s: %w", Stream, err)
 		}
 	}
-	if n > r.free {
-		return r.lagging, nil
+	if n > b.free {
+		return b.lagging, nil
 	}
-	r.free -= n
+	b.free -= n
 	return "", nil
 }
 
-// ask asks JetStream how much room there is. It asks more exactly if that is less than n. An
-// answer that NATS lost when it ended is not waited for longer than an acknowledgement.
-func (r *room) ask(ctx context.Context, n int64) error {
+// ask asks JetStream how much space is free. It asks more exactly if that is less than n. It waits no longer than for
+// an acknowledgement, because NATS may have lost the answer when it stopped.
+func (b *backpressure) ask(ctx context.Context, n int64) error {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	now := time.Now()
-	stream, err := r.js.Stream(ctx, Stream)
+	stream, err := b.js.Stream(ctx, Stream)
 	if err != nil {
 		return err
 	}
 	size := stream.CachedInfo().Config.MaxBytes
-	r.window, r.asked = size/windowPart, now
-	return r.measure(ctx, stream, size, n)
+	b.window, b.asked = size/windowPart, now
+	return b.measure(ctx, stream, size, n)
 }
 
-// measure notes how much room a stream of a size has. It measures more exactly if that is less
-// than n. A room below zero means that unhandled events do not fit.
-func (r *room) measure(ctx context.Context, stream jetstream.Stream, size, n int64) error {
+// measure sets how much space is free in a stream of a size. It measures more exactly if that is less than n. A value
+// below zero means that unhandled events do not fit.
+func (b *backpressure) measure(ctx context.Context, stream jetstream.Stream, size, n int64) error {
 	state := stream.CachedInfo().State
 	most := size - size/marginPart
-	r.free, r.lagging = most-int64(state.Bytes), ""
-	if n <= r.free {
-		return nil // nothing is pushed out
+	b.free, b.lagging = most-int64(state.Bytes), ""
+	if n <= b.free {
+		return nil // nothing is dropped
 	}
-	r.free = most
+	b.free = most
 	consumers := stream.ListConsumers(ctx)
 	for c := range consumers.Info() {
-		if !slices.Contains(r.services, c.Name) || c.NumPending == 0 && c.NumAckPending == 0 {
+		if !slices.Contains(b.services, c.Name) || c.NumPending == 0 && c.NumAckPending == 0 {
 			continue
 		}
 		free := most - unhandled(state, c.AckFloor.Stream+1)
@@ -114,8 +114,8 @@ func (r *room) measure(ctx context.Context, stream jetstream.Stream, size, n int
 			}
 			free = most - unhandled(state, first)
 		}
-		if free < r.free {
-			r.free, r.lagging = free, c.Name
+		if free < b.free {
+			b.free, b.lagging = free, c.Name
 		}
 	}
 	return consumers.Err()
@@ -156,17 +156,17 @@ func firstUnhandled(ctx context.Context, s jetstream.Stream, c *jetstream.Consum
 
 // delay is a relay's wait for a service that lags.
 type delay struct {
-	mu      sync.Mutex
-	service string
-	since   time.Time
-	told    bool
-	// patience is how long a wait may last before it is reported; tests shorten it.
-	patience time.Duration
+	mu       sync.Mutex
+	service  string
+	since    time.Time
+	reported bool
+	// reportAfter is how long a wait may last before it is reported; tests shorten it.
+	reportAfter time.Duration
 }
 
-// set notes which service the relay waits for, "" for none. It reports whether to log that: at
-// a wait that lasts longer than patience, and at its end.
-func (d *delay) set(service string) (tell bool) {
+// set sets the service for which the relay waits; "" for none. It reports whether to log that: when a wait lasts longer
+// than reportAfter, and when such a wait ends.
+func (d *delay) set(service string) (report bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if service == "" || d.service == "" {
@@ -176,18 +176,18 @@ func (d *delay) set(service string) (tell bool) {
 	d.service = service
 	switch {
 	case service == "":
-		tell, d.told = d.told, false
-	case time.Since(d.since) >= cmp.Or(d.patience, patience):
-		tell, d.told = changed || !d.told, true
+		report, d.reported = d.reported, false
+	case time.Since(d.since) >= cmp.Or(d.reportAfter, reportAfter):
+		report, d.reported = changed || !d.reported, true
 	}
-	return tell
+	return report
 }
 
-// err returns an error that names the service, if the wait lasts longer than patience.
+// err returns an error that names the service, if the wait lasts longer than reportAfter.
 func (d *delay) err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.told {
+	if !d.reported {
 		return nil
 	}
 	return fmt.Errorf("events wait: for %s %s has not handled what they would push out of the stream %s",

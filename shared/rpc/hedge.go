@@ -13,18 +13,18 @@ import (
 type request struct {
 	*nats.Msg
 	method *method
-	// again is set if the request was sent to all replicas, because none had answered it. A replica without time for
-	// it leaves it to the others.
-	again bool
+	// hedged is set if the request was sent to all replicas, because none had answered it in time. A replica without
+	// time for it leaves it to the others.
+	hedged bool
 }
 
-// held are the requests to safe methods that a server has and has not answered yet.
+// held is the set of requests to safe methods that a server is working on.
 type held struct {
 	mu  sync.Mutex
 	all map[heldKey]struct{}
 }
 
-// heldKey names a request. If a caller gives two requests to a method the same id, the second try of one is ignored
+// heldKey identifies a request. If a caller gives two requests to a method the same id, the hedge of one is ignored
 // while the server works on the other.
 type heldKey struct{ id, method, caller string }
 
@@ -64,13 +64,13 @@ func (s *Server) subscribe(m *method) error {
 	if !m.safe {
 		return nil
 	}
-	sub, err = s.Conn.Subscribe(m.Again(), func(msg *nats.Msg) {
-		if r := (request{Msg: msg, method: m, again: true}); !s.held.has(r) {
+	sub, err = s.Conn.Subscribe(m.HedgeSubject(), func(msg *nats.Msg) {
+		if r := (request{Msg: msg, method: m, hedged: true}); !s.held.has(r) {
 			s.give(r)
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("subscribe %s: %w", m.Again(), err)
+		return fmt.Errorf("subscribe %s: %w", m.HedgeSubject(), err)
 	}
 	s.subs = append(s.subs, sub)
 	return nil
@@ -87,7 +87,7 @@ func (s *Server) give(r request) {
 	s.pool.Give(s.line(r.Header), r)
 }
 
-// done notes that a request is answered, or that it is left to other replicas.
+// done forgets a request that is answered or left to other replicas.
 func (s *Server) done(r request) {
 	if r.method.safe {
 		s.held.remove(r)
