@@ -90,7 +90,7 @@ bench: ## Measure the whole system beside its floor, in the same run (docs/perfo
 .PHONY: images
 images: ## Build the image of all services, IMAGE (default herald:local)
 	@mkdir -p .build/image
-	@CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags "-s -w" -o .build/image/herald ./deploy/herald/container
+	@deploy/image.sh .build/image/herald
 	@cp $(firstword $(wildcard $(CERTIFICATES))) .build/image/ca-certificates.crt
 	@docker build --quiet --tag $(IMAGE) --file deploy/Dockerfile.binary .build/image
 

@@ -12,8 +12,8 @@ fuzz() {
 	binary=$binaries/${1//\//_}
 	mkdir -p "$cache/$1"
 	if said=$(cd "$1" && "$binary" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$FUZZTIME" -test.parallel 1 \
-		-test.fuzzcachedir "$cache/$1" 2>&1) && executed=$(grep -oE 'execs: [0-9]+' <<<"$said" | tail -1); then
-		echo "$1 $2 $executed"
+		-test.fuzzcachedir "$cache/$1" 2>&1) && progress=$(grep -oE '^fuzz: elapsed: .*' <<<"$said" | tail -1); then
+		echo "$1 $2 ${progress#fuzz: }"
 	else
 		printf '%s %s failed\n%s\n' "$1" "$2" "$said" >&2
 		return 1
@@ -27,7 +27,7 @@ while read -r folder; do
 	[[ $folder == tools/* ]] && work=off || work=
 	GOWORK=$work go -C "$folder" test -c -fuzz . -o "$binaries/${folder//\//_}" .
 done < <(cut -d ' ' -f 1 <<<"$all" | uniq)
-ran=$(xargs -P "$(nproc)" -L 1 bash -euo pipefail -c 'fuzz "$@" || true' fuzz <<<"$all" | tee /dev/stderr | wc -l)
+ran=$(xargs -P "$(nproc)" -L 1 bash -euo pipefail -c 'fuzz "$@" || true' fuzz <<<"$all" | tee >(cat >&2) | wc -l)
 wanted=$(wc -l <<<"$all")
 echo "fuzzed $ran of $wanted"
 [ "$ran" = "$wanted" ]
