@@ -59,6 +59,8 @@ func (s source) dir() string { return path.Dir(s.path) }
 // test reports whether the file is a test file.
 func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
+func (s source) generated() bool { return ast.IsGenerated(s.File) }
+
 // imported returns the paths that the file imports.
 func (s source) imported() []string {
 	var paths []string
@@ -82,7 +84,7 @@ func (s source) at(p token.Pos, format string, args ...any) string {
 // check returns the mistakes in sources, each with its position and what to do about it.
 func check(sources []source) []string {
 	wrong := untested(sources)
-	sources = slices.DeleteFunc(sources, func(s source) bool { return ast.IsGenerated(s.File) })
+	sources = slices.DeleteFunc(sources, source.generated)
 	for _, s := range sources {
 		for _, rule := range []func(source) []string{
 			sizes, columns, words, idiom, documented, imports, undeclared, waits, clock, signs, sql,

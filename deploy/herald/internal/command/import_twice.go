@@ -12,19 +12,13 @@ import (
 
 	"herald/gateway/imports"
 	"herald/gateway/transcode"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/search"
 )
 
 // mostTwice is the maximum number of repeated ids, names and accounts of a file that are compared.
 const mostTwice = 100_000
-
-// The kinds of values that only one user can have, as the ids of the faults for a second one.
-const (
-	differentUser = "IMPORT_DIFFERS"
-	takenName     = "USER_NAME_TAKEN"
-	takenAccount  = "IDP_LINK_TAKEN"
-)
 
 // unique is a value that only one user can have.
 type unique struct{ kind, value string }
@@ -60,9 +54,11 @@ func personOf(r imports.Row) (p person, ok bool) {
 		return p, false
 	}
 	p.content = sha256.Sum256(fmt.Appendf(text, "\x00%t\x00%s", r.Machine, r.OrgID))
-	p.uniques = []unique{{differentUser, p.id}, {takenName, search.Fold(strings.TrimSpace(name))}}
+	p.uniques = []unique{{usersfault.ErrImportDiffers.ID, p.id},
+		{usersfault.ErrUserNameTaken.ID, search.Fold(strings.TrimSpace(name))}}
 	for _, l := range links {
-		p.uniques = append(p.uniques, unique{takenAccount, l.ConfigId + "\x00" + strings.TrimSpace(l.ExternalUserId)})
+		p.uniques = append(p.uniques, unique{usersfault.ErrIdpLinkTaken.ID, l.ConfigId + "\x00" +
+			strings.TrimSpace(l.ExternalUserId)})
 	}
 	return p, true
 }
@@ -129,9 +125,9 @@ type seen struct {
 
 func (s seen) message(kind string) string {
 	switch kind {
-	case differentUser:
+	case usersfault.ErrImportDiffers.ID:
 		return fmt.Sprintf("user %d of the file has the same id and other content", s.row)
-	case takenName:
+	case usersfault.ErrUserNameTaken.ID:
 		return fmt.Sprintf("user %d of the file has the same user name", s.row)
 	default:
 		return fmt.Sprintf("user %d of the file is linked to the same account", s.row)

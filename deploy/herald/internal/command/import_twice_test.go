@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"herald/shared/gen/fault/usersfault"
 )
 
 // Users of a file who conflict are found at any distance. The same user again is not a conflict,
@@ -65,7 +67,8 @@ func TestRefuseTwice(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("it says\n%s, want\n%s", strings.Join(got, ""), strings.Join(want, ""))
 	}
-	if a.reasons[differentUser] != 2 || a.reasons[takenName] != 4 || a.reasons[takenAccount] != 1 ||
+	if a.reasons[usersfault.ErrImportDiffers.ID] != 2 || a.reasons[usersfault.ErrUserNameTaken.ID] != 4 ||
+		a.reasons[usersfault.ErrIdpLinkTaken.ID] != 1 ||
 		a.check.NewUsers != uint64(len(people)+len(machines)-7) {
 		t.Errorf("%v, %d new", a.reasons, a.check.NewUsers)
 	}

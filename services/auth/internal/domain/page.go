@@ -19,14 +19,3 @@ const (
 
 // MaxRequest is how many bytes the id of a request for a login has at most.
 const MaxRequest = 64
-
-// Ids of faults of users that several pages answer in their own way.
-const (
-	CodeWrong      = "CODE_WRONG"
-	CodeExpired    = "CODE_EXPIRED"
-	CodeLocked     = "CODE_LOCKED"
-	FactorLocked   = "OTP_LOCKED"
-	PasswordLocked = "PASSWORD_LOCKED"
-	LinkMissing    = "IDP_LINK_NOT_FOUND"
-	LinkTaken      = "IDP_LINK_TAKEN"
-)

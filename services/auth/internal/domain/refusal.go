@@ -1,16 +1,13 @@
 package domain
 
-import (
-	"net/http"
-	"time"
-)
+import "time"
 
 // Refusal is an error of OAuth 2.0: what a client is told (RFC 6749 section 5.2).
 type Refusal struct {
 	Code        string
 	Description string
-	status      int
 	misuse      bool
+	tooMany     bool
 	// Wait is how long the client must wait before it asks again; zero if that is not known.
 	Wait time.Duration
 	// Cause is for the log.
@@ -37,12 +34,12 @@ func (r *Refusal) Is(other error) bool {
 // Misuse reports whether it is ErrMisused.
 func (r *Refusal) Misuse() bool { return r.misuse }
 
-// Status returns the HTTP status: 400 unless the code has another one.
-func (r *Refusal) Status() int {
-	if r.status == 0 {
-		return http.StatusBadRequest
-	}
-	return r.status
+// TooMany reports whether it is ErrTooMany.
+func (r *Refusal) TooMany() bool { return r.tooMany }
+
+// Failure reports whether the server failed. The client made no mistake.
+func (r *Refusal) Failure() bool {
+	return r.Code == ErrServerError.Code || r.Code == ErrUnavailable.Code && !r.tooMany
 }
 
 // Say returns a copy with a description. It must not contain anything of the request but names of parameters, and only
@@ -70,7 +67,7 @@ func (r *Refusal) After(wait time.Duration) *Refusal {
 // The refusals of RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, and OpenID Connect Core section 3.1.2.6.
 var (
 	ErrInvalidRequest = &Refusal{Code: "invalid_request"}
-	ErrInvalidClient  = &Refusal{Code: "invalid_client", status: http.StatusUnauthorized}
+	ErrInvalidClient  = &Refusal{Code: "invalid_client"}
 	ErrInvalidGrant   = &Refusal{Code: "invalid_grant"}
 	// ErrMisused refuses a code or refresh token that somebody uses again, or for whom it was not made. All that was
 	// issued with it ends (RFC 6749 sections 10.4, 10.5).
@@ -83,14 +80,14 @@ var (
 	ErrAccessDenied            = &Refusal{Code: "access_denied"}
 	ErrUnsupportedResponseType = &Refusal{Code: "unsupported_response_type"}
 	// RFC 6750 section 3.1.
-	ErrInvalidToken      = &Refusal{Code: "invalid_token", status: http.StatusUnauthorized}
-	ErrInsufficientScope = &Refusal{Code: "insufficient_scope", status: http.StatusForbidden}
+	ErrInvalidToken      = &Refusal{Code: "invalid_token"}
+	ErrInsufficientScope = &Refusal{Code: "insufficient_scope"}
 	// RFC 7009 section 2.2.1.
 	ErrUnsupportedTokenType = &Refusal{Code: "unsupported_token_type"}
-	ErrServerError          = &Refusal{Code: "server_error", status: http.StatusInternalServerError}
-	ErrUnavailable          = &Refusal{Code: "temporarily_unavailable", status: http.StatusServiceUnavailable}
+	ErrServerError          = &Refusal{Code: "server_error"}
+	ErrUnavailable          = &Refusal{Code: "temporarily_unavailable"}
 	// ErrTooMany refuses one who asks too often.
-	ErrTooMany = &Refusal{Code: "temporarily_unavailable", status: http.StatusTooManyRequests}
+	ErrTooMany = &Refusal{Code: "temporarily_unavailable", tooMany: true}
 
 	ErrLoginRequired            = &Refusal{Code: "login_required"}
 	ErrAccountSelectionRequired = &Refusal{Code: "account_selection_required"}

@@ -13,9 +13,6 @@ import (
 	"herald/shared/mailer"
 )
 
-// obsolete is the id of the fault of users for a mail whose code was used or replaced.
-const obsolete = "NOTIFICATION_OBSOLETE"
-
 // prepareTime bounds the requests to users and text for one mail.
 const prepareTime = 10 * time.Second
 

@@ -11,6 +11,7 @@ import (
 	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/rpc"
 )
@@ -96,7 +97,7 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r result) {
 	r.outcome = "unprepared"
 	switch f := fault.From(err); {
-	case f.ID == obsolete:
+	case f.ID == usersfault.ErrNotificationObsolete.ID:
 		r.outcome, r.verdict = unwanted, c.Refused()
 		r.verdict.Reply = "no longer wanted: its code was used or replaced"
 	case ctx.Err() != nil:

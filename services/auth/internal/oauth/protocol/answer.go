@@ -43,7 +43,7 @@ func Fail(ctx context.Context, log *slog.Logger, w http.ResponseWriter, err erro
 	case domain.ErrInvalidClient.Code:
 		w.Header().Set("WWW-Authenticate", `Basic realm="herald"`)
 	}
-	JSON(w, refusal.Status(), problem{refusal.Code, refusal.Description})
+	JSON(w, status(refusal), problem{refusal.Code, refusal.Description})
 }
 
 // Refusal returns the refusal in the chain of an error, or the one for a fault of Herald.
@@ -68,5 +68,25 @@ func Only(h http.HandlerFunc, methods ...string) http.HandlerFunc {
 			return
 		}
 		h(w, r)
+	}
+}
+
+// status returns the HTTP status of an error (RFC 6749 section 5.2, RFC 6750 section 3.1): 400 unless it has another
+// one.
+func status(refusal *domain.Refusal) int {
+	switch refusal.Code {
+	case domain.ErrInvalidClient.Code, domain.ErrInvalidToken.Code:
+		return http.StatusUnauthorized
+	case domain.ErrInsufficientScope.Code:
+		return http.StatusForbidden
+	case domain.ErrServerError.Code:
+		return http.StatusInternalServerError
+	case domain.ErrUnavailable.Code:
+		if refusal.TooMany() {
+			return http.StatusTooManyRequests
+		}
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusBadRequest
 	}
 }

@@ -18,9 +18,9 @@ var (
 // application's developers have to change; what is not a refusal is the fault of Herald.
 func Page(l *frame.Frame, w http.ResponseWriter, r *http.Request, name string, err error) {
 	refusal := Refusal(err)
-	if refusal.Status() >= http.StatusInternalServerError {
+	if refusal.Failure() {
 		l.Failed(w, r, err, frame.Retry{})
 		return
 	}
-	l.Write(w, r, frame.Page{Status: refusal.Status(), Name: name, Body: refusedBody, Data: refusal.Error()})
+	l.Write(w, r, frame.Page{Status: status(refusal), Name: name, Body: refusedBody, Data: refusal.Error()})
 }

@@ -54,7 +54,7 @@ func (e Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if fault.From(err).Code == fault.Unauthenticated {
 		err = errInvalid
 	}
-	if refusal := protocol.Refusal(err); refusal.Status() < http.StatusInternalServerError {
+	if refusal := protocol.Refusal(err); !refusal.Failure() {
 		w.Header().Set("WWW-Authenticate", challenge(refusal))
 	}
 	protocol.Fail(r.Context(), e.Log, w, err)

@@ -3,21 +3,14 @@ package account
 import (
 	"net/http"
 
-	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // maxCode and maxAddress are in bytes, more than any code and any e-mail address has.
 const maxCode, maxAddress = 64, 1000
-
-// Faults of users that the page of the e-mail address has a text for.
-const (
-	alreadyVerified = "EMAIL_ALREADY_VERIFIED"
-	emailInvalid    = "EMAIL_INVALID"
-	tooManyMails    = "TOO_MANY_MAILS"
-)
 
 // email is the person's address. One that is not verified waits for a code.
 type email struct {
@@ -63,13 +56,13 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 	}
 	_, err := p.Credentials.VerifyMyEmail(v.as(), &usersv1.VerifyMyEmailRequest{Code: code})
 	switch f := fault.From(err); {
-	case err == nil, f.ID == alreadyVerified:
+	case err == nil, f.ID == usersfault.ErrEmailAlreadyVerified.ID:
 		p.done(w, v, "email")
-	case f.ID == domain.CodeWrong:
-		p.emailForm(w, v, domain.CodeWrong)
-	case f.ID == domain.CodeExpired:
+	case f.ID == usersfault.ErrCodeWrong.ID:
+		p.emailForm(w, v, usersfault.ErrCodeWrong.ID)
+	case f.ID == usersfault.ErrCodeExpired.ID:
 		p.emailForm(w, v, "expired.title")
-	case f.ID == domain.CodeLocked:
+	case f.ID == usersfault.ErrCodeLocked.ID:
 		p.emailForm(w, v, "locked.text")
 	default:
 		p.failed(w, v, err)
@@ -79,10 +72,10 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 func (p *Pages) resend(w http.ResponseWriter, v visit) {
 	_, err := p.Credentials.ResendMyEmailVerification(v.as(), &usersv1.ResendMyEmailVerificationRequest{})
 	switch f := fault.From(err); {
-	case err == nil, f.ID == alreadyVerified:
+	case err == nil, f.ID == usersfault.ErrEmailAlreadyVerified.ID:
 		http.Redirect(w, v.Request, v.address("email", "resent", "true"), http.StatusSeeOther)
-	case f.ID == tooManyMails:
-		p.emailForm(w, v, tooManyMails)
+	case f.ID == usersfault.ErrTooManyMails.ID:
+		p.emailForm(w, v, usersfault.ErrTooManyMails.ID)
 	default:
 		p.failed(w, v, err)
 	}
@@ -105,9 +98,9 @@ func (p *Pages) changeEmail(w http.ResponseWriter, v visit) {
 	case err == nil:
 		p.done(w, v, "email")
 	case f.Code == fault.Invalid:
-		p.changeForm(w, v, typed, emailInvalid)
-	case f.ID == tooManyMails:
-		p.changeForm(w, v, typed, tooManyMails)
+		p.changeForm(w, v, typed, usersfault.ErrEmailInvalid.ID)
+	case f.ID == usersfault.ErrTooManyMails.ID:
+		p.changeForm(w, v, typed, usersfault.ErrTooManyMails.ID)
 	default:
 		p.failed(w, v, err)
 	}

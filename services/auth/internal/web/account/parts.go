@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // base is what all pages show.
@@ -109,18 +109,16 @@ func (p *Pages) confirm(w http.ResponseWriter, v visit, name, submit string, abo
 	p.writeForm(w, v, name, f)
 }
 
-// freshLogin is the id of the fault of users for a login that is too old.
-const freshLogin = "FRESH_LOGIN_REQUIRED"
-
 // failed writes the page for an error.
 func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	f := fault.From(err)
 	switch {
-	case f.ID == freshLogin && v.page.fresh, f.Code == fault.Unauthenticated: // else the login would lead back at once
+	case f.ID == fault.ErrFreshLoginRequired.ID && v.page.fresh,
+		f.Code == fault.Unauthenticated: // else the login would lead back at once
 		p.logIn(w, v)
 	case f.Code == fault.NotFound:
 		p.gone(w, v)
-	case f.ID == domain.PasswordLocked, f.ID == domain.FactorLocked:
+	case f.ID == usersfault.ErrPasswordLocked.ID, f.ID == usersfault.ErrOTPLocked.ID:
 		p.Frame.Locked(w, v.Request, f.RetryAfter, v.Picked)
 	default:
 		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(v.page.name), Language: v.Picked})

@@ -5,11 +5,9 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
-
-// passwordWrong is the id of the fault for an old password that is wrong. All others are about the new one.
-const passwordWrong = "PASSWORD_WRONG"
 
 func (p *Pages) password(w http.ResponseWriter, v visit) { p.passwordForm(w, v, "", "", "") }
 
@@ -49,13 +47,13 @@ func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
 	old, chosen := v.Values.Get("current"), v.Values.Get("password")
 	switch {
 	case old == "", !utf8.ValidString(old):
-		p.passwordForm(w, v, "current", passwordWrong, "")
+		p.passwordForm(w, v, "current", usersfault.ErrPasswordWrong.ID, "")
 		return
 	case chosen == "":
-		p.passwordForm(w, v, "password", "PASSWORD_REQUIRED", "")
+		p.passwordForm(w, v, "password", usersfault.ErrPasswordRequired.ID, "")
 		return
 	case !utf8.ValidString(chosen):
-		p.passwordForm(w, v, "password", "PASSWORD_NOT_TEXT", "")
+		p.passwordForm(w, v, "password", usersfault.ErrPasswordNotText.ID, "")
 		return
 	case chosen != v.Values.Get("confirmation"):
 		p.passwordForm(w, v, "confirmation", "PASSWORD_MISMATCH", "")
@@ -66,7 +64,7 @@ func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
 	switch f := fault.From(err); {
 	case err == nil:
 		p.stay(w, v)
-	case f.ID == passwordWrong:
+	case f.ID == usersfault.ErrPasswordWrong.ID:
 		p.passwordForm(w, v, "current", f.ID, f.Message)
 	case f.Code == fault.Invalid:
 		p.passwordForm(w, v, "password", f.ID, f.Message)

@@ -10,6 +10,7 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/authfault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -60,9 +61,9 @@ func (p Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
 	switch f := fault.From(err); {
 	case err == nil:
 		p.proceed(w, v, l.WithFactor(p.Now()))
-	case f.ID == domain.CodeWrong:
+	case f.ID == usersfault.ErrCodeWrong.ID:
 		again()
-	case f.ID == loginOver:
+	case f.ID == usersfault.ErrLoginOver.ID:
 		redirect(w, v, v.address(Path))
 	default:
 		p.failed(w, v, err)
@@ -88,10 +89,10 @@ func (p Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
 	}
 	switch {
 	case typed == "":
-		again("PASSWORD_REQUIRED", "")
+		again(usersfault.ErrPasswordRequired.ID, "")
 		return
 	case !utf8.ValidString(typed):
-		again("PASSWORD_NOT_TEXT", "")
+		again(usersfault.ErrPasswordNotText.ID, "")
 		return
 	case typed != v.Values.Get("confirmation"):
 		again("PASSWORD_MISMATCH", "")
@@ -105,7 +106,7 @@ func (p Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
 		p.proceed(w, v, l.WithPassword(int64(chosen.Generation), p.Now()))
 	case f.Code == fault.Invalid:
 		again(f.ID, f.Message)
-	case f.ID == loginOver:
+	case f.ID == usersfault.ErrLoginOver.ID:
 		redirect(w, v, v.address(Path))
 	default:
 		p.failed(w, v, err)

@@ -11,6 +11,8 @@ import (
 	"herald/services/auth/internal/web/login/federated"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/authfault"
+	"herald/shared/gen/fault/idpfault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -165,7 +167,8 @@ func (p Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why e
 		return
 	}
 	linking := a.FinishIdpLoginResponse.GetProviderOptions().GetIsLinkingAllowed()
-	if id := fault.From(why).ID; linking && (id == domain.LinkMissing || id == nameTaken) {
+	if id := fault.From(why).ID; linking && (id == usersfault.ErrIdpLinkNotFound.ID ||
+		id == usersfault.ErrUserNameTaken.ID) {
 		p.askUnlinked(w, v, a)
 		return
 	}
@@ -182,15 +185,15 @@ func (p Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
 		notice(http.StatusForbidden, "externaldenied")
 	case authfault.ErrExternalUserInactive.ID:
 		p.inactive(w, v)
-	case authfault.ErrExternalLoginOver.ID, idpOff, idpGone:
+	case authfault.ErrExternalLoginOver.ID, idpfault.ErrIdpNotActive.ID, idpfault.ErrIdpNotFound.ID:
 		notice(http.StatusForbidden, "externaloff")
-	case tenantRefused:
+	case idpfault.ErrIdpTenantRefused.ID:
 		notice(http.StatusForbidden, "externaltenant")
-	case nameTaken, domain.LinkTaken:
+	case usersfault.ErrUserNameTaken.ID, usersfault.ErrIdpLinkTaken.ID:
 		notice(http.StatusForbidden, "externaltaken")
 	case authfault.ErrExternalProfileIncomplete.ID:
 		notice(http.StatusForbidden, "externallacking")
-	case domain.LinkMissing, linkDiffers:
+	case usersfault.ErrIdpLinkNotFound.ID, usersfault.ErrIdpLinkOtherTenant.ID:
 		notice(http.StatusForbidden, "externalunknown")
 	default:
 		if f.Code == fault.Precondition {

@@ -8,6 +8,7 @@ import (
 	"herald/services/auth/internal/web/login/federated"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/authfault"
+	"herald/shared/gen/fault/usersfault"
 )
 
 var unlinkedBody = frame.Body(files, "unlinked.html")
@@ -54,9 +55,9 @@ func (p Pages) link(w http.ResponseWriter, v visit, a federated.Arrived) {
 func (p Pages) refuseLink(w http.ResponseWriter, v visit, why error) {
 	back := v.address(domain.LinksPath)
 	switch fault.From(why).ID {
-	case domain.LinkTaken:
+	case usersfault.ErrIdpLinkTaken.ID:
 		p.externalNotice(w, v, http.StatusForbidden, "externallinked", back)
-	case linkLimit:
+	case usersfault.ErrIdpLinkLimit.ID:
 		p.externalNotice(w, v, http.StatusForbidden, "externalfull", back)
 	case authfault.ErrExternalLinkingRefused.ID:
 		p.externalNotice(w, v, http.StatusForbidden, "externalunknown", back)

@@ -174,7 +174,7 @@ func (p Pages) noRequest(w http.ResponseWriter, v visit, err error) {
 		p.notice(w, v, http.StatusBadRequest, "requestgone")
 		return
 	}
-	if refusal, ok := errors.AsType[*domain.Refusal](err); ok && refusal.Status() < http.StatusInternalServerError {
+	if refusal, ok := errors.AsType[*domain.Refusal](err); ok && !refusal.Failure() {
 		p.Destinations.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // says what the matter is
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mail"
 )
@@ -78,7 +79,7 @@ func (p Pages) password(w http.ResponseWriter, v visit) {
 	name, typed := v.Values.Get("name"), v.Values.Get("current")
 	again := func(status int) {
 		f := nameForm{kept: v.kept(), LoginName: name}
-		f.Wrong = loginWrong
+		f.Wrong = usersfault.ErrLoginWrong.ID
 		p.nameForm(w, v, status, f)
 	}
 	if len(name) > maxName || !domain.Plain(name) || !utf8.ValidString(typed) {

@@ -3,23 +3,13 @@ package login
 import (
 	"net/http"
 
-	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 )
 
-// Faults of users that have a page or a text of their own, by their stable ids.
-const (
-	loginWrong    = "LOGIN_WRONG"
-	loginOver     = "LOGIN_OVER"
-	factorWrong   = "FACTOR_WRONG"
-	linkLimit     = "IDP_LINK_LIMIT"
-	nameTaken     = "USER_NAME_TAKEN"
-	linkDiffers   = "IDP_LINK_OTHER_TENANT"
-	tenantRefused = "IDP_TENANT_REFUSED"
-	idpOff        = "IDP_NOT_ACTIVE"
-	idpGone       = "IDP_NOT_FOUND"
-)
+// factorWrong is the key of the text for a wrong code of a second factor.
+const factorWrong = "FACTOR_WRONG"
 
 // notice writes a page that has only its texts.
 func (p Pages) notice(w http.ResponseWriter, v visit, status int, name string) {
@@ -36,7 +26,7 @@ func (p Pages) inactive(w http.ResponseWriter, v visit) {
 // failed writes the page for a fault about which the person can do nothing but wait.
 func (p Pages) failed(w http.ResponseWriter, v visit, err error) {
 	f := fault.From(err)
-	if f.ID != domain.PasswordLocked && f.ID != domain.FactorLocked {
+	if f.ID != usersfault.ErrPasswordLocked.ID && f.ID != usersfault.ErrOTPLocked.ID {
 		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(Path), Language: v.Language})
 		return
 	}

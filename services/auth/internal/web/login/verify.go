@@ -8,6 +8,7 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/maillink"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mail"
 )
@@ -107,11 +108,11 @@ func (p Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email st
 	case err == nil:
 		p.Posts.Return(v.RemoteAddr)
 		p.finish(w, v, s)
-	case f.ID == domain.CodeWrong:
-		again(f.HTTPStatus(), domain.CodeWrong)
-	case f.ID == domain.CodeExpired:
+	case f.ID == usersfault.ErrCodeWrong.ID:
+		again(f.HTTPStatus(), usersfault.ErrCodeWrong.ID)
+	case f.ID == usersfault.ErrCodeExpired.ID:
 		again(f.HTTPStatus(), "expired.title")
-	case f.ID == domain.CodeLocked:
+	case f.ID == usersfault.ErrCodeLocked.ID:
 		again(f.HTTPStatus(), "locked.text")
 	default:
 		p.failed(w, v, err)

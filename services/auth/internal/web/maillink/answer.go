@@ -4,17 +4,16 @@ import (
 	"net/http"
 	"strings"
 
-	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mail"
 )
 
 // Faults of users that have a page of their own, by their stable ids.
 const (
-	passwordRequired = "PASSWORD_REQUIRED"
-	passwordPrefix   = "PASSWORD_"
+	passwordPrefix = "PASSWORD_"
 )
 
 // wrong is a field with a value that must be corrected.
@@ -45,7 +44,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	}
 	f := form{
 		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
-		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == domain.CodeWrong, Holder: r.holder,
+		Wrong: faulty, Focus: faulty.Field, Stale: faulty.Key == usersfault.ErrCodeWrong.ID, Holder: r.holder,
 	}
 	name := r.text("confirm")
 	if f.Password {
@@ -96,11 +95,11 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 		w.Header().Set("Retry-After", fault.RetrySeconds(f.RetryAfter))
 	}
 	switch {
-	case f.ID == domain.CodeWrong:
+	case f.ID == usersfault.ErrCodeWrong.ID:
 		p.again(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
-	case f.ID == domain.CodeExpired:
+	case f.ID == usersfault.ErrCodeExpired.ID:
 		p.offerMail(w, r, f.HTTPStatus(), "expired")
-	case f.ID == domain.CodeLocked:
+	case f.ID == usersfault.ErrCodeLocked.ID:
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
 	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mail.NeverAsked:
 		p.again(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})

@@ -13,6 +13,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mail"
 )
@@ -103,7 +104,7 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 	case checked.Expired:
 		p.offerMail(w, r, http.StatusBadRequest, "expired")
 	case r.Code != "" && r.holder == nil:
-		p.form(w, r, http.StatusBadRequest, wrong{Field: "code", Key: domain.CodeWrong})
+		p.form(w, r, http.StatusBadRequest, wrong{Field: "code", Key: usersfault.ErrCodeWrong.ID})
 	default:
 		p.form(w, r, http.StatusOK, wrong{})
 	}
@@ -153,9 +154,9 @@ func (r request) mistake() wrong {
 	case !r.asksPassword(r.link):
 		return wrong{}
 	case r.password == "":
-		return wrong{Field: "password", Key: passwordRequired}
+		return wrong{Field: "password", Key: usersfault.ErrPasswordRequired.ID}
 	case !utf8.ValidString(r.password):
-		return wrong{Field: "password", Key: "PASSWORD_NOT_TEXT"}
+		return wrong{Field: "password", Key: usersfault.ErrPasswordNotText.ID}
 	case r.password != r.confirmation:
 		return wrong{Field: "confirmation", Key: "PASSWORD_MISMATCH"}
 	}

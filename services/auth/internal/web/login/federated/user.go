@@ -6,6 +6,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/authfault"
+	"herald/shared/gen/fault/usersfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -27,7 +28,8 @@ func (ErrAsk) Error() string { return "the person must agree" }
 func (l *Logins) User(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
 	found, err := l.linked(ctx, a)
 	options, account := a.ProviderOptions, a.Account
-	if fault.From(err).ID == domain.LinkMissing && (options.GetIsAutoCreation() || options.GetIsCreationAllowed()) {
+	if fault.From(err).ID == usersfault.ErrIdpLinkNotFound.ID &&
+		(options.GetIsAutoCreation() || options.GetIsCreationAllowed()) {
 		key := domain.AccountKey(account.TenantId, account.ExternalUserId)
 		if !options.GetIsAutoCreation() && a.Confirmed != key {
 			return nil, ErrAsk{Account{
@@ -73,7 +75,7 @@ func (l *Logins) create(ctx context.Context, a Arrived) error {
 	switch f := fault.From(err); {
 	case f.Code == fault.Invalid:
 		return authfault.ErrExternalProfileIncomplete.Because(err)
-	case f.ID == domain.LinkTaken:
+	case f.ID == usersfault.ErrIdpLinkTaken.ID:
 		return nil
 	}
 	return err

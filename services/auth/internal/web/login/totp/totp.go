@@ -18,6 +18,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -30,9 +31,6 @@ const (
 
 // Faults of users that have a page of their own, by their stable ids.
 const (
-	ready      = "OTP_ALREADY_READY"
-	verified   = "OTP_ALREADY_VERIFIED"
-	notFound   = "OTP_NOT_FOUND"
 	enrolWrong = "ENROL_WRONG"
 )
 
@@ -123,11 +121,11 @@ func (e Pages) Take(w http.ResponseWriter, r *http.Request, p Place) {
 	switch f := fault.From(err); {
 	case err == nil:
 		e.Codes(w, r, p, done.RecoveryCodes)
-	case f.ID == domain.CodeWrong:
+	case f.ID == usersfault.ErrCodeWrong.ID:
 		e.scan(w, r, http.StatusBadRequest, again)
-	case f.ID == domain.FactorLocked:
+	case f.ID == usersfault.ErrOTPLocked.ID:
 		e.Frame.Locked(w, r, f.RetryAfter, p.Language)
-	case f.ID == verified, f.ID == notFound: // on another page meanwhile
+	case f.ID == usersfault.ErrOTPAlreadyVerified.ID, f.ID == usersfault.ErrOTPNotFound.ID: // on another page meanwhile
 		http.Redirect(w, r, p.Path, http.StatusSeeOther)
 	default:
 		e.failed(w, r, p, err)
@@ -146,7 +144,7 @@ func (e Pages) begin(w http.ResponseWriter, r *http.Request, p Place) {
 	switch {
 	case err == nil:
 		e.scan(w, r, http.StatusOK, scan(p, added.Url))
-	case fault.From(err).ID == ready:
+	case fault.From(err).ID == usersfault.ErrOTPAlreadyReady.ID:
 		http.Redirect(w, r, p.Path, http.StatusSeeOther)
 	default:
 		e.failed(w, r, p, err)
