@@ -3,32 +3,36 @@ package idp_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 
 	"herald/services/idp"
+	"herald/services/idp/internal/apitest"
 	"herald/shared/bus"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
+func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+
 // While the master key changes, replicas and their callers are restarted one after another, so that
 // some have the keys of one state and some those of the next. All calls succeed at both replicas,
 // and each replica opens the secrets that the other has sealed.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	w := &world{TB: t, ground: testkit.Ground(t)}
-	server, err := bus.Embedded{Dir: t.TempDir(), Listen: "127.0.0.1:0", Keys: w.ground.Keys}.Start()
+	w := &apitest.World{TB: t, Ground: testkit.Ground(t)}
+	server, err := bus.Embedded{Dir: t.TempDir(), Listen: "127.0.0.1:0", Keys: w.Ground.Keys}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bus.Stop(server) })
-	w.ground.Bus = bus.Address{URL: server.ClientURL()} // it accepts only the passwords of the old key
-	old, fresh, database := w.ground.Keys.Text().Reveal(), secret.NewKeyText(), kit.Database(t)
+	w.Ground.Bus = bus.Address{URL: server.ClientURL()} // it accepts only the passwords of the old key
+	old, fresh, database := w.Ground.Keys.Text().Reveal(), secret.NewKeyText(), apitest.Kit.Database(t)
 	// replica starts a replica with the given keys, and callers with the same keys.
-	replica := func(keys string) (callers *world, stop func()) {
-		g := w.ground
+	replica := func(keys string) (callers *apitest.World, stop func()) {
+		g := w.Ground
 		var err error
 		if g.Keys, err = secret.ParseKeys(keys); err != nil {
 			t.Fatal(err)
@@ -37,25 +41,27 @@ func TestRollingRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := idp.New(t.Context(), s, config); err != nil {
+		if err := idp.New(t.Context(), s, apitest.Config); err != nil {
 			t.Fatal(err)
 		}
 		ctx, end := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { s.Run(ctx) })
-		callers = &world{TB: t, ground: g, service: s, IdpsClient: idpv1.NewIdpsClient(testkit.Calls(t, g, "gateway"))}
-		callers.inA = callers.as("org-a", "ORG_OWNER")
+		callers = &apitest.World{
+			TB: t, Ground: g, Service: s, IdpsClient: idpv1.NewIdpsClient(testkit.Calls(t, g, "gateway")),
+		}
+		callers.InA = callers.As("org-a", "ORG_OWNER")
 		return callers, func() { end(); running.Wait() }
 	}
 	before, stop := replica(old)
-	id := before.directory(before.inA, "Company")
+	id := before.Directory(before.InA, "Company")
 	for step, keys := range []string{old + fresh, fresh + old} {
 		after, stopAfter := replica(keys)
 		for n := range 40 { // either replica answers
-			w := []*world{before, after}[n%2]
-			was := w.get(id).Details.Sequence
+			w := []*apitest.World{before, after}[n%2]
+			was := w.Get(id).Details.Sequence
 			next := fmt.Sprintf("secret %d of step %d", n/4, step)
-			r, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id, ClientSecret: next})
+			r, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: id, ClientSecret: next})
 			if err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
@@ -63,7 +69,7 @@ func TestRollingRestart(t *testing.T) {
 			if changed := r.Details.Sequence != was; changed != (n%4 == 0) {
 				t.Errorf("step %d, call %d: changed is %v", step, n, changed)
 			}
-			if got := before.secretOf(id) + after.secretOf(id); got != next+next {
+			if got := before.SecretOf(id) + after.SecretOf(id); got != next+next {
 				t.Errorf("step %d: the secret is %q", step, got)
 			}
 		}

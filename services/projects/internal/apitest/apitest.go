@@ -10,7 +10,7 @@ import (
 	"herald/services/projects"
 	"herald/shared/boot"
 	"herald/shared/caller"
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -42,7 +42,7 @@ func (u *Users) MakeProjectOwner(
 // ResolveOrg finds an organization by its id.
 func (u *Users) ResolveOrg(_ context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
 	if !strings.HasPrefix(r.OrgId, "org") {
-		return nil, fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
+		return nil, usersfault.ErrOrgNotFound
 	}
 	return &usersv1.ResolveOrgResponse{Name: r.OrgId, State: usersv1.OrgState_ORG_STATE_ACTIVE}, nil
 }
@@ -51,7 +51,7 @@ func (u *Users) ResolveOrg(_ context.Context, r *usersv1.ResolveOrgRequest) (*us
 func (u *Users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*usersv1.ResolveUserResponse, error) {
 	name, org, _ := strings.Cut(r.UserId, "-")
 	if name != "user" || r.OrgId != "" && r.OrgId != org {
-		return nil, fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+		return nil, usersfault.ErrUserNotFound
 	}
 	return &usersv1.ResolveUserResponse{
 		OrgId: org, State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN,

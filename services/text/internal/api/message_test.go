@@ -1,4 +1,4 @@
-package text
+package api_test
 
 import (
 	"context"

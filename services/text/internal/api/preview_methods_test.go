@@ -1,4 +1,4 @@
-package text
+package api_test
 
 import (
 	"context"
@@ -32,9 +32,12 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	for kind, link := range map[string]string{
-		"init":          "http://localhost:8080/ui/login/user/init?userID=sample-user&code=K7MPX4RD&orgID=sample-organization&passwordset=false&lang=de",
-		"verifyemail":   "http://localhost:8080/ui/login/mail/verification?userID=sample-user&code=K7MPX4RD&orgID=sample-organization&lang=de",
-		"passwordreset": "http://localhost:8080/ui/login/password/reset?userID=sample-user&code=K7MPX4RD&orgID=sample-organization&lang=de",
+		"init": "http://localhost:8080/ui/login/user/init?userID=sample-user&code=K7MPX4RD" +
+			"&orgID=sample-organization&passwordset=false&lang=de",
+		"verifyemail": "http://localhost:8080/ui/login/mail/verification?userID=sample-user&code=K7MPX4RD" +
+			"&orgID=sample-organization&lang=de",
+		"passwordreset": "http://localhost:8080/ui/login/password/reset?userID=sample-user&code=K7MPX4RD" +
+			"&orgID=sample-organization&lang=de",
 	} {
 		r := &textv1.SetMessageTextRequest{Kind: kind, Language: "DE", Subject: "{{.OrgName}} & Co",
 			Text: "<b>{{ .FirstName }}</b>\r\n{{.LastEmail}} {{.Expiry}}", ButtonText: "Los"}

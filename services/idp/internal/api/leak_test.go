@@ -1,4 +1,4 @@
-package idp_test
+package api_test
 
 import (
 	"log/slog"
@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"herald/services/idp/internal/apitest"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/testkit"
 )
@@ -18,38 +19,38 @@ import (
 func TestSecretsStayIn(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Lines{}
-	w := newWorldOn(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log))
-	news, err := testkit.Connect(t, w.ground, "subscriber").SubscribeSync("events.>")
+	w := apitest.NewOn(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log))
+	news, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.>")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const first, second, name = "canary-first-secret", "canary-second-secret", "Canaryname"
-	made, err := w.CreateDirectoryIdp(w.inA, &idpv1.CreateDirectoryIdpRequest{
+	made, err := w.CreateDirectoryIdp(w.InA, &idpv1.CreateDirectoryIdpRequest{
 		Name: name, ClientId: "herald", ClientSecret: first,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: second})
+	changed, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{})
+	list, err := w.SearchIdps(w.InA, &idpv1.SearchIdpsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	history, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{Id: made.Id})
+	history, err := w.SearchIdpChanges(w.InA, &idpv1.SearchIdpChangesRequest{Id: made.Id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A failed statement is logged with the database's message.
 	const broken = `alter table idps add constraint broken check (false) not valid`
-	if _, err := w.service.DB.Exec(t.Context(), broken); err != nil {
+	if _, err := w.Service.DB.Exec(t.Context(), broken); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: first})
+	_, err = w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: first})
 	refused(t, err, "INTERNAL")
-	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id,
+	_, err = w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id,
 		ClientSecret: strings.Repeat(first, 20)})
 	refused(t, err, "INVALID_ARGUMENT")
 
@@ -58,8 +59,8 @@ func TestSecretsStayIn(t *testing.T) {
 		t.Errorf("the events are %s", heard)
 	}
 	answers := protojson.Format(made) + protojson.Format(changed) + protojson.Format(list) + protojson.Format(history) +
-		err.Error() + protojson.Format(w.get(made.Id))
-	families, err := w.service.Metrics.Gather()
+		err.Error() + protojson.Format(w.Get(made.Id))
+	families, err := w.Service.Metrics.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestSecretsStayIn(t *testing.T) {
 	}
 	for _, table := range []string{"idps", "events", "outbox"} {
 		for _, planted := range []string{first, second} {
-			if w.rows(table+` x where position($1 in x::text) > 0 or position(encode($1::bytea, 'hex') in x::text) > 0`,
+			if w.Rows(table+` x where position($1 in x::text) > 0 or position(encode($1::bytea, 'hex') in x::text) > 0`,
 				planted) > 0 {
 				t.Errorf("%s has a secret", table)
 			}

@@ -1,4 +1,4 @@
-package idp_test
+package api_test
 
 import (
 	"encoding/base64"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/services/idp/internal/apitest"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -17,7 +18,7 @@ import (
 
 // login is a world with a directory.
 type login struct {
-	*world
+	*apitest.World
 	at   *directory.Directory
 	auth idpv1.IdpsClient
 	log  *testkit.Lines
@@ -26,10 +27,10 @@ type login struct {
 func newLogin(t *testing.T) login {
 	t.Helper()
 	d, log := directory.Start(t), &testkit.Lines{}
-	c := config
+	c := apitest.Config
 	c.Authority, c.OutboundPrivate = d.URL, true
-	w := newWorldAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
-	return login{w, d, idpv1.NewIdpsClient(testkit.Calls(t, w.ground, "auth")), log}
+	w := apitest.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
+	return login{w, d, idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, "auth")), log}
 }
 
 // provider creates a provider whose client the directory knows.
@@ -39,7 +40,7 @@ func (l login) provider(more ...func(*idpv1.CreateDirectoryIdpRequest)) string {
 	for _, change := range more {
 		change(r)
 	}
-	made, err := l.CreateDirectoryIdp(l.inA, r)
+	made, err := l.CreateDirectoryIdp(l.InA, r)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func (l login) code(id string) string {
 	return l.at.Code(u.Query())
 }
 
-func TestLogin(t *testing.T) {
+func TestLoginReturnsTheAccountOnce(t *testing.T) {
 	t.Parallel()
 	l := newLogin(t)
 	id := l.provider(func(r *idpv1.CreateDirectoryIdpRequest) {
@@ -93,7 +94,7 @@ func TestLogin(t *testing.T) {
 	if at := time.Unix(got.Account.AuthTime, 0); time.Since(at) > time.Minute {
 		t.Errorf("the person authenticated %s", at)
 	}
-	same(t, got, &idpv1.FinishIdpLoginResponse{
+	testkit.Equal(t, got, &idpv1.FinishIdpLoginResponse{
 		Account: &idpv1.ExternalAccount{
 			TenantId: directory.Company, ExternalUserId: directory.Ada, UserName: "ada@company.example",
 			AuthTime:    got.Account.AuthTime,
@@ -123,7 +124,7 @@ func TestLoginNeedsAnActiveProvider(t *testing.T) {
 		_, err = l.finish(where[0], where[1], code)
 		refused(t, err, "IDP_NOT_FOUND")
 	}
-	if _, err := l.DeactivateIdp(l.inA, &idpv1.IdpRequest{Id: id}); err != nil {
+	if _, err := l.DeactivateIdp(l.InA, &idpv1.IdpRequest{Id: id}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := l.begin("org-a", id)
@@ -135,7 +136,7 @@ func TestLoginNeedsAnActiveProvider(t *testing.T) {
 	}
 }
 
-func TestLoginFaults(t *testing.T) {
+func TestLoginSaysWhyItFailed(t *testing.T) {
 	t.Parallel()
 	l := newLogin(t)
 	id := l.provider()
@@ -153,43 +154,45 @@ func TestLoginFaults(t *testing.T) {
 	refused(t, err, "IDP_AWAY")
 }
 
-func TestOfferedIdps(t *testing.T) {
+func TestActiveProvidersOfAnOrganizationAreOffered(t *testing.T) {
 	t.Parallel()
 	l := newLogin(t)
 	first, off := l.provider(), l.provider()
-	l.directory(l.inB, "Foreign")
-	if _, err := l.DeactivateIdp(l.inA, &idpv1.IdpRequest{Id: off}); err != nil {
+	l.Directory(l.InB, "Foreign")
+	if _, err := l.DeactivateIdp(l.InA, &idpv1.IdpRequest{Id: off}); err != nil {
 		t.Fatal(err)
 	}
 	for orgID, want := range map[string]*idpv1.ListOfferedIdpsResponse{
 		"org-a": {Idps: []*idpv1.OfferedIdp{{Id: first, Name: "Company"}}}, "org-c": {}, "": {},
 	} {
-		got, err := l.auth.ListOfferedIdps(t.Context(), &idpv1.ListOfferedIdpsRequest{OrgId: orgID})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, got, want)
+		t.Run("in "+orgID, func(t *testing.T) {
+			got, err := l.auth.ListOfferedIdps(t.Context(), &idpv1.ListOfferedIdpsRequest{OrgId: orgID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			testkit.Equal(t, got, want)
+		})
 	}
 }
 
 // Administrators find in the history of a provider why somebody could not log in. It does not change the provider.
-func TestRefusedLogins(t *testing.T) {
+func TestHistoryHasRefusedLogins(t *testing.T) {
 	t.Parallel()
 	l := newLogin(t)
 	id := l.provider()
-	before := l.get(id)
+	before := l.Get(id)
 	note := &idpv1.NoteRefusedLoginRequest{OrgId: "org-a", IdpId: id, Reason: "IDP_TENANT_REFUSED",
 		TenantId: directory.Other, ExternalUserId: directory.Ada}
 	if _, err := l.auth.NoteRefusedLogin(t.Context(), note); err != nil {
 		t.Fatal(err)
 	}
-	got, err := l.SearchIdpChanges(l.inA, &idpv1.SearchIdpChangesRequest{Id: id})
+	got, err := l.SearchIdpChanges(l.InA, &idpv1.SearchIdpChangesRequest{Id: id})
 	if err != nil || len(got.Result) != 2 || got.Result[0].EventType != "idp.login_refused" ||
 		got.Result[0].Data.Fields["reason"].GetStringValue() != "IDP_TENANT_REFUSED" ||
 		got.Result[0].Data.Fields["externalUserId"].GetStringValue() != directory.Ada {
 		t.Errorf("%v, %v", got, err)
 	}
-	same(t, l.get(id), before)
+	testkit.Equal(t, l.Get(id), before)
 	for _, where := range [][2]string{{"org-b", id}, {"org-a", "nowhere"}} {
 		note.OrgId, note.IdpId = where[0], where[1]
 		_, err := l.auth.NoteRefusedLogin(t.Context(), note)

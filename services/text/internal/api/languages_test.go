@@ -1,15 +1,14 @@
-package text
+package api_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/text"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
@@ -66,7 +65,7 @@ func (w world) language(t *testing.T, preferred string) string {
 	return r.Language
 }
 
-func TestDefaultLanguage(t *testing.T) {
+func TestDefaultLanguageIsChanged(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	before, began := w.defaultLanguage(t), w.firstStart(t)
@@ -105,7 +104,7 @@ func TestDefaultLanguage(t *testing.T) {
 	}
 }
 
-func TestAllowedLanguages(t *testing.T) {
+func TestReadersGetAllowedLanguages(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	supported, err := w.gateway.ListLanguages(w.as(t.Context(), "o1"), &textv1.ListLanguagesRequest{})
@@ -143,9 +142,11 @@ func TestAllowedLanguages(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for preferred, want := range map[string]string{"de-CH": "de", "en": "fr", "fr": "fr", "ja": "fr", "": "fr"} {
-		if got := w.language(t, preferred); got != want {
-			t.Errorf("a reader of %q gets %s, want %s", preferred, got, want)
-		}
+		t.Run("reader of "+preferred, func(t *testing.T) {
+			if got := w.language(t, preferred); got != want {
+				t.Errorf("gets %s, want %s", got, want)
+			}
+		})
 	}
 	pages, err := w.pages.ResolveLanguages(t.Context(), &textv1.ResolveLanguagesRequest{})
 	if err != nil || pages.DefaultLanguage != "fr" || !slices.Equal(pages.AllowedLanguages, []string{"de", "fr"}) {
@@ -172,7 +173,7 @@ func TestAllowedLanguages(t *testing.T) {
 }
 
 // After simultaneous changes the default language is an allowed one.
-func TestLanguagesAtOnce(t *testing.T) {
+func TestDefaultLanguageStaysAllowed(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	admin := w.inInstance(t.Context(), "IAM_OWNER")
@@ -203,7 +204,7 @@ func TestLanguagesAtOnce(t *testing.T) {
 }
 
 // Simultaneous changes of the default and of the allowed languages are both kept.
-func TestLanguagesTakeTurns(t *testing.T) {
+func TestSimultaneousChangesOfLanguagesAreKept(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	admin := w.inInstance(t.Context(), "IAM_OWNER")
@@ -227,14 +228,7 @@ func TestLanguagesTakeTurns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	limited, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	for waiting := 0; waiting < 2; {
-		if err := w.service.DB.QueryRow(limited, `select count(*) from pg_stat_activity where datname = `+
-			`current_database() and wait_event_type = 'Lock'`).Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testkit.Waiting(t, w.service.DB, 2)
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -247,15 +241,15 @@ func TestLanguagesTakeTurns(t *testing.T) {
 
 // The setting is in use until languages are chosen. After that it cannot make a language the
 // default that is not allowed.
-func TestDefaultLanguageOfTheSetting(t *testing.T) {
+func TestSettingCountsUntilLanguagesAreChosen(t *testing.T) {
 	t.Parallel()
 	g, database := testkit.Ground(t), kit.Database(t)
 	start := func(setting string) world {
-		s, err := g.Open(t.Context(), "text", database, Migrations)
+		s, err := g.Open(t.Context(), "text", database, text.Migrations)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := New(t.Context(), s, Config{DefaultLanguage: setting}); err != nil {
+		if err := text.New(t.Context(), s, text.Config{DefaultLanguage: setting}); err != nil {
 			t.Fatal(err)
 		}
 		return newWorld(t, g, s)

@@ -1,4 +1,4 @@
-package text
+package api_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/text"
 	"herald/shared/boot"
 	"herald/shared/caller"
 	"herald/shared/fault"
@@ -21,7 +22,7 @@ import (
 	"herald/shared/testkit"
 )
 
-var kit = testkit.New("text", Migrations)
+var kit = testkit.New("text", text.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
@@ -41,10 +42,10 @@ func open(t *testing.T) world {
 	var s *boot.Service
 	for range 2 {
 		var err error
-		if s, err = g.Open(t.Context(), "text", database, Migrations); err != nil {
+		if s, err = g.Open(t.Context(), "text", database, text.Migrations); err != nil {
 			t.Fatal(err)
 		}
-		if err := New(t.Context(), s, Config{DefaultLanguage: "fr"}); err != nil {
+		if err := text.New(t.Context(), s, text.Config{DefaultLanguage: "fr"}); err != nil {
 			t.Fatal(err)
 		}
 		testkit.Run(t, s)
@@ -156,7 +157,7 @@ func TestLanguagesForAnybodyWithAToken(t *testing.T) {
 	}
 }
 
-func TestDefaultText(t *testing.T) {
+func TestTextIsDefaultSinceTheFirstStart(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	got, began := w.read(t, "o1", "de-CH"), w.firstStart(t)
@@ -182,9 +183,7 @@ func TestOwnTextStandsInFieldByField(t *testing.T) {
 	}
 	want := proto.CloneOf(standard)
 	want.Subject, want.ButtonText, want.IsDefault, want.Details = "Servus", "Los", false, own.Details
-	if !proto.Equal(own, want) {
-		t.Errorf("got %v\nwant %v", own, want)
-	}
+	testkit.Equal(t, own, want)
 	if !standard.IsDefault || !w.read(t, "o1", "en").IsDefault {
 		t.Error("another organization or language is touched")
 	}
@@ -200,7 +199,7 @@ func TestARowWithoutTextIsDefault(t *testing.T) {
 	}
 }
 
-func TestContentLanguage(t *testing.T) {
+func TestContentLanguageIsThatOfTheText(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	gateway := testkit.Calls(t, w.ground, "gateway")
@@ -212,18 +211,20 @@ func TestContentLanguage(t *testing.T) {
 		for _, method := range []string{
 			textv1.Text_GetMessageText_FullMethodName, textv1.Text_GetDefaultMessageText_FullMethodName,
 		} {
-			answer, err := gateway.Forward(w.as(t.Context(), "o1", "ORG_OWNER"), method, request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := answer.Header.Get("Content-Language"); got != want {
-				t.Errorf("%s: %s is answered in %q, want %q", method, asked, got, want)
-			}
+			t.Run(method+" in "+asked, func(t *testing.T) {
+				answer, err := gateway.Forward(w.as(t.Context(), "o1", "ORG_OWNER"), method, request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := answer.Header.Get("Content-Language"); got != want {
+					t.Errorf("answered in %q, want %q", got, want)
+				}
+			})
 		}
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestTextIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	for _, test := range []struct {
@@ -255,7 +256,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestResolveForTheNotifier(t *testing.T) {
+func TestNotifierGetsTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	w.exec(t, `insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values `+
@@ -263,14 +264,17 @@ func TestResolveForTheNotifier(t *testing.T) {
 	for preferred, want := range map[string]string{
 		"ja": "ja", "de-LI": "de", "": "fr", "tlh": "fr", "not a tag": "fr",
 	} {
-		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init",
-			PreferredLanguage: preferred})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Language != want || r.CustomText.Subject == "" || (r.CustomText.Greeting == "Salut") != (want == "fr") {
-			t.Errorf("%q is answered with %v", preferred, r)
-		}
+		t.Run(preferred, func(t *testing.T) {
+			r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1",
+				Kind: "init", PreferredLanguage: preferred})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Language != want || r.CustomText.Subject == "" ||
+				(r.CustomText.Greeting == "Salut") != (want == "fr") {
+				t.Errorf("answered with %v", r)
+			}
+		})
 	}
 	_, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "nope"})
 	if !errors.Is(err, textfault.ErrMessageKindNotFound) {
@@ -288,11 +292,11 @@ func TestNobodyElseResolves(t *testing.T) {
 	refused(t, err, fault.ErrPermissionDenied)
 }
 
-func TestStartWithoutTheDefaultLanguage(t *testing.T) {
+func TestStartFailsWithoutTextsInTheDefaultLanguage(t *testing.T) {
 	t.Parallel()
 	s := kit.Open(t, testkit.Ground(t))
 	defer s.Close()
-	if err := New(t.Context(), s, Config{DefaultLanguage: "tlh"}); err == nil {
+	if err := text.New(t.Context(), s, text.Config{DefaultLanguage: "tlh"}); err == nil {
 		t.Error("starts with a default language that has no texts")
 	}
 }

@@ -1,4 +1,4 @@
-package text
+package api_test
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 
 // An organization writes its own text of a notice, and a preview of it has neither a link nor a code. What
 // only a mail with a code can say is refused.
-func TestNotices(t *testing.T) {
+func TestNoticesHaveNeitherLinkNorCode(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	owner := w.as(t.Context(), "o1", "ORG_OWNER")

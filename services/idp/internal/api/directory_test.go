@@ -1,12 +1,12 @@
-package idp_test
+package api_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"herald/services/idp/internal/apitest"
 	"herald/shared/fault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -18,10 +18,10 @@ func typeOf(kind idpv1.DirectoryTenantType) *idpv1.DirectoryTenant {
 }
 
 // A provider is created, read, changed and removed.
-func TestDirectories(t *testing.T) {
+func TestProviderIsCreatedReadChangedAndRemoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	made, err := w.CreateDirectoryIdp(w.inA, &idpv1.CreateDirectoryIdpRequest{
+	w := apitest.New(t)
+	made, err := w.CreateDirectoryIdp(w.InA, &idpv1.CreateDirectoryIdpRequest{
 		Name: " Company ", ClientId: " herald ", ClientSecret: "the secret",
 		Tenant:        &idpv1.DirectoryTenant{TenantId: new("Example.com")},
 		EmailVerified: true, Scopes: []string{"openid", "User.Read"},
@@ -39,13 +39,13 @@ func TestDirectories(t *testing.T) {
 		},
 		ProviderOptions: &idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoUpdate: true},
 	}
-	same(t, w.get(made.Id), want)
-	if got := w.secretOf(made.Id); got != "the secret" {
+	testkit.Equal(t, w.Get(made.Id), want)
+	if got := w.SecretOf(made.Id); got != "the secret" {
 		t.Errorf("the secret is %q", got)
 	}
 
 	// Missing name, client id and secret stay. All other missing fields get their defaults.
-	changed, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id})
+	changed, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id})
 	if err != nil || changed.Details.Sequence <= made.Details.Sequence || changed.Details.CreationDate != nil ||
 		changed.Details.ResourceOwner != "org-a" {
 		t.Fatalf("%v, %v", changed, err)
@@ -54,28 +54,29 @@ func TestDirectories(t *testing.T) {
 	want.Directory = &idpv1.DirectoryConfig{ClientId: "herald", Tenant: typeOf(0),
 		Scopes: []string{"openid", "profile", "email"}}
 	want.ProviderOptions = &idpv1.IdpProviderOptions{}
-	same(t, w.get(made.Id), want)
+	testkit.Equal(t, w.Get(made.Id), want)
 	const names = `["tenant", "emailVerified", "scopes", "providerOptions"]`
-	if n := w.rows(`events where data->'changed' = $1::jsonb`, names); n != 1 {
+	if n := w.Rows(`events where data->'changed' = $1::jsonb`, names); n != 1 {
 		t.Errorf("%d events of the change", n)
 	}
 
-	if _, err := w.RemoveIdp(w.inA, &idpv1.IdpRequest{Id: made.Id}); err != nil {
+	if _, err := w.RemoveIdp(w.InA, &idpv1.IdpRequest{Id: made.Id}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.GetIdp(w.inA, &idpv1.IdpRequest{Id: made.Id})
+	_, err = w.GetIdp(w.InA, &idpv1.IdpRequest{Id: made.Id})
 	refused(t, err, "IDP_NOT_FOUND")
-	if w.rows("idps") != 0 || w.rows("events where name = 'removed' and aggregate_id = $1", made.Id) != 1 {
+	if w.Rows("idps") != 0 || w.Rows("events where name = 'removed' and aggregate_id = $1", made.Id) != 1 {
 		t.Error("it is not gone, or there is no event")
 	}
 }
 
 // An update without a difference returns the existing details and writes nothing.
-func TestUnchanged(t *testing.T) {
+func TestUpdateWithoutADifferenceWritesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.directory(w.inA, "Company")
-	before, details := w.rows("events"), w.get(id).Details
+	w := apitest.New(t)
+	id := w.Directory(w.InA, "Company")
+	before, details := w.Rows("events"), w.Get(id).Details
+	details.CreationDate = nil
 	for _, r := range []*idpv1.UpdateDirectoryIdpRequest{
 		{},
 		{Name: new("Company")},
@@ -86,42 +87,44 @@ func TestUnchanged(t *testing.T) {
 		{Tenant: &idpv1.DirectoryTenant{TenantType: idpv1.DirectoryTenantType(2).Enum(), TenantId: new("COMMON")}},
 		{Scopes: []string{"openid", "profile", "email"}},
 	} {
-		r.Id = id
-		got, err := w.UpdateDirectoryIdp(w.inA, r)
-		if err != nil || got.Details.Sequence != details.Sequence ||
-			!got.Details.ChangeDate.AsTime().Equal(details.ChangeDate.AsTime()) {
-			t.Errorf("%v: %v, %v, was %v", r, got, err, details)
-		}
+		t.Run(r.String(), func(t *testing.T) {
+			r.Id = id
+			got, err := w.UpdateDirectoryIdp(w.InA, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testkit.Equal(t, got.Details, details)
+		})
 	}
-	if w.rows("events") != before || w.secretOf(id) != "of Company" {
+	if w.Rows("events") != before || w.SecretOf(id) != "of Company" {
 		t.Error("something was written")
 	}
 }
 
 // The secret changes only if the request has one.
-func TestUpdateSecret(t *testing.T) {
+func TestSecretChangesOnlyIfTheRequestHasOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.directory(w.inA, "Company")
+	w := apitest.New(t)
+	id := w.Directory(w.InA, "Company")
 	for _, c := range []struct{ sent, want string }{
 		{"", "of Company"}, {"another", "another"}, {"", "another"}, {" padded ", "padded"},
 	} {
-		if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
+		if _, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
 			ClientSecret: c.sent}); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.secretOf(id); got != c.want {
+		if got := w.SecretOf(id); got != c.want {
 			t.Errorf("after %q it is %q", c.sent, got)
 		}
 	}
 }
 
 // Values that are refused, on both methods if both have the field.
-func TestRefusedFields(t *testing.T) {
+func TestWrongFieldsAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.directory(w.inA, "Company")
-	before := w.rows("events")
+	w := apitest.New(t)
+	id := w.Directory(w.InA, "Company")
+	before := w.Rows("events")
 	long := strings.Repeat("ß", 201)
 	for field, bad := range map[string][]string{
 		"name":         {"", "  ", long, "a\nb", "a\x00b", "safe\u202egnp.exe", "Com\u200bpany"},
@@ -142,107 +145,109 @@ func TestRefusedFields(t *testing.T) {
 			default:
 				create.Scopes, update.Scopes = []string{value}, []string{value}
 			}
-			_, err := w.CreateDirectoryIdp(w.inA, create)
-			refused(t, err, "INVALID_ARGUMENT", field)
-			_, err = w.UpdateDirectoryIdp(w.inA, update)
-			refused(t, err, "INVALID_ARGUMENT", field)
+			t.Run(fmt.Sprintf("%s %.20q", field, value), func(t *testing.T) {
+				_, err := w.CreateDirectoryIdp(w.InA, create)
+				refused(t, err, "INVALID_ARGUMENT", field)
+				_, err = w.UpdateDirectoryIdp(w.InA, update)
+				refused(t, err, "INVALID_ARGUMENT", field)
+			})
 		}
 	}
 	for _, value := range []string{"", " "} {
-		_, err := w.CreateDirectoryIdp(w.inA, &idpv1.CreateDirectoryIdpRequest{
+		_, err := w.CreateDirectoryIdp(w.InA, &idpv1.CreateDirectoryIdpRequest{
 			Name: "Other", ClientId: "herald", ClientSecret: value,
 		})
 		refused(t, err, "INVALID_ARGUMENT", "clientSecret")
 	}
-	_, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+	_, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{
 		Id: id, Scopes: slices.Repeat([]string{"a"}, 21),
 	})
 	refused(t, err, "INVALID_ARGUMENT", "scopes")
-	_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id, Tenant: typeOf(3)})
+	_, err = w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: id, Tenant: typeOf(3)})
 	refused(t, err, "INVALID_ARGUMENT", "tenant.tenantType")
 	for _, tenant := range []string{"", "..", "a/b", strings.Repeat("a", 254)} {
-		_, err = w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+		_, err = w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{
 			Id: id, Tenant: &idpv1.DirectoryTenant{TenantId: &tenant},
 		})
 		refused(t, err, "IDP_TENANT_INVALID", "tenant.tenantId")
 	}
-	if w.rows("events") != before || w.rows("idps") != 1 {
+	if w.Rows("events") != before || w.Rows("idps") != 1 {
 		t.Error("a refusal wrote something")
 	}
 
 	// The maximum length is counted in characters.
 	edge := long[:400]
-	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+	if _, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{
 		Id: id, Name: &edge, ClientId: &edge, ClientSecret: edge,
 		Scopes: slices.Repeat([]string{strings.Repeat("a", 100)}, 20),
-	}); err != nil || w.get(id).Name != edge || w.secretOf(id) != edge {
-		t.Errorf("%v: %v", err, w.get(id))
+	}); err != nil || w.Get(id).Name != edge || w.SecretOf(id) != edge {
+		t.Errorf("%v: %v", err, w.Get(id))
 	}
 }
 
-func TestStatesOfProviders(t *testing.T) {
+func TestProviderIsDeactivatedAndReactivated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.directory(w.inA, "Company")
+	w := apitest.New(t)
+	id := w.Directory(w.InA, "Company")
 	ask := &idpv1.IdpRequest{Id: id}
-	_, err := w.ReactivateIdp(w.inA, ask)
+	_, err := w.ReactivateIdp(w.InA, ask)
 	refused(t, err, "IDP_NOT_INACTIVE")
-	off, err := w.DeactivateIdp(w.inA, ask)
+	off, err := w.DeactivateIdp(w.InA, ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.get(id); got.State != idpv1.IdpState_IDP_STATE_INACTIVE ||
+	if got := w.Get(id); got.State != idpv1.IdpState_IDP_STATE_INACTIVE ||
 		got.Details.Sequence != off.Details.Sequence {
 		t.Errorf("%v, answered %v", got, off)
 	}
-	_, err = w.DeactivateIdp(w.inA, ask)
+	_, err = w.DeactivateIdp(w.InA, ask)
 	refused(t, err, "IDP_NOT_ACTIVE")
 	if fault.From(err).Code != fault.Precondition {
 		t.Error(err)
 	}
-	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
-		Name: new("Other")}); err != nil || w.get(id).State != idpv1.IdpState_IDP_STATE_INACTIVE {
+	if _, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
+		Name: new("Other")}); err != nil || w.Get(id).State != idpv1.IdpState_IDP_STATE_INACTIVE {
 		t.Errorf("changed while inactive: %v", err)
 	}
-	if _, err := w.ReactivateIdp(w.inA, ask); err != nil || w.get(id).State != idpv1.IdpState_IDP_STATE_ACTIVE {
+	if _, err := w.ReactivateIdp(w.InA, ask); err != nil || w.Get(id).State != idpv1.IdpState_IDP_STATE_ACTIVE {
 		t.Error(err)
 	}
 }
 
 // Of many changes at once each is written once, and the last one is stored.
-func TestUpdatesAtOnce(t *testing.T) {
+func TestEachOfManyUpdatesIsWrittenOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.directory(w.inA, "Company")
-	before := w.rows("events")
+	w := apitest.New(t)
+	id := w.Directory(w.InA, "Company")
+	before := w.Rows("events")
 	if n := race(t, 20, func(i int) error {
-		_, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{
+		_, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{
 			Id: id, Name: new(fmt.Sprint("Company ", i%10)), ClientSecret: fmt.Sprint("secret ", i%10),
 		})
 		return err
 	}); n != 20 {
 		t.Errorf("%d succeeded", n)
 	}
-	if name, kept := w.get(id).Name, w.secretOf(id); strings.TrimPrefix(name, "Company ") !=
+	if name, kept := w.Get(id).Name, w.SecretOf(id); strings.TrimPrefix(name, "Company ") !=
 		strings.TrimPrefix(kept, "secret ") {
 		t.Errorf("the name is of %q, the secret of %q", name, kept)
 	}
-	if n := w.rows("events") - before; n < 10 || n > 20 ||
-		w.rows("events e join idps i on i.id = e.aggregate_id and i.sequence < e.position") != 0 {
+	if n := w.Rows("events") - before; n < 10 || n > 20 ||
+		w.Rows("events e join idps i on i.id = e.aggregate_id and i.sequence < e.position") != 0 {
 		t.Errorf("%d events, or the provider does not stand at the last", n)
 	}
 }
 
-func TestSearchIdps(t *testing.T) {
+func TestSearchFindsProvidersByNameAndState(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := apitest.New(t)
 	names := []string{"Straße", "dir_1", "Dir%", "DIR", "subdir"}
 	ids := make([]string, len(names))
 	for i, name := range names {
-		ids[i] = w.directory(w.inA, name)
+		ids[i] = w.Directory(w.InA, name)
 	}
-	w.directory(w.inB, "dir_1")
-	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{Id: ids[1]}); err != nil {
+	w.Directory(w.InB, "dir_1")
+	if _, err := w.DeactivateIdp(w.InA, &idpv1.IdpRequest{Id: ids[1]}); err != nil {
 		t.Fatal(err)
 	}
 	name := func(text string, method heraldv1.TextQueryMethod) *idpv1.IdpFilter {
@@ -269,48 +274,50 @@ func TestSearchIdps(t *testing.T) {
 			[]*idpv1.IdpFilter{{NameQuery: name("DIR", 0).NameQuery, StateQuery: state(2).StateQuery}}, nil,
 		},
 	} {
-		for _, asc := range []bool{false, true} {
-			var want []string
-			for _, n := range c.want {
-				want = append(want, ids[n])
+		t.Run(label, func(t *testing.T) {
+			for _, asc := range []bool{false, true} {
+				var want []string
+				for _, n := range c.want {
+					want = append(want, ids[n])
+				}
+				if asc {
+					slices.Reverse(want)
+				}
+				got, err := w.SearchIdps(w.InA, &idpv1.SearchIdpsRequest{
+					Query: &heraldv1.ListQuery{Asc: asc, Limit: 2, Offset: 0}, Queries: c.filters,
+				})
+				var found []string
+				for _, i := range got.GetResult() {
+					found = append(found, i.Id)
+				}
+				if err != nil || !slices.Equal(found, want[:min(2, len(want))]) ||
+					got.Details.TotalResult != uint64(len(want)) {
+					t.Errorf("%v, %v", got, err)
+				}
 			}
-			if asc {
-				slices.Reverse(want)
-			}
-			got, err := w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{
-				Query: &heraldv1.ListQuery{Asc: asc, Limit: 2, Offset: 0}, Queries: c.filters,
-			})
-			var found []string
-			for _, i := range got.GetResult() {
-				found = append(found, i.Id)
-			}
-			if err != nil || !slices.Equal(found, want[:min(2, len(want))]) ||
-				got.Details.TotalResult != uint64(len(want)) {
-				t.Errorf("%s: %v, %v", label, got, err)
-			}
-		}
+		})
 	}
-	_, err := w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{Queries: []*idpv1.IdpFilter{{}}})
+	_, err := w.SearchIdps(w.InA, &idpv1.SearchIdpsRequest{Queries: []*idpv1.IdpFilter{{}}})
 	refused(t, err, "INVALID_ARGUMENT", "queries[0]")
-	_, err = w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{Queries: []*idpv1.IdpFilter{state(0)}})
+	_, err = w.SearchIdps(w.InA, &idpv1.SearchIdpsRequest{Queries: []*idpv1.IdpFilter{state(0)}})
 	refused(t, err, "INVALID_ARGUMENT", "state")
-	_, err = w.SearchIdps(w.inA, &idpv1.SearchIdpsRequest{Query: &heraldv1.ListQuery{Limit: 1001}})
+	_, err = w.SearchIdps(w.InA, &idpv1.SearchIdpsRequest{Query: &heraldv1.ListQuery{Limit: 1001}})
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
 }
 
-func TestIdpChanges(t *testing.T) {
+func TestHistoryOfAProviderIsItsOrganizations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.directory(w.inA, "Company")
-	w.directory(w.inA, "Other")
-	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{Id: id}); err != nil {
+	w := apitest.New(t)
+	id := w.Directory(w.InA, "Company")
+	w.Directory(w.InA, "Other")
+	if _, err := w.DeactivateIdp(w.InA, &idpv1.IdpRequest{Id: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.UpdateDirectoryIdp(w.inA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
+	if _, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: id,
 		ClientSecret: "another"}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.SearchIdpChanges(w.inA, &idpv1.SearchIdpChangesRequest{Id: id})
+	got, err := w.SearchIdpChanges(w.InA, &idpv1.SearchIdpChangesRequest{Id: id})
 	if err != nil || got.Details.TotalResult != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -323,91 +330,33 @@ func TestIdpChanges(t *testing.T) {
 		list[0].GetStringValue() != "clientSecret" {
 		t.Errorf("changed %v", list)
 	}
-	_, err = w.SearchIdpChanges(w.inB, &idpv1.SearchIdpChangesRequest{Id: id})
+	_, err = w.SearchIdpChanges(w.InB, &idpv1.SearchIdpChangesRequest{Id: id})
 	refused(t, err, "IDP_NOT_FOUND")
 }
 
 // The services users and auth can read the providers of an organization, but no client secret.
-func TestResolveIdps(t *testing.T) {
+func TestServicesReadProvidersOfOneOrganization(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id, off, foreign := w.directory(w.inA, "Company"), w.directory(w.inA, "Off"), w.directory(w.inB, "Foreign")
-	if _, err := w.DeactivateIdp(w.inA, &idpv1.IdpRequest{Id: off}); err != nil {
+	w := apitest.New(t)
+	id, off, foreign := w.Directory(w.InA, "Company"), w.Directory(w.InA, "Off"), w.Directory(w.InB, "Foreign")
+	if _, err := w.DeactivateIdp(w.InA, &idpv1.IdpRequest{Id: off}); err != nil {
 		t.Fatal(err)
 	}
 	ask := &idpv1.ResolveIdpsRequest{OrgId: "org-a", IdpIds: []string{id, off, foreign, "nowhere", id, ""}}
 	for _, service := range []string{"users", "auth"} {
-		got, err := idpv1.NewIdpsClient(testkit.Calls(t, w.ground, service)).ResolveIdps(t.Context(), ask)
-		if err != nil || len(got.Idps) != 2 {
-			t.Fatalf("%s: %v, %v", service, got, err)
-		}
-		slices.SortFunc(got.Idps, func(a, b *idpv1.Idp) int { return strings.Compare(a.Id, b.Id) })
-		same(t, got.Idps[0], w.get(id))
-		same(t, got.Idps[1], w.get(off))
+		t.Run(service, func(t *testing.T) {
+			got, err := idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, service)).ResolveIdps(t.Context(), ask)
+			if err != nil || len(got.Idps) != 2 {
+				t.Fatalf("%v, %v", got, err)
+			}
+			slices.SortFunc(got.Idps, func(a, b *idpv1.Idp) int { return strings.Compare(a.Id, b.Id) })
+			testkit.Equal(t, got.Idps[0], w.Get(id))
+			testkit.Equal(t, got.Idps[1], w.Get(off))
+		})
 	}
-	got, err := idpv1.NewIdpsClient(testkit.Calls(t, w.ground, "users")).ResolveIdps(t.Context(),
+	got, err := idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, "users")).ResolveIdps(t.Context(),
 		&idpv1.ResolveIdpsRequest{OrgId: "org-a"})
 	if err != nil || len(got.Idps) != 0 {
 		t.Errorf("%v, %v", got, err)
-	}
-}
-
-// calls has a call of every method about one provider, which succeeds for its organization.
-var calls = map[string]func(w *world, ctx context.Context, id string) error{
-	"UpdateDirectoryIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.UpdateDirectoryIdp(ctx, &idpv1.UpdateDirectoryIdpRequest{Id: id, ClientSecret: "theirs"})
-		return err
-	},
-	"GetIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.GetIdp(ctx, &idpv1.IdpRequest{Id: id})
-		return err
-	},
-	"DeactivateIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.DeactivateIdp(ctx, &idpv1.IdpRequest{Id: id})
-		return err
-	},
-	"ReactivateIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.ReactivateIdp(ctx, &idpv1.IdpRequest{Id: id})
-		return err
-	},
-	"RemoveIdp": func(w *world, ctx context.Context, id string) error {
-		_, err := w.RemoveIdp(ctx, &idpv1.IdpRequest{Id: id})
-		return err
-	},
-	"SearchIdpChanges": func(w *world, ctx context.Context, id string) error {
-		_, err := w.SearchIdpChanges(ctx, &idpv1.SearchIdpChangesRequest{Id: id})
-		return err
-	},
-}
-
-// Each method needs its permission, and providers of other organizations are not found.
-func TestPermissionsOfProviders(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	foreign := w.directory(w.inB, "Foreign")
-	events := w.rows("events")
-	for method, call := range calls {
-		for _, id := range []string{foreign, "nowhere"} {
-			refused(t, call(w, w.inA, id), "IDP_NOT_FOUND")
-		}
-		needed := "org.idp.write"
-		if method == "GetIdp" || method == "SearchIdpChanges" {
-			needed = "org.idp.read"
-			if err := call(w, w.as("org-b", "ORG_OWNER_VIEWER"), foreign); err != nil {
-				t.Errorf("%s by a viewer: %v", method, err)
-			}
-		} else {
-			refused(t, call(w, w.as("org-b", "ORG_OWNER_VIEWER"), foreign), "PERMISSION_DENIED", needed)
-		}
-		for _, role := range []string{"ORG_USER_MANAGER", "ORG_PROJECT_CREATOR"} {
-			refused(t, call(w, w.as("org-b", role), foreign), "PERMISSION_DENIED", needed)
-		}
-		refused(t, call(w, w.Context(), foreign), "UNAUTHENTICATED")
-	}
-	if w.rows("events") != events {
-		t.Error("a refusal wrote an event")
-	}
-	if err := calls["UpdateDirectoryIdp"](w, w.as("org-b", "ORG_SETTINGS_MANAGER"), foreign); err != nil {
-		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package text
+package api_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/testkit"
 )
 
 func (w world) setColor(t *testing.T, orgID, color string) *textv1.SetBrandingResponse {
@@ -44,7 +45,7 @@ func drawn(t *testing.T, width int) []byte {
 }
 
 // An organization chooses a color and a logo, changes them, and removes both.
-func TestBranding(t *testing.T) {
+func TestBrandingIsChosenChangedAndRemoved(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	settings := w.as(t.Context(), "o1", "ORG_SETTINGS_MANAGER")
@@ -55,9 +56,7 @@ func TestBranding(t *testing.T) {
 		t.Errorf("nothing chosen: %v", none)
 	}
 	first := w.setColor(t, "o1", "#00AAff")
-	if again := w.setColor(t, "o1", "#00aaFF"); !proto.Equal(again, first) {
-		t.Errorf("the same color answers %v, want %v", again, first)
-	}
+	testkit.Equal(t, w.setColor(t, "o1", "#00aaFF"), first)
 	picture := drawn(t, 3)
 	logo := &textv1.SetBrandingLogoRequest{Logo: picture}
 	second, err := w.gateway.SetBrandingLogo(settings, logo)
@@ -87,9 +86,7 @@ func TestBranding(t *testing.T) {
 	if err != nil || gone.Details.Sequence <= second.Details.Sequence || gone.Details.ResourceOwner != "o1" {
 		t.Errorf("%v, %v", gone, err)
 	}
-	if got := w.branding(t, "o1"); !proto.Equal(got, none) {
-		t.Errorf("after the removal it is %v, want %v", got, none)
-	}
+	testkit.Equal(t, w.branding(t, "o1"), none)
 	_, err = w.gateway.RemoveBranding(owner, &textv1.RemoveBrandingRequest{})
 	refused(t, err, textfault.ErrBrandingNotFound)
 
@@ -107,7 +104,7 @@ func TestBranding(t *testing.T) {
 }
 
 // Nothing instead of nothing is no change, and the last color that goes takes the branding along.
-func TestNoBranding(t *testing.T) {
+func TestNothingInsteadOfNothingIsNoChange(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	if r := w.setColor(t, "o1", ""); r.Details.Sequence != 0 || len(w.events(t)) != 0 {
@@ -121,7 +118,7 @@ func TestNoBranding(t *testing.T) {
 }
 
 // What is no color, and what is no logo, is refused, and nothing is written.
-func TestRefusedBranding(t *testing.T) {
+func TestWrongBrandingIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	settings := w.as(t.Context(), "o1", "ORG_SETTINGS_MANAGER")
@@ -129,8 +126,10 @@ func TestRefusedBranding(t *testing.T) {
 		"red", "#fff", "#00aaff00", "00aaff", "#00aafg", " #00aaff", "#00aaff\n", "rgb(0,0,0)",
 		"#00aaff;}body{display:none",
 	} {
-		_, err := w.gateway.SetBranding(settings, &textv1.SetBrandingRequest{PrimaryColor: color})
-		refused(t, err, fault.ErrInvalidArgument, "primaryColor")
+		t.Run(color, func(t *testing.T) {
+			_, err := w.gateway.SetBranding(settings, &textv1.SetBrandingRequest{PrimaryColor: color})
+			refused(t, err, fault.ErrInvalidArgument, "primaryColor")
+		})
 	}
 	for _, c := range []struct {
 		logo []byte
@@ -146,7 +145,7 @@ func TestRefusedBranding(t *testing.T) {
 }
 
 // Pages get each organization's own branding, and a logo by its hash.
-func TestBrandingForPages(t *testing.T) {
+func TestPagesGetEachOrganizationsBranding(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	w.setColor(t, "o1", "#00aaff")
@@ -164,10 +163,13 @@ func TestBrandingForPages(t *testing.T) {
 		"o1": {PrimaryColor: "#00aaff", LogoPath: "/ui/logo/o1/" + paths["o1"]},
 		"o2": {LogoPath: "/ui/logo/o2/" + paths["o2"]}, "o3": {},
 	} {
-		got, err := w.pages.ResolveBranding(t.Context(), &textv1.ResolveBrandingRequest{OrgId: orgID})
-		if err != nil || !proto.Equal(got, want) {
-			t.Errorf("%s: %v, %v", orgID, got, err)
-		}
+		t.Run(orgID, func(t *testing.T) {
+			got, err := w.pages.ResolveBranding(t.Context(), &textv1.ResolveBrandingRequest{OrgId: orgID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			testkit.Equal(t, got, want)
+		})
 	}
 	for orgID, picture := range pictures {
 		got, err := w.pages.ResolveLogo(t.Context(), &textv1.ResolveLogoRequest{OrgId: orgID, Hash: paths[orgID]})

@@ -1,0 +1,31 @@
+package consumer_test
+
+import (
+	"os"
+	"testing"
+
+	"herald/services/idp/internal/apitest"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+
+// The providers of a removed organization are removed, each with an event. Those of other
+// organizations stay.
+func TestRemovedOrganizationTakesItsProvidersAlong(t *testing.T) {
+	t.Parallel()
+	w := apitest.New(t)
+	w.Directory(w.InA, "one")
+	w.Directory(w.InA, "two")
+	w.Directory(w.InB, "other")
+	cause := apitest.Kit.Herald(t, w.Ground, "users").Tell("org-a", "org-a", "admin", &usersv1.OrgRemoved{})
+	testkit.Until(t, w.Service.DB, "idps", "not exists (select from idps where org_id = 'org-a')")
+	if testkit.Rows(t, w.Service.DB, "idps") != 1 {
+		t.Error("another organization's provider is gone too")
+	}
+	if testkit.Rows(t, w.Service.DB, `events where name = 'removed' and actor = 'admin' and data->>'cause' = $1`,
+		cause) != 2 {
+		t.Error("not every provider has an event that names the cause")
+	}
+}
