@@ -27,6 +27,12 @@ func TestPlacesOfMembers(t *testing.T) {
 	did(w.gateway.AddOrgMember(w.admin, &usersv1.AddMemberRequest{UserId: id, Roles: []string{"ORG_OWNER"}}))
 	did(w.gateway.AddProjectMember(w.admin, &usersv1.AddProjectMemberRequest{ProjectId: "shop", UserId: id,
 		Roles: []string{"PROJECT_OWNER"}}))
+	owners, err := w.gateway.SearchIamMembers(w.admin, &usersv1.SearchMembersRequest{
+		Queries: []*usersv1.MemberFilter{{UserIdQuery: &usersv1.MemberUserIdQuery{UserId: id}}},
+	})
+	if err != nil || len(owners.Result) != 1 || owners.Result[0].UserId != id {
+		t.Errorf("%v, %v", owners, err)
+	}
 	list, err := w.gateway.SearchMyMemberships(w.login(w.admin, id, ""), &usersv1.SearchMyMembershipsRequest{})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/users/internal/domain"
@@ -48,6 +49,10 @@ func TestPersonalAccessTokens(t *testing.T) {
 	list, err := w.gateway.SearchMyPersonalAccessTokens(w.as(c), &usersv1.SearchMyPersonalAccessTokensRequest{})
 	if err != nil || list.Details.TotalResult != 2 {
 		t.Errorf("%v, %v", list, err)
+	}
+	same, err := w.gateway.SearchPersonalAccessTokens(w.admin, &usersv1.SearchPersonalAccessTokensRequest{UserId: id})
+	if err != nil || !proto.Equal(same, list) {
+		t.Errorf("%v, %v; want %v", same, err, list)
 	}
 	_, err = w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
 	refused(t, err, "FRESH_LOGIN_REQUIRED")

@@ -106,6 +106,12 @@ func TestUpdatePeopleRefuses(t *testing.T) {
 	}
 	w.unwritten(func() {
 		refused(t, name(w.admin, id, "ＡＤＭＩＮ"), "USER_NAME_TAKEN")
+		for userName, free := range map[string]bool{"ＡＤＭＩＮ": false, "nobody": true} {
+			got, err := w.gateway.IsUserUnique(w.admin, &usersv1.IsUserUniqueRequest{UserName: userName})
+			if err != nil || got.IsUnique != free {
+				t.Errorf("%s: %v, %v", userName, got, err)
+			}
+		}
 		for _, bad := range []string{"", " ", "a\nb", strings.Repeat("a", 201)} {
 			refused(t, name(w.admin, id, bad), "INVALID_ARGUMENT", "userName")
 			refused(t, profile(id, bad, ""), "INVALID_ARGUMENT", "firstName")

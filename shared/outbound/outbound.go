@@ -17,7 +17,7 @@ import (
 var (
 	// ErrPrivate is in the chain of the error for an address that is not reachable from the whole internet.
 	ErrPrivate = errors.New("the address is not public, and HERALD_OUTBOUND_PRIVATE does not allow it")
-	// ErrAnswerTooLarge is returned by the body of an answer after Config.MaxBody bytes.
+	// ErrTooLarge is returned by the body of an answer after Config.MaxBody bytes.
 	ErrTooLarge = errors.New("the answer is too large")
 )
 

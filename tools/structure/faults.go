@@ -145,3 +145,15 @@ func named(s source) []string {
 	})
 	return names
 }
+
+// selected lists the names that a file selects, such as the methods that it calls.
+func selected(s source) []string {
+	var names []string
+	ast.Inspect(s.File, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			names = append(names, selector.Sel.Name)
+		}
+		return true
+	})
+	return names
+}

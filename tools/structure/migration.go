@@ -4,11 +4,22 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 )
 
-// migrations checks that the migrations of each service are numbered from 001 without a gap. A
-// service with two of the same number does not start.
+// uncollated are migrations of before the rule, whose columns nobody searches or compares.
+var uncollated = map[string]bool{
+	"services/text/internal/store/migrations/001_texts.sql":           true,
+	"services/users/internal/store/migrations/030_tokens_of_apps.sql": true,
+}
+
+// textColumn is the definition of a column of texts, up to its collation. Lists of texts have none.
+var textColumn = regexp.MustCompile(`(?im)(?:^ +|\badd column +(?:if not exists +)?)"?(\w+)"? +text\b(\[\]| collate "C")?`)
+
+// migrations checks that the migrations of each service are numbered from 001 without a gap, because a
+// service with two of the same number does not start, and that columns of texts have the collation "C". With another
+// one a prefix finds wrong rows, no index serves a search, and the order depends on the machine.
 func migrations(tree fs.FS) (wrong []string, err error) {
 	files, err := fs.Glob(tree, "services/*/internal/store/migrations/*.sql")
 	if err != nil {
@@ -20,6 +31,15 @@ func migrations(tree fs.FS) (wrong []string, err error) {
 		next[dir]++
 		if want := fmt.Sprintf("%03d_", next[dir]); !strings.HasPrefix(path.Base(file), want) {
 			wrong = append(wrong, fmt.Sprintf("%s: the next migration here is %s: give it that number", file, want))
+		}
+		text, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, column := range textColumn.FindAllStringSubmatch(string(text), -1) {
+			if column[2] == "" && !uncollated[file] {
+				wrong = append(wrong, fmt.Sprintf(`%s: define %s as text collate "C"`, file, column[1]))
+			}
 		}
 	}
 	return wrong, nil

@@ -34,14 +34,6 @@ func packagesOf(sources []source) []packaged {
 	return all
 }
 
-// introduced finds packages without a comment.
-func (p packaged) introduced() []string {
-	if slices.ContainsFunc(p.files, func(s source) bool { return s.Doc.Text() != "" }) {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: the package has no comment: say what it promises", p.dir)}
-}
-
 // doors put a program or a service together, so they may import more packages than others.
 var doors = regexp.MustCompile(`^(services/\w+|services/auth/internal/routes|gateway|` +
 	`deploy/herald|deploy/herald/internal/(allinone|command|services))$`)
@@ -57,9 +49,9 @@ func (p packaged) width() []string {
 			}
 		}
 	}
-	limit := maxImports
+	limit := 10
 	if doors.MatchString(p.dir) {
-		limit = maxDoor
+		limit = 20
 	}
 	if len(own) <= limit {
 		return nil
@@ -70,6 +62,29 @@ func (p packaged) width() []string {
 
 // constant finds package variables that are assigned to after their declaration.
 func (p packaged) constant() []string {
+	variables := p.variables()
+	var wrong []string
+	for _, s := range p.files {
+		ast.Inspect(s.File, func(n ast.Node) bool {
+			for _, e := range changed(n) {
+				name := root(e)
+				if name == nil || name.Name == "_" || variables[name.Name] == nil {
+					continue
+				}
+				// Without an object the name is declared in another file of the package.
+				if name.Obj == nil || name.Obj.Decl == variables[name.Name] {
+					wrong = append(wrong, s.at(e.Pos(),
+						"%s of the whole package is changed: keep what changes in a value that is passed", name.Name))
+				}
+			}
+			return true
+		})
+	}
+	return append(wrong, p.state()...)
+}
+
+// variables returns the declarations of the package's variables by name.
+func (p packaged) variables() map[string]*ast.ValueSpec {
 	variables := map[string]*ast.ValueSpec{}
 	for _, s := range p.files {
 		for _, d := range s.Decls {
@@ -82,36 +97,22 @@ func (p packaged) constant() []string {
 			}
 		}
 	}
-	var wrong []string
-	for _, s := range p.files {
-		changed := func(e ast.Expr) {
-			name := root(e)
-			if name == nil || name.Name == "_" || variables[name.Name] == nil {
-				return
-			}
-			// Without an object the name is declared in another file of the package.
-			if name.Obj == nil || name.Obj.Decl == variables[name.Name] {
-				wrong = append(wrong, s.at(e.Pos(),
-					"%s of the whole package is changed: keep what changes in a value that is passed", name.Name))
-			}
+	return variables
+}
+
+// changed returns the expressions to which a statement assigns.
+func changed(n ast.Node) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		return n.Lhs
+	case *ast.IncDecStmt:
+		return []ast.Expr{n.X}
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "delete" || f.Name == "clear") && len(n.Args) > 0 {
+			return n.Args[:1]
 		}
-		ast.Inspect(s.File, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.AssignStmt:
-				for _, e := range n.Lhs {
-					changed(e)
-				}
-			case *ast.IncDecStmt:
-				changed(n.X)
-			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "delete" || f.Name == "clear") && len(n.Args) > 0 {
-					changed(n.Args[0])
-				}
-			}
-			return true
-		})
 	}
-	return append(wrong, p.state()...)
+	return nil
 }
 
 // state matches packages whose types hold state.

@@ -12,10 +12,10 @@ var refusedSQL = []struct {
 	refused *regexp.Regexp
 	instead string
 }{
-	{rx(`\$[0-9]`), "name the argument: @id, with postgres.Args"},
-	{rx(`\bstate\s*(=|<>|in)\s*\(?\s*[0-9]`), "name the state: @active, with the domain's constant in postgres.Args"},
-	{rx(`\bid = @\w+ and (\w+\.)?(org_id|project_id|user_id) = @\w+`), byID},
-	{rx(`\b(org_id|project_id|user_id) = @\w+( and (\w+\.)?\w+ = @\w+)* and (\w+\.)?id = @\w+`), byID},
+	{regexp.MustCompile(`\$[0-9]`), "name the argument: @id, with postgres.Args"},
+	{regexp.MustCompile(`\bstate\s*(=|<>|in)\s*\(?\s*[0-9]`), "name the state: @active, with the domain's constant in postgres.Args"},
+	{regexp.MustCompile(`\bid = @\w+ and (\w+\.)?(org_id|project_id|user_id) = @\w+`), byID},
+	{regexp.MustCompile(`\b(org_id|project_id|user_id) = @\w+( and (\w+\.)?\w+ = @\w+)* and (\w+\.)?id = @\w+`), byID},
 }
 
 // byID is the condition with which Postgres uses the index of ids. While a table is new it might

@@ -1,6 +1,6 @@
-// Package structure checks the style of the repository's Go files: the lengths of files, functions
-// and lines, imports, and documentation. It only parses sources, so that it takes seconds and also
-// works for code that does not compile.
+// Package structure checks what no common linter knows of the repository: that faults and methods have tests, how SQL
+// and migrations are written, and that packages stay narrow and without state. It only parses sources, so that it
+// takes seconds and also works for code that does not compile.
 package structure
 
 import (
@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,11 +72,6 @@ func (s source) imported() []string {
 	return paths
 }
 
-// lines returns the number of lines of n.
-func (s source) lines(n ast.Node) int {
-	return s.files.Position(n.End()).Line - s.files.Position(n.Pos()).Line + 1
-}
-
 // at returns a message about a position in the file.
 func (s source) at(p token.Pos, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s", s.path, s.files.Position(p).Line, fmt.Sprintf(format, args...))
@@ -86,16 +82,28 @@ func check(sources []source) []string {
 	wrong := untested(sources)
 	sources = slices.DeleteFunc(sources, source.generated)
 	for _, s := range sources {
-		for _, rule := range []func(source) []string{
-			sizes, columns, words, idiom, documented, imports, undeclared, waits, clock, signs, sql,
-		} {
+		for _, rule := range []func(source) []string{undeclared, sql, idiom} {
 			wrong = append(wrong, rule(s)...)
 		}
 	}
 	for _, p := range packagesOf(sources) {
-		wrong = append(wrong, p.introduced()...)
 		wrong = append(wrong, p.width()...)
 		wrong = append(wrong, p.constant()...)
+	}
+	return wrong
+}
+
+var tells = regexp.MustCompile(`(?i)\btells whether\b`)
+
+// idiom finds comments whose verbs are not those of Go's own comments.
+func idiom(s source) []string {
+	var wrong []string
+	for _, group := range s.Comments {
+		for _, c := range group.List {
+			if tells.MatchString(c.Text) {
+				wrong = append(wrong, s.at(c.Pos(), `Go's comments say "reports whether"`))
+			}
+		}
 	}
 	return wrong
 }

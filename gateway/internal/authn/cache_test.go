@@ -44,10 +44,7 @@ func TestCallersAreBelievedForTwoSeconds(t *testing.T) {
 func TestEventsEndBelief(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
-	for _, c := range []struct {
-		kind, about, data string
-		other             bool // whether it must ask for another user too
-	}{
+	for _, c := range []news{
 		{"human.initialized", "u1", `{}`, false},
 		{"human.password_changed", "u1", `{}`, false},
 		{"member.removed", "m1", `{"userId":"u1"}`, false},
@@ -57,14 +54,20 @@ func TestEventsEndBelief(t *testing.T) {
 		{"session.ended", "s1", `{}`, true},
 	} {
 		for _, subject := range []string{"events.users." + c.kind + ".o1", "outbox.users"} {
-			ends(t, w, subject, c.kind, c.about, c.data, c.other)
+			ends(t, w, subject, c)
 		}
 	}
 }
 
+// news is a message about a user's change.
+type news struct {
+	kind, about, data string
+	// other says that it names no user, so that the gateway must ask for all others too.
+	other bool
+}
+
 // ends checks that after a message about a user's change the gateway asks for that user again.
-// other says that the message names no user, so that it must ask for all others too.
-func ends(t *testing.T, w *gatewaytest.World, subject, kind, about, data string, other bool) {
+func ends(t *testing.T, w *gatewaytest.World, subject string, m news) {
 	t.Helper()
 	w.Clock.Stop()
 	one := w.Owner()
@@ -77,20 +80,20 @@ func ends(t *testing.T, w *gatewaytest.World, subject, kind, about, data string,
 	}
 	w.Revoke(one)
 	w.Revoke(two)
-	m := &nats.Msg{Subject: subject, Data: []byte(data), Header: nats.Header{
-		"ce-id": {resource.NewID()}, "ce-type": {"herald.users." + kind + ".v1"}, "ce-subject": {about},
+	sent := &nats.Msg{Subject: subject, Data: []byte(m.data), Header: nats.Header{
+		"ce-id": {resource.NewID()}, "ce-type": {"herald.users." + m.kind + ".v1"}, "ce-subject": {m.about},
 	}}
-	if err := w.Services[0].PublishMsg(m); err != nil {
+	if err := w.Services[0].PublishMsg(sent); err != nil {
 		t.Fatal(err)
 	}
 	published := time.Now()
 	for get(one) != 401 { // until the message has been handled; the caller would stay cached, because the clock stands
 		if time.Since(published) > 30*time.Second {
-			t.Fatalf("%s on %s: the ended token was accepted long after the message", kind, subject)
+			t.Fatalf("%s on %s: the ended token was accepted long after the message", m.kind, subject)
 		}
 	}
-	if got := get(two) == 401; got != other {
-		t.Errorf("%s on %s: another user was dropped: %v", kind, subject, got)
+	if got := get(two) == 401; got != m.other {
+		t.Errorf("%s on %s: another user was dropped: %v", m.kind, subject, got)
 	}
 }
 

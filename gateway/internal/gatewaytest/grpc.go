@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// GetUser is the path of a method that every owner may call.
 const GetUser = "/herald.users.v1.Users/GetUser"
 
 // Dial connects grpc-go to the gateway.

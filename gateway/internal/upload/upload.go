@@ -174,7 +174,7 @@ func open(ctx context.Context, x *exchange.Exchange, r *http.Request, b *imports
 	return from, nil
 }
 
-// ErrMediaTypeNotSupported is returned for a body of another media type or encoding.
+// ErrMediaType is returned for a body of another media type or encoding.
 var ErrMediaType = gatewayfault.ErrMediaTypeNotSupported.Say(
 	"The body must be application/json or application/x-ndjson, " +
 		"with Content-Encoding gzip or none")

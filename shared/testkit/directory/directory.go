@@ -29,8 +29,10 @@ const (
 	Other    = "22222222-2222-4222-8222-222222222222"
 	Personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
 	Ada      = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
-	// ClientID and Secret are those of the client.
-	ClientID, Secret = "herald-client", "s3cret of the client"
+	// ClientID is that of the client.
+	ClientID = "herald-client"
+	// Secret is that of the client.
+	Secret = "s3cret of the client"
 	// Domain is a domain name of Company.
 	Domain = "company.example"
 )

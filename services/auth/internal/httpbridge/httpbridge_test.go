@@ -17,15 +17,33 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// handle passes a request to h, as one of a browser and as one of a program.
+// response is the answer of each kind of request.
+type response interface{ GetResponse() *heraldv1.HttpResponse }
+
+// handle passes a request to h, as each kind of request of a browser and of a program.
 func handle(t *testing.T, in *heraldv1.HttpRequest, h http.HandlerFunc) (*heraldv1.HttpResponse, error) {
 	t.Helper()
 	other := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("another's %s", r.URL) })
-	page, err := Bridge{Browsers: h, Programs: other}.ServePage(t.Context(), &authv1.ServePageRequest{Request: in})
-	endpoint, fails := Bridge{Browsers: other, Programs: h}.
-		ServeEndpoint(t.Context(), &authv1.ServeEndpointRequest{Request: in})
-	if !proto.Equal(page.GetResponse(), endpoint.GetResponse()) || fault.From(err).ID != fault.From(fails).ID {
-		t.Errorf("the page is %v, %v; the endpoint %v, %v", page, err, endpoint, fails)
+	pages, endpoints := Bridge{Browsers: h, Programs: other}, Bridge{Browsers: other, Programs: h}
+	page, err := pages.ServePage(t.Context(), &authv1.ServePageRequest{Request: in})
+	for name, bridge := range map[string]func() (response, error){
+		"open page": func() (response, error) {
+			return pages.OpenPage(t.Context(), &authv1.ServePageRequest{Request: in})
+		},
+		"external page": func() (response, error) {
+			return pages.ExternalPage(t.Context(), &authv1.ServePageRequest{Request: in})
+		},
+		"endpoint": func() (response, error) {
+			return endpoints.ServeEndpoint(t.Context(), &authv1.ServeEndpointRequest{Request: in})
+		},
+		"open endpoint": func() (response, error) {
+			return endpoints.OpenEndpoint(t.Context(), &authv1.ServeEndpointRequest{Request: in})
+		},
+	} {
+		same, fails := bridge()
+		if !proto.Equal(page.GetResponse(), same.GetResponse()) || fault.From(err).ID != fault.From(fails).ID {
+			t.Errorf("the page is %v, %v; the %s %v, %v", page, err, name, same, fails)
+		}
 	}
 	return page.GetResponse(), err
 }

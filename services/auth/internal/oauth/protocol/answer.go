@@ -18,7 +18,7 @@ import (
 func JSON(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // all bodies are structs and maps of texts and numbers
+		panic(err) //nolint:forbidigo // all bodies are structs and maps of texts and numbers
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

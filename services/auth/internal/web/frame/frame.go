@@ -110,7 +110,7 @@ func (l *Frame) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	}
 	var out bytes.Buffer
 	if err := p.Body.Execute(&out, v); err != nil {
-		panic(err) // a template uses a text that does not exist; becomes an internal fault
+		panic(err) //nolint:forbidigo // a template uses a text that does not exist; becomes an internal fault
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Language", v.Language)

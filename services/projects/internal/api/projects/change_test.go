@@ -16,27 +16,30 @@ func TestHistoryNamesEditorsAndPages(t *testing.T) {
 	w.Project(w.InA, "Other")
 	w.AddRoles(w.InA, id, "admin")
 	w.Must(w.DeactivateProject(w.InA, &projectsv1.DeactivateProjectRequest{ProjectId: id}))
+	w.Must(w.ReactivateProject(w.InA, &projectsv1.ReactivateProjectRequest{ProjectId: id}))
 	got, err := w.SearchProjectChanges(w.InA, &projectsv1.SearchProjectChangesRequest{ProjectId: id})
-	if err != nil || got.Details.TotalResult != 3 {
+	if err != nil || got.Details.TotalResult != 4 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	for i, want := range []string{"project.deactivated", "project.role_added", "project.created"} {
+	for i, want := range []string{
+		"project.reactivated", "project.deactivated", "project.role_added", "project.created",
+	} {
 		if c := got.Result[i]; c.EventType != want || c.EditorId != "user-org-a" || c.ChangeDate == nil ||
 			c.Sequence == 0 {
 			t.Errorf("change %d is %v, want %s", i, c, want)
 		}
 	}
-	if key := got.Result[1].Data.Fields["key"].GetStringValue(); key != "admin" {
-		t.Errorf("role added: %v", got.Result[1])
+	if key := got.Result[2].Data.Fields["key"].GetStringValue(); key != "admin" {
+		t.Errorf("role added: %v", got.Result[2])
 	}
-	if g := got.Result[0].Data.Fields["generation"].GetStringValue(); g != "2" {
+	if g := got.Result[1].Data.Fields["generation"].GetStringValue(); g != "2" {
 		t.Errorf("generation %q", g)
 	}
 	first, err := w.SearchProjectChanges(w.InA, &projectsv1.SearchProjectChangesRequest{
 		ProjectId: id, Query: &heraldv1.ListQuery{Asc: true, Limit: 1},
 	})
 	if err != nil || len(first.Result) != 1 || first.Result[0].EventType != "project.created" ||
-		first.Details.TotalResult != 3 {
+		first.Details.TotalResult != 4 {
 		t.Errorf("%v, %v", first, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"herald/shared/resource"
 )
 
+// MachineData returns what a request says about a machine user.
 func MachineData(r interface {
 	GetUserName() string
 	GetName() string
@@ -26,6 +27,7 @@ func machine(u domain.User) *usersv1.Machine {
 	}
 }
 
+// User returns the message about a user.
 func User(u domain.User) *usersv1.User {
 	out := &usersv1.User{
 		Id: u.ID, Details: resource.Details(u.Record, u.OrgID), State: usersv1.UserState(u.State),

@@ -1,0 +1,48 @@
+package structure
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+var rpc = regexp.MustCompile(`(?m)^  rpc (\w+)\(`)
+
+// uncalled finds methods of contracts that no test of their service or of the gateway names.
+func uncalled(sources []source, tree fs.FS) (wrong []string, err error) {
+	tested := map[string]map[string]bool{}
+	for _, s := range sources {
+		top := inService.FindString(s.dir())
+		if strings.HasPrefix(s.path, "gateway/") {
+			top = "gateway"
+		}
+		if top == "" || !s.test() {
+			continue
+		}
+		if tested[top] == nil {
+			tested[top] = map[string]bool{}
+		}
+		for _, name := range selected(s) {
+			tested[top][name] = true
+		}
+	}
+	files, err := fs.Glob(tree, "shared/proto/herald/*/v1/*.proto")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return nil, err
+		}
+		service := "services/" + path.Base(path.Dir(path.Dir(file)))
+		for _, method := range rpc.FindAllStringSubmatch(string(text), -1) {
+			if !tested[service][method[1]] && !tested["gateway"][method[1]] {
+				wrong = append(wrong, fmt.Sprintf("%s: no test calls %s: write one in %s", file, method[1], service))
+			}
+		}
+	}
+	return wrong, nil
+}
