@@ -3,7 +3,9 @@ package structure
 import (
 	"go/ast"
 	"go/token"
+	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,7 +28,7 @@ var (
 
 // undeclared finds faults that the program declares beside the contracts.
 func undeclared(s source) []string {
-	if s.test() || s.dir() == "shared/fault" || strings.HasPrefix(s.dir(), "tools/") {
+	if s.ofTests() || s.dir() == "shared/fault" || strings.HasPrefix(s.dir(), "tools/") {
 		return nil
 	}
 	var wrong []string
@@ -48,23 +50,26 @@ func isNew(call *ast.CallExpr) bool {
 }
 
 // untested finds faults of services without a test, which must contain the variable or the id. The domain, the store
-// and the passwords need such a test if they use the fault. If none of them uses it, the tests of the service must have
-// one.
+// and the passwords need such a test if they use the fault. If none of them uses it, any other test of the service
+// must have one.
 func untested(sources []source) []string {
 	used, tested := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for _, s := range sources {
 		if !inService.MatchString(s.dir()) {
 			continue
 		}
-		names := used
-		if s.test() {
+		names, folder := used, s.dir()
+		if s.ofTests() {
 			names = tested
+			if !slices.Contains(deciding, path.Base(folder)) {
+				folder = inService.FindString(folder)
+			}
 		}
-		if names[s.dir()] == nil {
-			names[s.dir()] = map[string]bool{}
+		if names[folder] == nil {
+			names[folder] = map[string]bool{}
 		}
 		for _, name := range named(s) {
-			names[s.dir()][name] = true
+			names[folder][name] = true
 		}
 	}
 	var wrong []string

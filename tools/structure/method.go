@@ -18,7 +18,7 @@ func uncalled(sources []source, tree fs.FS) (wrong []string, err error) {
 		if strings.HasPrefix(s.path, "gateway/") {
 			top = "gateway"
 		}
-		if top == "" || !s.test() {
+		if top == "" || !s.ofTests() {
 			continue
 		}
 		if tested[top] == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// packaged is the files of one package in one folder, without tests.
+// packaged is the files of one package in one folder, without tests and generated files.
 type packaged struct {
 	dir   string
 	files []source
@@ -19,7 +19,7 @@ type packaged struct {
 func packagesOf(sources []source) []packaged {
 	made := map[string]*packaged{}
 	for _, s := range sources {
-		if s.test() {
+		if s.test() || ast.IsGenerated(s.File) {
 			continue
 		}
 		if made[s.dir()] == nil {

@@ -104,6 +104,8 @@ func TestRuleOfTestedFaults(t *testing.T) {
 			"no test in services/users gets ErrA"},
 		"in a story": {map[string]string{api + "b.go": "func f() error { return usersfault.ErrA }",
 			"services/users/a_test.go": "var _ = `A_ONE`"}, ""},
+		"beside the api": {map[string]string{api + "b.go": "func f() error { return usersfault.ErrA }",
+			api + "a_test.go": "var _ = `A_ONE`"}, ""},
 	} {
 		tree := fstest.MapFS{declared: {Data: []byte(fault)}}
 		for path, text := range c.files {

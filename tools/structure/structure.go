@@ -60,7 +60,11 @@ func (s source) dir() string { return path.Dir(s.path) }
 // test reports whether the file is a test file.
 func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-func (s source) generated() bool { return ast.IsGenerated(s.File) }
+// forTests matches packages that only tests use.
+var forTests = regexp.MustCompile(`(^|/)(testkit|testworld|[a-z]+test)(/|$)`)
+
+// ofTests reports whether only tests use what the file has.
+func (s source) ofTests() bool { return s.test() || forTests.MatchString(s.dir()) }
 
 // imported returns the paths that the file imports.
 func (s source) imported() []string {
