@@ -183,57 +183,55 @@ type ending struct {
 
 // find returns the number of bytes of a piece that belong to the value.
 func (e *ending) find(piece []byte) int {
-	for i := 0; i < len(piece); i++ {
-		c := piece[i]
+	for i, c := range piece {
 		if e.text {
-			switch {
-			case e.escaped:
-				e.escaped = false
-			case c == '\\':
-				e.escaped = true
-			case c == '"':
-				e.text = false
-				if e.depth == 0 {
-					e.done = true
-					return i + 1
-				}
-			}
-			continue
+			e.inText(c)
+		} else if e.before(c) {
+			e.done = true
+			return i
 		}
-		switch c {
-		case '"':
-			if e.bare {
-				e.done = true
-				return i
-			}
-			e.text = true
-		case '{', '[':
-			if e.bare {
-				e.done = true
-				return i
-			}
-			e.depth++
-		case '}', ']':
-			if e.depth == 0 {
-				e.done = true
-				return i
-			}
-			if e.depth--; e.depth == 0 {
-				e.done = true
-				return i + 1
-			}
-		case ',', ':', ' ', '\t', '\r', '\n':
-			if e.depth == 0 {
-				e.done = true
-				return i
-			}
-		default:
-			if e.depth == 0 {
-				e.bare = true
-			}
+		if e.done {
+			return i + 1
 		}
 	}
 	return len(piece)
+}
+
+// inText reads a byte of a string.
+func (e *ending) inText(c byte) {
+	switch {
+	case e.escaped:
+		e.escaped = false
+	case c == '\\':
+		e.escaped = true
+	case c == '"':
+		e.text, e.done = false, e.depth == 0
+	}
+}
+
+// before reads a byte outside of strings. It reports whether the value ended before it.
+func (e *ending) before(c byte) bool {
+	switch c {
+	case '"':
+		e.text = !e.bare
+		return e.bare
+	case '{', '[':
+		if !e.bare {
+			e.depth++
+		}
+		return e.bare
+	case '}', ']':
+		if e.depth == 0 {
+			return true
+		}
+		e.depth--
+		e.done = e.depth == 0
+	case ',', ':', ' ', '\t', '\r', '\n':
+		return e.depth == 0
+	default:
+		e.bare = e.bare || e.depth == 0
+	}
+	return false
 }
 
 // skip reads a value that is not used. It returns a fault if the value is not JSON.

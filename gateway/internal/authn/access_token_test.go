@@ -38,7 +38,7 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 	} {
 		w := gatewaytest.Start(t)
 		get := func(pairs ...string) gatewaytest.Answer {
-			return w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(token), pairs...)...)
+			return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token, pairs...)...)
 		}
 		asked := func(n int) {
 			t.Helper()
@@ -144,7 +144,7 @@ func TestTokensAreForTheirOrigins(t *testing.T) {
 	token := secret.AccessToken.New().Reveal()
 	w.Auth.Issue(token, login)
 	get := func(pairs ...string) gatewaytest.Answer {
-		return w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(token), pairs...)...)
+		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token, pairs...)...)
 	}
 	for range 2 { // the second time it is cached
 		get().OK(t)
@@ -156,5 +156,5 @@ func TestTokensAreForTheirOrigins(t *testing.T) {
 			get("Origin", origin).Refused(t, 403, "ORIGIN_NOT_ALLOWED")
 		}
 	}
-	w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(w.Owner()), "Origin", "https://evil.example")...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner(), "Origin", "https://evil.example")...).OK(t)
 }

@@ -1,6 +1,6 @@
 // Package authn finds the caller of a request by its token. The users service knows personal access
-// tokens, and the auth service all others. It keeps their answers as package recent does, for two seconds
-// at most. Refusals and unknown tokens are never kept.
+// tokens, and the auth service all other tokens. Package eventcache keeps their answers for at most two seconds.
+// Refusals and unknown tokens are never kept.
 package authn
 
 import (

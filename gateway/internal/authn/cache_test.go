@@ -44,7 +44,7 @@ func TestCallersAreBelievedForTwoSeconds(t *testing.T) {
 func TestEventsEndBelief(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
-	for _, c := range []news{
+	for _, e := range []userEvent{
 		{"human.initialized", "u1", `{}`, false},
 		{"human.password_changed", "u1", `{}`, false},
 		{"member.removed", "m1", `{"userId":"u1"}`, false},
@@ -53,21 +53,21 @@ func TestEventsEndBelief(t *testing.T) {
 		{"org.deactivated", "o1", `{}`, true},
 		{"session.ended", "s1", `{}`, true},
 	} {
-		for _, subject := range []string{"events.users." + c.kind + ".o1", "outbox.users"} {
-			ends(t, w, subject, c)
+		for _, subject := range []string{"events.users." + e.kind + ".o1", "outbox.users"} {
+			t.Run(subject+" "+e.kind+" "+e.data, func(t *testing.T) { e.ends(t, w, subject) })
 		}
 	}
 }
 
-// news is a message about a user's change.
-type news struct {
+// userEvent is a message about a change of the user u1.
+type userEvent struct {
 	kind, about, data string
-	// other says that it names no user, so that the gateway must ask for all others too.
-	other bool
+	// others reports whether the message names no user, so that all users must be asked for again.
+	others bool
 }
 
-// ends checks that after a message about a user's change the gateway asks for that user again.
-func ends(t *testing.T, w *gatewaytest.World, subject string, m news) {
+// ends checks that the gateway asks for the user again after the message.
+func (e userEvent) ends(t *testing.T, w *gatewaytest.World, subject string) {
 	t.Helper()
 	w.Clock.Stop()
 	one := w.Owner()
@@ -80,20 +80,20 @@ func ends(t *testing.T, w *gatewaytest.World, subject string, m news) {
 	}
 	w.Revoke(one)
 	w.Revoke(two)
-	sent := &nats.Msg{Subject: subject, Data: []byte(m.data), Header: nats.Header{
-		"ce-id": {resource.NewID()}, "ce-type": {"herald.users." + m.kind + ".v1"}, "ce-subject": {m.about},
+	m := &nats.Msg{Subject: subject, Data: []byte(e.data), Header: nats.Header{
+		"ce-id": {resource.NewID()}, "ce-type": {"herald.users." + e.kind + ".v1"}, "ce-subject": {e.about},
 	}}
-	if err := w.Services[0].PublishMsg(sent); err != nil {
+	if err := w.Services[0].PublishMsg(m); err != nil {
 		t.Fatal(err)
 	}
 	published := time.Now()
 	for get(one) != 401 { // until the message has been handled; the caller would stay cached, because the clock stands
 		if time.Since(published) > 30*time.Second {
-			t.Fatalf("%s on %s: the ended token was accepted long after the message", m.kind, subject)
+			t.Fatal("the ended token was accepted long after the message")
 		}
 	}
-	if got := get(two) == 401; got != m.other {
-		t.Errorf("%s on %s: another user was dropped: %v", m.kind, subject, got)
+	if got := get(two) == 401; got != e.others {
+		t.Errorf("another user was dropped: %v", got)
 	}
 }
 

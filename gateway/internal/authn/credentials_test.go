@@ -127,7 +127,8 @@ func TestScopes(t *testing.T) {
 		t.Error(err)
 	}
 	var header metadata.MD
-	_, err := usersv1.NewCredentialsClient(w.Dial(t)).ResendMyEmailVerification(ctx, &usersv1.ResendMyEmailVerificationRequest{},
+	_, err := usersv1.NewCredentialsClient(w.Dial(t)).ResendMyEmailVerification(ctx,
+		&usersv1.ResendMyEmailVerificationRequest{},
 		grpcHeader(&header))
 	if status.Code(err) != codes.PermissionDenied || len(header["www-authenticate"]) != 1 {
 		t.Error(err, header)
@@ -179,11 +180,12 @@ func TestOrganizationActedOn(t *testing.T) {
 	for path, acted := range map[string]string{
 		"/management/v1/users/_search": "o2", "/auth/v1/users/me/pats/_search": "o1",
 	} {
-		w.Do(t, "POST", path, "", append(gatewaytest.As(token), "x-service-orgid", "o2")...).OK(t)
+		w.Do(t, "POST", path, "", gatewaytest.As(token, "x-service-orgid", "o2")...).OK(t)
 		if w.Caller.OrganizationID != acted {
 			t.Errorf("%s acted on %s", path, w.Caller.OrganizationID)
 		}
-		w.Do(t, "POST", path, "", append(gatewaytest.As(token), "x-service-orgid", "o3")...).Refused(t, 403, "PERMISSION_DENIED")
+		w.Do(t, "POST", path, "", gatewaytest.As(token, "x-service-orgid", "o3")...).
+			Refused(t, 403, "PERMISSION_DENIED")
 	}
 }
 
@@ -198,12 +200,14 @@ func TestOrderOfChecks(t *testing.T) {
 	w.Do(t, "POST", path+"x", body, pairs...).Refused(t, 404, "NOT_FOUND")
 	w.Do(t, "PUT", path, body, pairs...).Refused(t, 405, "VERB_NOT_ALLOWED")
 	w.Do(t, "POST", path, body, pairs...).Refused(t, 401, "UNAUTHENTICATED")
-	w.Do(t, "POST", path, body, append(gatewaytest.As(scopeless), pairs...)...).Refused(t, 403, "INSUFFICIENT_SCOPE")
-	w.Do(t, "POST", path, body, append(gatewaytest.As(scopeless), "x-service-orgid", "o2")...).Refused(t, 403, "INSUFFICIENT_SCOPE")
-	w.Do(t, "POST", path, body, append(gatewaytest.As(viewer), "Content-Type", "text/plain", "x-service-orgid", "o2")...).Refused(t,
-		403, "PERMISSION_DENIED")
-	w.Do(t, "POST", path, body, append(gatewaytest.As(viewer), pairs...)...).Refused(t, 400, "ORG_HEADER_INVALID")
-	w.Do(t, "POST", path, body, append(gatewaytest.As(viewer), pairs[:2]...)...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	w.Do(t, "POST", path, body, gatewaytest.As(scopeless, pairs...)...).Refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.Do(t, "POST", path, body, gatewaytest.As(scopeless, "x-service-orgid", "o2")...).
+		Refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.Do(t, "POST", path, body, gatewaytest.As(viewer, "Content-Type", "text/plain", "x-service-orgid", "o2")...).
+		Refused(t,
+			403, "PERMISSION_DENIED")
+	w.Do(t, "POST", path, body, gatewaytest.As(viewer, pairs...)...).Refused(t, 400, "ORG_HEADER_INVALID")
+	w.Do(t, "POST", path, body, gatewaytest.As(viewer, pairs[:2]...)...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 	w.Do(t, "POST", path, body, gatewaytest.As(viewer)...).Refused(t, 400, "JSON_MALFORMED")
 	w.Do(t, "POST", path, "{}", gatewaytest.As(viewer)...).Refused(t, 403, "PERMISSION_DENIED")
 }
@@ -213,7 +217,7 @@ func TestForgedCallerHeadersAreDropped(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	viewer := w.Token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
-	w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(viewer), "Herald-Caller", "x.y", "Herald-Request-Id",
+	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(viewer, "Herald-Caller", "x.y", "Herald-Request-Id",
 		"forged")...).OK(t)
 	if w.Caller.UserID != "u9" || w.RequestID == "forged" {
 		t.Errorf("%+v %q", w.Caller, w.RequestID)

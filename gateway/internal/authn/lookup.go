@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// atOnce is how many questions are asked at a time, and waiting how many may wait.
+	// atOnce is how many tokens are resolved at a time, and waiting how many may wait.
 	atOnce  = 256
 	waiting = 1024
-	// maxHomes is how many tokens are known. When there are more, all are forgotten.
+	// maxHomes is how many tokens have a known organization. When there are more, all are removed.
 	maxHomes = 10_000
 )
 
-// newTurns returns the queue of questions to the users service. While others come too, a line has half of the
-// processors.
+// newTurns returns the queue of requests that resolve tokens. While other lines have requests too, a line has half of
+// the processors.
 func newTurns() *queue.Queue { return queue.NewShared(atOnce, queue.Processors()/2, waiting) }
 
-// homes are the organizations of tokens that were resolved once, so that their next questions wait in the line of
-// their organization and not behind those of a client who invents tokens. They say nothing of what a token may do.
+// homes are the organizations of tokens that were resolved once. The next request with such a token waits in the line of
+// its organization, and not behind a client who sends invented tokens. They give a token no rights.
 type homes struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]string
@@ -49,8 +49,8 @@ func (h *homes) keep(hash [sha256.Size]byte, organization string) {
 	h.all[hash] = organization
 }
 
-// question asks for the caller of a token when it is its turn: in the line of the token's organization if the
-// token is known, else in the line of ctx.
+// question asks for the caller of a token when it is its turn. The request waits in the line of the token's
+// organization if that is known, else in the line of ctx.
 func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) (Pass, error) {
 	if home := a.homes.of(k.hash); home != "" {
 		ctx = queue.In(ctx, home)
@@ -70,7 +70,7 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 	return p, nil
 }
 
-// lookUp returns the caller whose token it is, and the origins of web pages that may use it.
+// lookUp returns the owner of a token, and the origins of web pages that may use it.
 func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, []string, error) {
 	found, err := a.askOwner(ctx, k, token.Reveal())
 	switch {

@@ -21,7 +21,7 @@ func TestFloodOfLookups(t *testing.T) {
 	for name, headers := range map[string]func(own string, n int) []string{
 		"tokens": func(string, int) []string { return gatewaytest.As(secret.PersonalAccessToken.New().Reveal()) },
 		"organizations": func(own string, n int) []string {
-			return append(gatewaytest.As(own), "X-Service-Orgid", fmt.Sprint("nowhere", n))
+			return gatewaytest.As(own, "X-Service-Orgid", fmt.Sprint("nowhere", n))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestFloodOfLookups(t *testing.T) {
 					}
 				}
 				ask := func(n int) {
-					w.Do(t, "GET", path, "", append(gatewaytest.As(victim), "X-Service-Orgid", fmt.Sprint(n))...)
+					w.Do(t, "GET", path, "", gatewaytest.As(victim, "X-Service-Orgid", fmt.Sprint(n))...)
 				}
 				ask(-1)
 				w.Resolving.Store(&hook)

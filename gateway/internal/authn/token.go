@@ -64,7 +64,7 @@ func usable(origins []string, h http.Header) error {
 const maxJWT = 8 << 10
 
 // wellFormed reports whether a token may authenticate somebody: a personal access token, an access token or a JWT.
-// Refresh tokens and codes are not sent here, and nobody is asked about them.
+// Refresh tokens and codes are refused without asking a service.
 func wellFormed(token string) bool {
 	return secret.PersonalAccessToken.WellFormed(token) || secret.AccessToken.WellFormed(token) || looksLikeJWT(token)
 }

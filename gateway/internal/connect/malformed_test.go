@@ -25,12 +25,13 @@ func TestGarbageIsRefused(t *testing.T) {
 	for name, body := range map[string]string{
 		"nothing": "", "half a head": "\x00\x00", "text": "garbage garbage", "too short": "\x00\x00\x00\x00\x09abc",
 		"too long": "\x00\x00\x00\x00\x00abc", "compressed": "\x01\x00\x00\x00\x00", "flags": "\xff\x00\x00\x00\x00",
-		"two messages": string(gatewaytest.Framed(nil)) + string(gatewaytest.Framed(nil)), "4 GiB": "\x00\xff\xff\xff\xff",
+		"two messages":      string(gatewaytest.Framed(nil)) + string(gatewaytest.Framed(nil)),
+		"4 GiB":             "\x00\xff\xff\xff\xff",
 		"no message inside": string(gatewaytest.Framed([]byte("\xff\xff"))),
 	} {
 		for _, path := range []string{gatewaytest.GetUser, healthCheck} {
 			for _, mediaType := range []string{"application/grpc", "application/grpc-web+proto"} {
-				got := w.Do(t, "POST", path, body, append(gatewaytest.As(w.Owner()), "Content-Type", mediaType)...)
+				got := w.Do(t, "POST", path, body, gatewaytest.As(w.Owner(), "Content-Type", mediaType)...)
 				header := got.Trailer
 				if header.Get("Grpc-Status") == "" {
 					header = gatewaytest.WebTrailer(t, got)
@@ -56,7 +57,7 @@ func TestTimeLimitsHaveFaults(t *testing.T) {
 			"123456789S": "REQUEST_MALFORMED",
 		} {
 			data, _ := proto.Marshal(&healthpb.HealthCheckRequest{Service: "herald.users.v1.Users"})
-			got := w.Do(t, "POST", path, string(gatewaytest.Framed(data)), append(gatewaytest.As(w.Owner()), "Content-Type",
+			got := w.Do(t, "POST", path, string(gatewaytest.Framed(data)), gatewaytest.As(w.Owner(), "Content-Type",
 				"application/grpc-web+proto", "Grpc-Timeout", header)...)
 			s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, got))
 			if path == healthCheck && id == "DEADLINE_EXCEEDED" && s.Code == 0 {
@@ -67,12 +68,13 @@ func TestTimeLimitsHaveFaults(t *testing.T) {
 			}
 		}
 	}
-	late := w.Do(t, "POST", gatewaytest.GetUser, `{"userId":"u1"}`, append(gatewaytest.As(w.Owner()), "Content-Type", "application/json",
+	late := w.Do(t, "POST", gatewaytest.GetUser, `{"userId":"u1"}`, gatewaytest.As(w.Owner(), "Content-Type",
+		"application/json",
 		"Connect-Timeout-Ms", "0")...)
 	if late.StatusCode != 504 || !strings.Contains(string(late.Text), "DEADLINE_EXCEEDED") {
 		t.Errorf("%d %s", late.StatusCode, late.Text)
 	}
-	w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(w.Owner()), "Grpc-Timeout", "0n")...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner(), "Grpc-Timeout", "0n")...).OK(t)
 }
 
 // reflect opens a stream of reflection. The function asks on it.

@@ -21,7 +21,7 @@ func twoOrganizations(t *testing.T) (w *gatewaytest.World, get func(organization
 	token := w.Owner()
 	w.Join(token, "o2")
 	return w, func(organization string) {
-		r := w.Do(t, "GET", "/management/v1/users/u1", "", append(gatewaytest.As(token), "X-Service-Orgid", organization)...)
+		r := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token, "X-Service-Orgid", organization)...)
 		if r.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", organization, r.StatusCode, r.Text)
 		}

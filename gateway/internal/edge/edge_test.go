@@ -38,7 +38,7 @@ func TestTraceparentComesBack(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	got := w.Do(t, "GET", "/auth/v1/users/me", "", append(gatewaytest.As(w.Owner()), "traceparent", parent)...).OK(t)
+	got := w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(w.Owner(), "traceparent", parent)...).OK(t)
 	if !strings.HasPrefix(got.Header.Get("Traceparent"), parent[:35]) ||
 		!strings.Contains(w.Lines.String(), parent[3:35]) {
 		t.Error(got.Header)
@@ -50,7 +50,7 @@ func TestTraceparentIsMade(t *testing.T) {
 	w := gatewaytest.Start(t)
 	made := regexp.MustCompile("^00-([0-9a-f]{32})-[0-9a-f]{16}-0[01]$")
 	for _, given := range []string{"", "nonsense", "00-00000000000000000000000000000000-b7ad6b7169203331-01"} {
-		got := w.Do(t, "GET", "/auth/v1/users/me", "", append(gatewaytest.As(w.Owner()), "traceparent", given)...).OK(t)
+		got := w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(w.Owner(), "traceparent", given)...).OK(t)
 		found := made.FindStringSubmatch(got.Header.Get("Traceparent"))
 		if found == nil || strings.Trim(found[1], "0") == "" || !strings.Contains(w.Lines.String(), found[1]) {
 			t.Errorf("%q: %v", given, got.Header)
@@ -64,7 +64,8 @@ func TestOneLineARequest(t *testing.T) {
 	w := gatewaytest.Start(t)
 	agent := "evil\"}\xff\t" + strings.Repeat("x", 10_000)
 	before := len(w.Lines.String())
-	w.Do(t, "GET", "/management/v1/users/canary-id?q=canary-query", "", append(gatewaytest.As(w.Owner()), "User-Agent", agent)...).
+	w.Do(t, "GET", "/management/v1/users/canary-id?q=canary-query", "", gatewaytest.As(w.Owner(), "User-Agent",
+		agent)...).
 		Refused(t, 404, "USER_NOT_FOUND")
 	text := w.Lines.String()[before:]
 	var line map[string]any
@@ -89,7 +90,7 @@ func TestSizesOfRequestsAreLimited(t *testing.T) {
 	w := gatewaytest.Start(t)
 	pad := func(n int) string { return `{"x":"` + strings.Repeat("x", n-len(`{"x":""}`)) + `"}` }
 	search := func(body string, pairs ...string) gatewaytest.Answer {
-		return w.Do(t, "POST", "/management/v1/users/_search", body, append(gatewaytest.As(w.Owner()), pairs...)...)
+		return w.Do(t, "POST", "/management/v1/users/_search", body, gatewaytest.As(w.Owner(), pairs...)...)
 	}
 	search(pad(1 << 20)).OK(t)
 	if e := search(pad(1<<20+1)).Refused(t, 413, "BODY_TOO_LARGE"); e.Code != 3 {
@@ -101,18 +102,20 @@ func TestSizesOfRequestsAreLimited(t *testing.T) {
 	w.Do(t, "POST", "/management/v1/users/_search", pad(1<<20+1)).Refused(t, 401, "UNAUTHENTICATED")
 
 	large := w.Do(t, "POST", gatewaytest.GetUser, string(gatewaytest.Framed(make([]byte, 1<<20+1))),
-		append(gatewaytest.As(w.Owner()), "Content-Type", "application/grpc-web+proto")...)
-	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, large)); s.Code != 3 || !strings.Contains(s.String(), "BODY_TOO_LARGE") {
+		gatewaytest.As(w.Owner(), "Content-Type", "application/grpc-web+proto")...)
+	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t,
+		large)); s.Code != 3 || !strings.Contains(s.String(), "BODY_TOO_LARGE") {
 		t.Errorf("gRPC-Web: %v", s)
 	}
 	largest := w.Do(t, "POST", gatewaytest.GetUser, string(gatewaytest.Framed(make([]byte, 1<<20))),
-		append(gatewaytest.As(w.Owner()), "Content-Type", "application/grpc-web+proto")...)
+		gatewaytest.As(w.Owner(), "Content-Type", "application/grpc-web+proto")...)
 	// zeros are not a message
-	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, largest)); !strings.Contains(s.String(), "INVALID_ARGUMENT") {
+	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, largest)); !strings.Contains(s.String(),
+		"INVALID_ARGUMENT") {
 		t.Errorf("gRPC-Web, just small enough: %v", s)
 	}
 	zipped := w.Do(t, "POST", gatewaytest.GetUser, "\x01\x00\x00\x00\x01x",
-		append(gatewaytest.As(w.Owner()), "Content-Type", "application/grpc-web+proto", "Grpc-Encoding", "gzip")...)
+		gatewaytest.As(w.Owner(), "Content-Type", "application/grpc-web+proto", "Grpc-Encoding", "gzip")...)
 	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, zipped)); s.Code != 3 {
 		t.Errorf("gRPC-Web, compressed: %v", s)
 	}

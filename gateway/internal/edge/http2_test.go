@@ -18,7 +18,8 @@ func TestPathsOverHTTP2(t *testing.T) {
 	w := gatewaytest.Start(t)
 	c, token := w.HTTP2(t), w.Owner()
 	for _, path := range []string{
-		"herald.users.v1.Users/GetUser", "/" + gatewaytest.GetUser, "/x/.." + gatewaytest.GetUser, "/." + gatewaytest.GetUser, gatewaytest.GetUser +
+		"herald.users.v1.Users/GetUser", "/" + gatewaytest.GetUser, "/x/.." + gatewaytest.GetUser,
+		"/." + gatewaytest.GetUser, gatewaytest.GetUser +
 			"/", "/herald.users.v1.Users//GetUser",
 		"", "*", strings.ToLower(gatewaytest.GetUser),
 	} {
@@ -53,7 +54,8 @@ func TestResetFlood(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	if got := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...); got.StatusCode != http.StatusOK ||
+	if got := w.Do(t, "GET", "/management/v1/users/u1", "",
+		gatewaytest.As(token)...); got.StatusCode != http.StatusOK ||
 		time.Since(began) > 20*time.Second {
 		t.Errorf("%d after %v", got.StatusCode, time.Since(began))
 	}

@@ -43,8 +43,10 @@ func (w *World) Do(t testing.TB, method, path, body string, pairs ...string) Ans
 	return Answer{response, data}
 }
 
-// As returns the header Authorization with a token.
-func As(token string) []string { return []string{"Authorization", "Bearer " + token} }
+// As returns the header Authorization with a token, and more header names and values.
+func As(token string, pairs ...string) []string {
+	return append([]string{"Authorization", "Bearer " + token}, pairs...)
+}
 
 // ErrorBody is the error body of REST.
 type ErrorBody struct {

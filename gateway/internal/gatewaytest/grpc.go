@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// GetUser is the path of a method that every owner may call.
+// GetUser is the procedure that tests call over gRPC, gRPC-Web and Connect.
 const GetUser = "/herald.users.v1.Users/GetUser"
 
 // Dial connects grpc-go to the gateway.

@@ -62,12 +62,12 @@ func TestEncodedSlashesAreNoSlashes(t *testing.T) {
 	if got := w.HTTP2(t).Call(path, w.Owner()); got.GRPCStatus != "12" {
 		t.Errorf("gRPC: %+v", got)
 	}
-	web := w.Do(t, "POST", path, string(gatewaytest.Framed(nil)), append(gatewaytest.As(w.Owner()), "Content-Type",
+	web := w.Do(t, "POST", path, string(gatewaytest.Framed(nil)), gatewaytest.As(w.Owner(), "Content-Type",
 		"application/grpc-web+proto")...)
 	if s := gatewaytest.TrailerStatus(t, web.Header); s.Code != 12 {
 		t.Errorf("gRPC-Web: %v", s)
 	}
-	w.Do(t, "POST", path, `{}`, append(gatewaytest.As(w.Owner()), "Content-Type", "application/json")...).Refused(t, 404,
+	w.Do(t, "POST", path, `{}`, gatewaytest.As(w.Owner(), "Content-Type", "application/json")...).Refused(t, 404,
 		"NOT_FOUND")
 	if w.Called.Load()+w.Resolved.Load() != 0 {
 		t.Error("let through")

@@ -16,7 +16,8 @@ func TestAnswerIsWholeJSON(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	got := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...).OK(t)
-	gatewaytest.SameJSON(t, got.Text, `{"user":{"id":"u1","details":{"sequence":"7","creationDate":"2023-11-14T22:13:20.120Z","resourceOwner":""},
+	gatewaytest.SameJSON(t, got.Text,
+		`{"user":{"id":"u1","details":{"sequence":"7","creationDate":"2023-11-14T22:13:20.120Z","resourceOwner":""},
 		"state":"USER_STATE_ACTIVE","userName":"","loginNames":[],"preferredLoginName":"",
 		"machine":{"name":"robot","description":"","hasSecret":false,
 			"accessTokenType":"OIDC_TOKEN_TYPE_UNSPECIFIED"}}}`)
@@ -84,7 +85,7 @@ func TestMediaTypes(t *testing.T) {
 		{"application/json", ``, 200},
 	} {
 		got := w.Do(t, "POST", "/management/v1/users/_search", c.body,
-			append(gatewaytest.As(w.Owner()), "Content-Type", c.mediaType, "Accept", "image/png")...)
+			gatewaytest.As(w.Owner(), "Content-Type", c.mediaType, "Accept", "image/png")...)
 		if got.StatusCode != c.status {
 			t.Errorf("%s with %q: %d %s", c.mediaType, c.body, got.StatusCode, got.Text)
 		}
@@ -92,12 +93,14 @@ func TestMediaTypes(t *testing.T) {
 			got.Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 		}
 	}
-	w.Do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", append(gatewaytest.As(w.Owner()), "Content-Encoding", "gzip")...).
+	w.Do(t, "POST", "/management/v1/users/_search", "\x1f\x8b", gatewaytest.As(w.Owner(), "Content-Encoding",
+		"gzip")...).
 		Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
-	two := append(gatewaytest.As(w.Owner()), "Content-Type", "application/json", "Content-Type", "application/json")
+	two := gatewaytest.As(w.Owner(), "Content-Type", "application/json", "Content-Type", "application/json")
 	w.Do(t, "POST", "/management/v1/users/_search", `{}`, two...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 	w.Do(t, "POST", gatewaytest.GetUser, `{}`, two...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
-	w.Do(t, "GET", "/management/v1/users/u1", "not read", append(gatewaytest.As(w.Owner()), "Content-Type", "text/plain")...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "not read", gatewaytest.As(w.Owner(), "Content-Type", "text/plain")...).
+		OK(t)
 }
 
 func TestBadJSON(t *testing.T) {
@@ -118,7 +121,8 @@ func TestBadJSON(t *testing.T) {
 		{`{"queries":{}}`, "INVALID_ARGUMENT", "queries"},
 	} {
 		before := w.Called.Load()
-		got := w.Do(t, "POST", "/management/v1/users/_search", c.body, gatewaytest.As(w.Owner())...).Refused(t, 400, c.id)
+		got := w.Do(t, "POST", "/management/v1/users/_search", c.body, gatewaytest.As(w.Owner())...).
+			Refused(t, 400, c.id)
 		field := ""
 		if len(got.Details) > 1 {
 			field = got.Details[1].FieldViolations[0].Field
@@ -134,10 +138,10 @@ func TestMediaTypeBeforeSize(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	for _, mediaType := range []string{"text/plain", ";;", "application/grpc"} {
-		w.Do(t, "POST", "/management/v1/users/_search", "\x00"+strings.Repeat(" ", 1<<20), append(gatewaytest.As(w.Owner()),
+		w.Do(t, "POST", "/management/v1/users/_search", "\x00"+strings.Repeat(" ", 1<<20), gatewaytest.As(w.Owner(),
 			"Content-Type", mediaType)...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
 	}
-	w.Do(t, "POST", "/management/v1/users/_search", strings.Repeat(" ", 1<<20+1), append(gatewaytest.As(w.Owner()),
+	w.Do(t, "POST", "/management/v1/users/_search", strings.Repeat(" ", 1<<20+1), gatewaytest.As(w.Owner(),
 		"Content-Type", "application/grpc")...).Refused(t, 413, "BODY_TOO_LARGE")
 }
 
@@ -167,7 +171,8 @@ func TestMalformedJSONSaysWhere(t *testing.T) {
 		`{"a":"\ud800"}`:         "line 1, column 7",
 		strings.Repeat("[", 100): "line 1, column 101",
 	} {
-		e := w.Do(t, "POST", "/management/v1/users/_search", body, gatewaytest.As(w.Owner())...).Refused(t, 400, "JSON_MALFORMED")
+		e := w.Do(t, "POST", "/management/v1/users/_search", body, gatewaytest.As(w.Owner())...).
+			Refused(t, 400, "JSON_MALFORMED")
 		if !strings.HasSuffix(e.Message, ", at "+where) {
 			t.Errorf("%q: %s, want %s", body, e.Message, where)
 		}
@@ -177,12 +182,14 @@ func TestMalformedJSONSaysWhere(t *testing.T) {
 func TestQueryParameters(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
-	w.Do(t, "GET", "/management/v1/users/_is_unique?user_name=a%20b&unknown=1&unknown=2", "", gatewaytest.As(w.Owner())...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/_is_unique?user_name=a%20b&unknown=1&unknown=2", "",
+		gatewaytest.As(w.Owner())...).OK(t)
 	if !proto.Equal(w.Request(), &usersv1.IsUserUniqueRequest{UserName: "a b"}) {
 		t.Error(w.Request())
 	}
-	w.Do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", gatewaytest.As(w.Owner())...).Refused(t, 400,
-		"INVALID_ARGUMENT")
+	w.Do(t, "GET", "/management/v1/users/_is_unique?userName=a&user_name=a", "", gatewaytest.As(w.Owner())...).
+		Refused(t, 400,
+			"INVALID_ARGUMENT")
 	w.Do(t, "GET", "/management/v1/users/_is_unique?userName=%zz", "", gatewaytest.As(w.Owner())...).Refused(t, 400,
 		"QUERY_MALFORMED")
 }

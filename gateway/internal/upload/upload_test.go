@@ -74,7 +74,7 @@ func TestStreamedShapes(t *testing.T) {
 		"lines": {lines, "application/x-ndjson; charset=utf-8", ""},
 		"gzip":  {packed.String(), "application/x-ndjson", "gzip"},
 	} {
-		a := w.Do(t, "POST", importPath, c.body, append(gatewaytest.As(token), "Content-Type", c.kind, "Content-Encoding",
+		a := w.Do(t, "POST", importPath, c.body, gatewaytest.As(token, "Content-Type", c.kind, "Content-Encoding",
 			c.encoding)...)
 		got := a.Imported(t)
 		if o := got.Success.Orgs; len(o) != 2 || fmt.Sprint(o[0].HumanUserIDs, o[1].HumanUserIDs) != "[a c] [b]" ||
@@ -102,7 +102,7 @@ func TestStreamedShapes(t *testing.T) {
 		"truncated":     {`{"dataOrgs":{"orgs":[`, "", "", 400, "IMPORT_BROKEN_OFF"},
 		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "JSON_MALFORMED"},
 	} {
-		w.Do(t, "POST", importPath, c.body, append(gatewaytest.As(token), "Content-Type", c.kind, "Content-Encoding",
+		w.Do(t, "POST", importPath, c.body, gatewaytest.As(token, "Content-Type", c.kind, "Content-Encoding",
 			c.encoding)...).Refused(t, c.status, c.id)
 		_, ids := w.Importer.Seen()
 		if fmt.Sprint(ids) == "x" {
@@ -130,7 +130,7 @@ func TestStreamBreaksOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := w.Do(t, "POST", importPath, body[:len(body)-100], gatewaytest.As(token)...).Imported(t)
-	zipped := w.Do(t, "POST", importPath, packed.String()[:packed.Len()-100], append(gatewaytest.As(token), "Content-Encoding",
+	zipped := w.Do(t, "POST", importPath, packed.String()[:packed.Len()-100], gatewaytest.As(token, "Content-Encoding",
 		"gzip")...).Imported(t)
 	wrong := w.Do(t, "POST", importPath, strings.Replace(body, `{"userId":"u2900"`, `} {"userId":"u2900"`, 1),
 		gatewaytest.As(token)...).Imported(t)
@@ -162,7 +162,7 @@ func TestStreamInflated(t *testing.T) {
 	if _, err := io.WriteString(g, body); err != nil || g.Close() != nil {
 		t.Fatal(err)
 	}
-	got := w.Do(t, "POST", importPath, packed.String(), append(gatewaytest.As(w.Owner()), "Content-Encoding",
+	got := w.Do(t, "POST", importPath, packed.String(), gatewaytest.As(w.Owner(), "Content-Encoding",
 		"gzip")...).Imported(t)
 	last := got.Errors[len(got.Errors)-1]
 	if last.Type != "import" || last.Reason != "IMPORT_BROKEN_OFF" || !strings.Contains(last.Message, "100 times") {
@@ -345,7 +345,7 @@ func TestStreamOfNothing(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.Do(t, "POST", importPath, packed.String(), append(gatewaytest.As(w.Owner()), "Content-Encoding", "gzip")...).
+	w.Do(t, "POST", importPath, packed.String(), gatewaytest.As(w.Owner(), "Content-Encoding", "gzip")...).
 		Refused(t, http.StatusBadRequest, "JSON_MALFORMED")
 }
 
