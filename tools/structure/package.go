@@ -19,7 +19,7 @@ type packaged struct {
 func packagesOf(sources []source) []packaged {
 	made := map[string]*packaged{}
 	for _, s := range sources {
-		if s.test() || ast.IsGenerated(s.File) {
+		if s.test() || s.generated() {
 			continue
 		}
 		if made[s.dir()] == nil {

@@ -60,6 +60,9 @@ func (s source) dir() string { return path.Dir(s.path) }
 // test reports whether the file is a test file.
 func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
+// generated reports whether a tool writes the file.
+func (s source) generated() bool { return ast.IsGenerated(s.File) }
+
 // forTests matches packages that only tests use.
 var forTests = regexp.MustCompile(`(^|/)(testkit|testworld|[a-z]+test)(/|$)`)
 
@@ -84,7 +87,7 @@ func (s source) at(p token.Pos, format string, args ...any) string {
 // check returns the mistakes in sources, each with its position and what to do about it.
 func check(sources []source) []string {
 	wrong := untested(sources)
-	sources = slices.DeleteFunc(sources, func(s source) bool { return ast.IsGenerated(s.File) })
+	sources = slices.DeleteFunc(sources, source.generated)
 	for _, s := range sources {
 		for _, rule := range []func(source) []string{undeclared, sql, idiom} {
 			wrong = append(wrong, rule(s)...)
