@@ -91,7 +91,8 @@ func start(s *boot.Service, c Config, sender *delivery.Sender) error {
 	return s.Serve(func(r boot.Registrar) {
 		notificationv1.RegisterNotificationsServer(r, api.Notifications{
 			Store: sender.Store, Users: usersv1.NewUsersClient(s.Calls),
-			Credentials: usersv1.NewCredentialsClient(s.Calls), Internal: sender.Users, Mails: sender, MaxLimit: c.MaxLimit,
+			Credentials: usersv1.NewCredentialsClient(s.Calls), Internal: sender.Users, Mails: sender,
+			MaxLimit: c.MaxLimit,
 		})
 	})
 }

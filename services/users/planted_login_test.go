@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"herald/services/users/internal/userstest"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -15,36 +16,37 @@ import (
 // password, and the imports a second factor and a link too.
 func (w *world) plantings(as context.Context) map[string]func(name string) (string, error) {
 	data := func(name, password, hash string) *usersv1.ImportHumanUserRequest {
-		r := linked(name, "company/"+name)
-		r.Email.IsEmailVerified, r.Password, r.HashedPassword = true, password, hashed(hash)
+		r := userstest.Linked(name, "company/"+name)
+		r.Email.IsEmailVerified, r.Password, r.HashedPassword = true, password, userstest.Hashed(hash)
 		r.OtpCode = "JBSWY3DPEHPK3PXPJBSWY3DP"
 		return r
 	}
 	one := func(r *usersv1.ImportHumanUserRequest) (string, error) {
-		got, err := w.gateway.ImportHumanUser(as, r)
+		got, err := w.Gateway.ImportHumanUser(as, r)
 		return got.GetUserId(), err
 	}
 	many := func(r *usersv1.ImportHumanUserRequest) (string, error) {
-		ids, _ := w.imported(as, bulk(w.orgID, &usersv1.ImportHumanUserRow{UserId: r.UserName, User: wrapped(r).User}))
+		ids, _ := w.Imported(as, userstest.Bulk(w.OrgID,
+			&usersv1.ImportHumanUserRow{UserId: r.UserName, User: userstest.Wrapped(r).User}))
 		return ids[0], nil
 	}
 	const password = "correct horse battery"
 	return map[string]func(string) (string, error){
 		"imported password":         func(n string) (string, error) { return one(data(n, password, "")) },
-		"imported hash":             func(n string) (string, error) { return one(data(n, "", someHash)) },
+		"imported hash":             func(n string) (string, error) { return one(data(n, "", userstest.SomeHash)) },
 		"imported password in bulk": func(n string) (string, error) { return many(data(n, password, "")) },
-		"imported hash in bulk":     func(n string) (string, error) { return many(data(n, "", someHash)) },
+		"imported hash in bulk":     func(n string) (string, error) { return many(data(n, "", userstest.SomeHash)) },
 		"initial password": func(n string) (string, error) {
-			m := minimal(n)
+			m := userstest.Minimal(n)
 			m.Email.IsEmailVerified = true
-			got, err := w.gateway.CreateHumanUser(as, &usersv1.CreateHumanUserRequest{
+			got, err := w.Gateway.CreateHumanUser(as, &usersv1.CreateHumanUserRequest{
 				UserName: n, Profile: m.Profile, Email: m.Email, InitialPassword: password,
 			})
 			return got.GetUserId(), err
 		},
 		"password set": func(n string) (string, error) {
-			id := w.person(w.admin, n)
-			_, err := w.gateway.SetPassword(as, &usersv1.SetPasswordRequest{UserId: id, Password: password})
+			id := w.Person(w.Admin, n)
+			_, err := w.Gateway.SetPassword(as, &usersv1.SetPasswordRequest{UserId: id, Password: password})
 			return id, err
 		},
 	}
@@ -55,39 +57,39 @@ func (w *world) plantings(as context.Context) map[string]func(name string) (stri
 func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
-	testkit.Serve(t, w.ground, "projects", shop{orgID: w.orgID}, &projectsv1.Internal_ServiceDesc)
-	planter := w.person(w.admin, "planter")
-	w.addMember(w.admin, planter, "ORG_OWNER")
-	for name, plant := range w.plantings(w.login(w.admin, planter, "")) {
-		w.signIn()
+	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
+	planter := w.Person(w.Admin, "planter")
+	w.AddMember(w.Admin, planter, "ORG_OWNER")
+	for name, plant := range w.plantings(w.Login(w.Admin, planter, "")) {
+		w.SignIn()
 		id, err := plant(strings.ReplaceAll(name, " ", "-"))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		w.addMember(w.admin, id, "ORG_OWNER")
-		_, err = w.gateway.AddProjectMember(w.admin, &usersv1.AddProjectMemberRequest{
+		w.AddMember(w.Admin, id, "ORG_OWNER")
+		_, err = w.Gateway.AddProjectMember(w.Admin, &usersv1.AddProjectMemberRequest{
 			ProjectId: "shop", UserId: id, Roles: []string{"PROJECT_OWNER"},
 		})
-		before := w.rows("otp_factors where user_id = $1", id) + w.rows("user_idp_links where user_id = $1", id)
-		if err != nil || w.hash(id) == "" || before != 0 && before != 2 {
-			t.Errorf("%s, as an owner of the organization: password %q, %d factors and links, %v", name, w.hash(id),
+		before := w.Rows("otp_factors where user_id = $1", id) + w.Rows("user_idp_links where user_id = $1", id)
+		if err != nil || w.Hash(id) == "" || before != 0 && before != 2 {
+			t.Errorf("%s, as an owner of the organization: password %q, %d factors and links, %v", name, w.Hash(id),
 				before, err)
 		}
-		w.addIamMember(id, "IAM_USER_MANAGER")
-		if n := w.rows("otp_factors where user_id = $1", id) + w.rows("user_idp_links where user_id = $1", id); n != 0 {
+		w.AddIamMember(id, "IAM_USER_MANAGER")
+		if n := w.Rows("otp_factors where user_id = $1", id) + w.Rows("user_idp_links where user_id = $1", id); n != 0 {
 			t.Errorf("%s: %d factors and links are left", name, n)
 		}
-		if w.hash(id) != "" || w.state(id) != usersv1.UserState_USER_STATE_ACTIVE {
-			t.Errorf("%s: password %q, %s", name, w.hash(id), w.state(id))
+		if w.Hash(id) != "" || w.State(id) != usersv1.UserState_USER_STATE_ACTIVE {
+			t.Errorf("%s: password %q, %s", name, w.Hash(id), w.State(id))
 		}
-		changes, err := w.gateway.SearchUserChanges(w.admin, &usersv1.SearchUserChangesRequest{UserId: id})
+		changes, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: id})
 		want := map[bool][]string{
 			true:  {"human.password_removed", "member.added"},
 			false: {"idp_link.removed", "otp.removed", "human.password_removed", "member.added"},
 		}[before == 0]
-		got := kinds(changes)
+		got := userstest.Kinds(changes)
 		for i, kind := range want {
-			if err != nil || !slices.Contains(got[:len(want)], kind+" by "+w.adminID) {
+			if err != nil || !slices.Contains(got[:len(want)], kind+" by "+w.AdminID) {
 				t.Errorf("%s: change %d, %s, is not in %v, %v", name, i, kind, got, err)
 			}
 		}
@@ -99,53 +101,53 @@ func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 func TestPasswordAfterThePromotion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	planter := w.person(w.admin, "planter")
-	w.addMember(w.admin, planter, "ORG_OWNER")
-	asPlanter := w.login(w.admin, planter, "")
+	planter := w.Person(w.Admin, "planter")
+	w.AddMember(w.Admin, planter, "ORG_OWNER")
+	asPlanter := w.Login(w.Admin, planter, "")
 	choose := func(id string) {
 		t.Helper()
-		if _, err := w.completeKind("passwordreset", id, w.mail(id).Code, "of her own choice"); err != nil {
+		if _, err := w.CompleteKind("passwordreset", id, w.Mail(id).Code, "of her own choice"); err != nil {
 			t.Fatal(err)
 		}
-		if !w.isPassword(id, "of her own choice") {
+		if !w.IsPassword(id, "of her own choice") {
 			t.Error("the password is another one")
 		}
 	}
 
-	id := w.person(w.admin, "own address")
+	id := w.Person(w.Admin, "own address")
 	set := &usersv1.SetPasswordRequest{UserId: id, Password: "known to the planter"}
-	if _, err := w.gateway.SetPassword(asPlanter, set); err != nil {
+	if _, err := w.Gateway.SetPassword(asPlanter, set); err != nil {
 		t.Fatal(err)
 	}
-	w.addIamMember(id, "IAM_USER_MANAGER")
-	_, err := w.gateway.UpdateMyPassword(w.fresh(id, ""), &usersv1.UpdateMyPasswordRequest{
+	w.AddIamMember(id, "IAM_USER_MANAGER")
+	_, err := w.Gateway.UpdateMyPassword(w.Fresh(id, ""), &usersv1.UpdateMyPasswordRequest{
 		OldPassword: "known to the planter", NewPassword: "of the planter",
 	})
-	refused(t, err, "PASSWORD_WRONG")
-	_, err = w.gateway.SetPassword(asPlanter, set)
-	refused(t, err, "ESCALATION")
-	w.request("passwordreset", id)
+	testkit.Refused(t, err, "PASSWORD_WRONG")
+	_, err = w.Gateway.SetPassword(asPlanter, set)
+	testkit.Refused(t, err, "ESCALATION")
+	w.Request("passwordreset", id)
 	choose(id)
 	// It stays with the next role, because she chose it herself.
-	if _, err := w.gateway.UpdateIamMember(w.admin, &usersv1.UpdateMemberRequest{
+	if _, err := w.Gateway.UpdateIamMember(w.Admin, &usersv1.UpdateMemberRequest{
 		UserId: id, Roles: []string{"IAM_OWNER"},
-	}); err != nil || w.hash(id) == "" {
-		t.Errorf("password %q, %v", w.hash(id), err)
+	}); err != nil || w.Hash(id) == "" {
+		t.Errorf("password %q, %v", w.Hash(id), err)
 	}
 
-	m := minimal("planted address")
-	m.Email.IsEmailVerified, m.HashedPassword = true, hashed(someHash)
-	got, err := w.gateway.ImportHumanUser(asPlanter, m)
+	m := userstest.Minimal("planted address")
+	m.Email.IsEmailVerified, m.HashedPassword = true, userstest.Hashed(userstest.SomeHash)
+	got, err := w.Gateway.ImportHumanUser(asPlanter, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.addIamMember(got.UserId, "IAM_USER_MANAGER")
-	w.unwritten(func() { w.request("passwordreset", got.UserId) })
+	w.AddIamMember(got.UserId, "IAM_USER_MANAGER")
+	w.Unwritten(func() { w.Request("passwordreset", got.UserId) })
 	reset := &usersv1.RequestPasswordResetRequest{UserId: got.UserId}
-	_, err = w.gateway.RequestPasswordReset(w.admin, reset)
-	refused(t, err, "EMAIL_OUTRANKED")
-	w.updateEmail(got.UserId, m.Email.Email, true)
-	if _, err := w.gateway.RequestPasswordReset(w.admin, reset); err != nil {
+	_, err = w.Gateway.RequestPasswordReset(w.Admin, reset)
+	testkit.Refused(t, err, "EMAIL_OUTRANKED")
+	w.UpdateEmail(got.UserId, m.Email.Email, true)
+	if _, err := w.Gateway.RequestPasswordReset(w.Admin, reset); err != nil {
 		t.Fatal(err)
 	}
 	choose(got.UserId)
@@ -156,21 +158,21 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 func TestPasswordOfAPlantedAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	planter := w.person(w.admin, "planter")
-	w.addMember(w.admin, planter, "ORG_OWNER")
-	got, err := w.gateway.ImportHumanUser(w.login(w.admin, planter, ""), minimal("planted"))
+	planter := w.Person(w.Admin, "planter")
+	w.AddMember(w.Admin, planter, "ORG_OWNER")
+	got, err := w.Gateway.ImportHumanUser(w.Login(w.Admin, planter, ""), userstest.Minimal("planted"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.complete(got.UserId, w.mail(got.UserId).Code, "of the planter"); err != nil {
+	if _, err := w.Complete(got.UserId, w.Mail(got.UserId).Code, "of the planter"); err != nil {
 		t.Fatal(err)
 	}
-	w.addMember(w.admin, got.UserId, "ORG_OWNER")
-	if w.hash(got.UserId) == "" {
+	w.AddMember(w.Admin, got.UserId, "ORG_OWNER")
+	if w.Hash(got.UserId) == "" {
 		t.Error("the password ended with a role that the planter has")
 	}
-	w.addIamMember(got.UserId, "IAM_USER_MANAGER")
-	if w.hash(got.UserId) != "" {
+	w.AddIamMember(got.UserId, "IAM_USER_MANAGER")
+	if w.Hash(got.UserId) != "" {
 		t.Error("the password is left")
 	}
 }
@@ -180,29 +182,29 @@ func TestPasswordOfAPlantedAddress(t *testing.T) {
 func TestInitialUserAfterThePromotion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	planter := w.person(w.admin, "planter")
-	w.addMember(w.admin, planter, "ORG_OWNER")
-	m := minimal("mini")
-	m.HashedPassword = hashed(someHash)
-	got, err := w.gateway.ImportHumanUser(w.login(w.admin, planter, ""), m)
+	planter := w.Person(w.Admin, "planter")
+	w.AddMember(w.Admin, planter, "ORG_OWNER")
+	m := userstest.Minimal("mini")
+	m.HashedPassword = userstest.Hashed(userstest.SomeHash)
+	got, err := w.Gateway.ImportHumanUser(w.Login(w.Admin, planter, ""), m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.addIamMember(got.UserId, "IAM_USER_MANAGER")
-	if s := w.state(got.UserId); s != usersv1.UserState_USER_STATE_INITIAL {
+	w.AddIamMember(got.UserId, "IAM_USER_MANAGER")
+	if s := w.State(got.UserId); s != usersv1.UserState_USER_STATE_INITIAL {
 		t.Error(s)
 	}
 	again := &usersv1.ResendInitializationRequest{UserId: got.UserId, Email: m.Email.Email}
-	if _, err := w.gateway.ResendInitialization(w.admin, again); err != nil {
+	if _, err := w.Gateway.ResendInitialization(w.Admin, again); err != nil {
 		t.Fatal(err)
 	}
-	mail := w.mail(got.UserId)
+	mail := w.Mail(got.UserId)
 	if mail.PasswordSet {
 		t.Error("the mail says that there is a password")
 	}
-	_, err = w.complete(got.UserId, mail.Code, "")
-	refused(t, err, "PASSWORD_REQUIRED")
-	if _, err := w.complete(got.UserId, mail.Code, "of her own choice"); err != nil {
+	_, err = w.Complete(got.UserId, mail.Code, "")
+	testkit.Refused(t, err, "PASSWORD_REQUIRED")
+	if _, err := w.Complete(got.UserId, mail.Code, "of her own choice"); err != nil {
 		t.Error(err)
 	}
 }

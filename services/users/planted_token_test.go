@@ -4,28 +4,31 @@ import (
 	"context"
 	"testing"
 
+	"herald/services/users/internal/userstest"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
 
 // plantLogin is how somebody plants a login of a machine user. It returns the credential of its tokens.
 var plantLogin = map[string]func(w *world, as context.Context, userID string) string{
 	"key": func(w *world, as context.Context, userID string) string {
 		w.Helper()
-		key, err := w.gateway.AddMachineKey(as, &usersv1.AddMachineKeyRequest{UserId: userID, PublicKey: publicKey})
+		key, err := w.Gateway.AddMachineKey(as, &usersv1.AddMachineKeyRequest{
+			UserId: userID, PublicKey: userstest.PublicKey})
 		if err != nil {
 			w.Fatal(err)
 		}
-		return w.subject(&usersv1.ResolveSubjectRequest{UserId: userID, KeyId: key.KeyId}).Credential
+		return w.Subject(&usersv1.ResolveSubjectRequest{UserId: userID, KeyId: key.KeyId}).Credential
 	},
 	"secret": func(w *world, as context.Context, userID string) string {
 		w.Helper()
-		made, err := w.setSecret(as, userID)
+		made, err := w.SetSecret(as, userID)
 		if err != nil {
 			w.Fatal(err)
 		}
 		hash := secret.Hash(made.ClientSecret)
-		return w.subject(&usersv1.ResolveSubjectRequest{UserId: userID, SecretHash: hash}).Credential
+		return w.Subject(&usersv1.ResolveSubjectRequest{UserId: userID, SecretHash: hash}).Credential
 	},
 }
 
@@ -35,24 +38,24 @@ func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {
 		w := newWorld(t)
-		_, inA := w.org("A")
-		planter, planted, given := w.person(inA, "planter"), w.machine(inA, "planted"), w.machine(inA, "given")
-		w.addMember(inA, planter, "ORG_OWNER")
+		_, inA := w.Org("A")
+		planter, planted, given := w.Person(inA, "planter"), w.Machine(inA, "planted"), w.Machine(inA, "given")
+		w.AddMember(inA, planter, "ORG_OWNER")
 		made := map[string]string{}
-		for userID, as := range map[string]context.Context{planted: w.login(inA, planter, ""), given: inA} {
-			c := w.caller(inA, userID, "")
-			c.TokenID, c.Credential, c.AuthenticatedAt = "", plant(w, as, userID), w.ground.Now()
-			pat, err := w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+		for userID, as := range map[string]context.Context{planted: w.Login(inA, planter, ""), given: inA} {
+			c := w.Caller(inA, userID, "")
+			c.TokenID, c.Credential, c.AuthenticatedAt = "", plant(w, as, userID), w.Ground.Now()
+			pat, err := w.Gateway.AddMyPersonalAccessToken(w.As(c), &usersv1.AddMyPersonalAccessTokenRequest{})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			made[userID] = pat.Token
-			w.addIamMember(userID, "IAM_OWNER")
+			w.AddIamMember(userID, "IAM_OWNER")
 		}
-		if _, err := w.resolve(made[planted], ""); err == nil {
+		if _, err := w.Resolve(made[planted], ""); err == nil {
 			t.Errorf("what a planted %s made still works", name)
 		}
-		if _, err := w.resolve(made[given], ""); err != nil {
+		if _, err := w.Resolve(made[given], ""); err != nil {
 			t.Errorf("what a %s of the administrator made: %v", name, err)
 		}
 	}
@@ -63,17 +66,17 @@ func TestEndedLoginsMakeNothing(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {
 		w := newWorld(t)
-		id := w.machine(w.admin, "bot")
-		c := w.caller(w.admin, id, "")
-		c.TokenID, c.Credential, c.AuthenticatedAt = "", plant(w, w.admin, id), w.ground.Now()
+		id := w.Machine(w.Admin, "bot")
+		c := w.Caller(w.Admin, id, "")
+		c.TokenID, c.Credential, c.AuthenticatedAt = "", plant(w, w.Admin, id), w.Ground.Now()
 		if name == "key" {
-			if _, err := w.removeKey(w.admin, id, c.Credential[len("key:"):]); err != nil {
+			if _, err := w.RemoveKey(w.Admin, id, c.Credential[len("key:"):]); err != nil {
 				t.Fatal(err)
 			}
-		} else if _, err := w.removeSecret(w.admin, id); err != nil {
+		} else if _, err := w.RemoveSecret(w.Admin, id); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.gateway.AddMyPersonalAccessToken(w.as(c), &usersv1.AddMyPersonalAccessTokenRequest{})
-		refused(t, err, "TOKEN_INVALID")
+		_, err := w.Gateway.AddMyPersonalAccessToken(w.As(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+		testkit.Refused(t, err, "TOKEN_INVALID")
 	}
 }

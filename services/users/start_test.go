@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"herald/services/users"
+	"herald/services/users/internal/userstest"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -15,7 +16,7 @@ import (
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
-	url, dir := kit.Database(t), t.TempDir()
+	url, dir := userstest.Kit.Database(t), t.TempDir()
 	file := dir + "/admin.pat"
 	start := func() users.Administrator {
 		t.Helper()

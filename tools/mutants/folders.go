@@ -11,7 +11,8 @@ import (
 )
 
 // users are the packages whose tests also notice a change of what services share.
-var users = []string{"services/users/internal/store", "services/projects/internal/store", "services/users"}
+var users = []string{"services/users/internal/store", "services/projects/internal/store",
+	"services/users/internal/api/users", "services/users/internal/api/credentials"}
 
 // folders returns the packages whose tests may notice a change of a file, because they contain it: its
 // own one first, then the others of its service.

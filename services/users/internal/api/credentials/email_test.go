@@ -1,0 +1,456 @@
+package credentials_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/userstest"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+func TestUpdateEmail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.Person(w.Admin, "mini")
+	changed := w.UpdateEmail(id, " new@example.com ", false)
+	event, name, data := w.Last(id)
+	if changed.NotificationId != event || name != "email_changed" || strings.Contains(data, "example.com") ||
+		!strings.Contains(data, `"verifyemail"`) || !strings.Contains(data, `"email.email"`) ||
+		!strings.Contains(data, `"USER_STATE_ACTIVE"`) {
+		t.Errorf("mail %s; event %s %s %s", changed.NotificationId, event, name, data)
+	}
+	u := w.User(id)
+	if e := u.GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified ||
+		u.State != usersv1.UserState_USER_STATE_ACTIVE || u.Details.Sequence != changed.Details.Sequence {
+		t.Errorf("user %v after %v", u, changed)
+	}
+	m := w.Mail(id)
+	if m.Recipient != "new@example.com" || m.VerifiedEmail != "" || !m.PasswordSet {
+		t.Errorf("mail %v", m)
+	}
+	w.Unwritten(func() {
+		if again := w.UpdateEmail(id, "new@example.com", false); !proto.Equal(again.Details, changed.Details) ||
+			again.NotificationId != "" {
+			t.Errorf("the same again answered %v, before %v", again, changed)
+		}
+	})
+
+	// Another address ends the code. A password in the request is ignored.
+	w.UpdateEmail(id, "newer@example.com", false)
+	_, err := w.CompleteKind("verifyemail", id, m.Code, "")
+	testkit.Refused(t, err, "CODE_WRONG")
+	_, err = w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{
+		NotificationId: changed.NotificationId, UserId: id,
+	})
+	testkit.Refused(t, err, "NOTIFICATION_OBSOLETE")
+	hash := w.Hash(id)
+	if login, err := w.CompleteKind("verifyemail", id, w.Mail(id).Code, "1"); err != nil || login != "mini" {
+		t.Fatalf("%q, %v", login, err)
+	}
+	if e := w.User(id).GetHuman().Email; e.Email != "newer@example.com" || !e.IsEmailVerified || w.Hash(id) != hash {
+		t.Errorf("after the code: %v", e)
+	}
+	if _, name, data := w.Last(id); name != "email_verified" || !strings.Contains(data, `"email.isEmailVerified"`) {
+		t.Errorf("event %s %s", name, data)
+	}
+
+	// If the administrator verifies the address, no mail is sent, and the older code is not valid.
+	w.UpdateEmail(id, "newest@example.com", false)
+	m = w.Mail(id)
+	if r := w.UpdateEmail(id, "newest@example.com", true); r.NotificationId != "" ||
+		w.Rows("codes where user_id = $1", id) != 0 {
+		t.Errorf("verified with mail %q", r.NotificationId)
+	}
+	_, err = w.CompleteKind("verifyemail", id, m.Code, "")
+	testkit.Refused(t, err, "CODE_WRONG")
+}
+
+// A change of the address ends the code of a password reset, which was mailed to the old address.
+func TestUpdateEmailEndsPasswordReset(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, c := range map[string]struct {
+		address  string
+		verified bool
+	}{"moved": {"other@example.com", true}, "moved-unverified": {"other@example.com", false},
+		"doubted": {"mini@example.com", false}} {
+		id := w.Person(w.Admin, name)
+		w.Request("passwordreset", id)
+		code := w.Mail(id).Code
+		w.UpdateEmail(id, c.address, c.verified)
+		w.Unwritten(func() {
+			_, err := w.CompleteKind("passwordreset", id, code, "correct horse")
+			testkit.Refused(t, err, "CODE_WRONG")
+		})
+	}
+}
+
+func TestUpdateEmailOfWaitingUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	newcomer := func(name, password string, verified bool) (string, string) {
+		t.Helper()
+		r := userstest.Minimal(name)
+		r.Password, r.Email.IsEmailVerified = password, verified
+		got, err := w.Gateway.ImportHumanUser(w.Admin, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.UserId, w.Mail(got.UserId).Code
+	}
+	for name, c := range map[string]struct {
+		password     string
+		was          bool
+		address      string
+		verified     bool
+		active, mail bool // afterwards
+	}{
+		"another address":                           {"", false, "new@example.com", false, false, true},
+		"another, verified, without password":       {"", false, "new@example.com", true, false, true},
+		"another, with password":                    {"correct horse", false, "new@example.com", false, false, true},
+		"another, verified, with password":          {"correct horse", false, "new@example.com", true, true, false},
+		"the same, verified, with password":         {"correct horse", false, "mini@example.com", true, true, false},
+		"the same, verified, without password":      {"", false, "mini@example.com", true, false, false},
+		"the same, verified no more, w/o password":  {"", true, "mini@example.com", false, false, false},
+		"another, verified no more, w/out password": {"", true, "new@example.com", false, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id, code := newcomer(name, c.password, c.was)
+			r := w.UpdateEmail(id, c.address, c.verified)
+			if active := w.State(id) == usersv1.UserState_USER_STATE_ACTIVE; active != c.active ||
+				(r.NotificationId != "") != c.mail {
+				t.Errorf("active %t, mail %q", active, r.NotificationId)
+			}
+			if e := w.User(id).GetHuman().Email; e.Email != c.address || e.IsEmailVerified != c.verified {
+				t.Errorf("e-mail %v", e)
+			}
+			switch {
+			case c.active:
+				if _, _, data := w.Last(id); !strings.Contains(data, `"state"`) ||
+					w.Rows("codes where user_id = $1", id) != 0 {
+					t.Errorf("event %s", data)
+				}
+			case c.mail:
+				m := w.Mail(id)
+				if m.Recipient != c.address {
+					t.Errorf("the mail goes to %s", m.Recipient)
+				}
+				_, err := w.Complete(id, code, "correct horse")
+				testkit.Refused(t, err, "CODE_WRONG")
+				code = m.Code
+			}
+			_, err := w.Complete(id, code, "correct horse")
+			if c.active {
+				testkit.Refused(t, err, "CODE_WRONG")
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A change of one's own address needs a login of the last ten minutes on either path. A token is
+// not enough.
+func TestOwnEmail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.Person(w.Admin, "mini")
+	w.AddMember(w.Admin, id, "ORG_OWNER")
+	for _, fresh := range []bool{false, true} {
+		mini := w.Login(w.Admin, id, "")
+		if fresh {
+			mini = w.Fresh(id, "")
+		}
+		_, mine := w.Gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: "new@example.com"})
+		_, managed := w.Gateway.UpdateEmail(mini, &usersv1.UpdateEmailRequest{UserId: id, Email: "new@example.com"})
+		for _, err := range []error{mine, managed} {
+			if fresh && err != nil {
+				t.Error(err)
+			} else if !fresh {
+				testkit.Refused(t, err, "FRESH_LOGIN_REQUIRED")
+			}
+		}
+	}
+}
+
+// The permission to change users is enough for an address that is not verified, and stays so.
+func TestManagersChangeUnverifiedEmails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manager, id, waiting := w.Person(w.Admin, "manager"), w.Person(w.Admin, "mini"), w.Initial("waiting")
+	w.AddMember(w.Admin, manager, "ORG_USER_MANAGER")
+	as := w.Login(w.Admin, manager, "")
+	change := func(address string, verified bool) error {
+		_, err := w.Gateway.UpdateEmail(as, &usersv1.UpdateEmailRequest{
+			UserId: id, Email: address, IsEmailVerified: verified,
+		})
+		return err
+	}
+	resend := func(address string) error {
+		_, err := w.Gateway.ResendInitialization(as, &usersv1.ResendInitializationRequest{
+			UserId: waiting, Email: address,
+		})
+		return err
+	}
+	w.UpdateEmail(id, "mini@example.com", true)
+	w.UpdateEmail(waiting, "waiting@example.com", true)
+	w.Unwritten(func() {
+		if err := change("mini@example.com", true); err != nil {
+			t.Errorf("the same again: %v", err)
+		}
+		for _, err := range []error{
+			change("mine@example.com", false), change("mine@example.com", true), change("mini@example.com", false),
+			resend("mine@example.com"),
+		} {
+			testkit.Refused(t, err, "PERMISSION_DENIED", "user.credential.write", w.OrgID)
+		}
+	})
+	w.UpdateEmail(id, "mini@example.com", false)
+	w.UpdateEmail(waiting, "waiting@example.com", false)
+	if err := change("new@example.com", false); err != nil {
+		t.Error(err)
+	}
+	if err := resend("new@example.com"); err != nil {
+		t.Error(err)
+	}
+	w.Unwritten(func() {
+		testkit.Refused(t, change("new@example.com", true), "PERMISSION_DENIED", "user.credential.write", w.OrgID)
+	})
+}
+
+func TestUpdateEmailRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, machine, inactive := w.Person(w.Admin, "mini"), w.Person(w.Admin, "machine"), w.Person(w.Admin, "inactive")
+	w.SetColumns(machine, "type = 2")
+	w.SetColumns(inactive, "state = 2")
+	mini, asMachine := w.Fresh(id, ""), w.Fresh(machine, "")
+	w.Unwritten(func() {
+		for address, fault := range map[string]string{
+			"": "EMAIL_INVALID", "mini": "EMAIL_INVALID", "Mini <mini@example.com>": "EMAIL_INVALID",
+			"a@b.ch,c@d.ch": "EMAIL_INVALID", strings.Repeat("a", 250) + "@b.ch": "EMAIL_INVALID",
+			"a@b.ch\r\nBcc: c@d.ch": "INVALID_ARGUMENT",
+		} {
+			_, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id, Email: address})
+			testkit.Refused(t, err, fault, "email:")
+			_, err = w.Gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: address})
+			testkit.Refused(t, err, fault, "email:")
+			if address != "" {
+				_, err = w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{UserId: id,
+					Email: address})
+				testkit.Refused(t, err, fault, "email:")
+			}
+		}
+		_, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: machine, Email: "new@example.com"})
+		testkit.Refused(t, err, "USER_NOT_HUMAN")
+		_, err = w.Gateway.UpdateMyEmail(asMachine, &usersv1.UpdateMyEmailRequest{Email: "new@example.com"})
+		testkit.Refused(t, err, "USER_NOT_HUMAN")
+		_, err = w.Gateway.ResendMyEmailVerification(asMachine, &usersv1.ResendMyEmailVerificationRequest{})
+		testkit.Refused(t, err, "USER_NOT_HUMAN")
+		_, err = w.Gateway.VerifyMyEmail(asMachine, &usersv1.VerifyMyEmailRequest{Code: "AAAAAAAA"})
+		testkit.Refused(t, err, "USER_NOT_HUMAN")
+		_, err = w.Gateway.UpdateEmail(mini, &usersv1.UpdateEmailRequest{
+			UserId: id, Email: "new@example.com", IsEmailVerified: true,
+		})
+		testkit.Refused(t, err, "PERMISSION_DENIED", "user.write")
+	})
+	if r := w.UpdateEmail(inactive, "new@example.com", false); r.NotificationId != "" {
+		t.Error("a mail goes to a user who can do nothing with its code")
+	}
+}
+
+func TestResendEmailVerification(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, verified, waiting, machine, inactive := w.Unverified("mini"), w.Person(w.Admin, "verified"),
+		w.Initial("waiting"), w.Unverified("machine"), w.Unverified("inactive")
+	w.SetColumns(machine, "type = 2")
+	w.SetColumns(inactive, "state = 2")
+	old := w.Mail(id).Code
+	r, err := w.Gateway.ResendEmailVerification(w.Admin, &usersv1.ResendEmailVerificationRequest{UserId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if event, name, data := w.Last(id); r.NotificationId != event || name != "email_verification_requested" ||
+		!strings.Contains(data, `"verifyemail"`) ||
+		r.Details.Sequence != w.User(id).Details.Sequence {
+		t.Errorf("%v; event %s %s %s", r, event, name, data)
+	}
+	_, err = w.CompleteKind("verifyemail", id, old, "")
+	testkit.Refused(t, err, "CODE_WRONG")
+	if _, err := w.CompleteKind("verifyemail", id, w.Mail(id).Code, ""); err != nil {
+		t.Error(err)
+	}
+	w.Unwritten(func() {
+		for userID, fault := range map[string]string{verified: "EMAIL_ALREADY_VERIFIED", id: "EMAIL_ALREADY_VERIFIED",
+			machine: "USER_NOT_HUMAN", inactive: "USER_NOT_ACTIVE"} {
+			_, err := w.Gateway.ResendEmailVerification(w.Admin,
+				&usersv1.ResendEmailVerificationRequest{UserId: userID})
+			testkit.Refused(t, err, fault)
+		}
+		_, err := w.Gateway.ResendEmailVerification(w.Admin, &usersv1.ResendEmailVerificationRequest{UserId: waiting})
+		testkit.Refused(t, err, "USER_NOT_INITIALIZED", "_resend_initialization")
+		_, err = w.Gateway.ResendMyEmailVerification(w.Admin, &usersv1.ResendMyEmailVerificationRequest{})
+		testkit.Refused(t, err, "EMAIL_ALREADY_VERIFIED")
+	})
+}
+
+// Hostile case 4: a caller cannot set the own new address as verified.
+func TestMyEmail(t *testing.T) {
+	t.Parallel()
+	g := testkit.Ground(t)
+	var ahead atomic.Int64
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	w := startWorld(t, g)
+	id := w.Person(w.Admin, "mini")
+	orgA, inA := w.Org("A")
+	w.AddMember(inA, id, "ORG_OWNER_VIEWER")
+	c := w.Caller(w.Admin, id, orgA) // the organization acted on does not matter
+	c.AuthenticatedAt = w.Ground.Now()
+	mini := w.As(c)
+	verify := func(code string) error {
+		_, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: code})
+		return err
+	}
+	w.Unwritten(func() {
+		testkit.Refused(t, verify("AAAAAAAA"), "EMAIL_ALREADY_VERIFIED")
+		r, err := w.Gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: "mini@example.com"})
+		if err != nil || r.NotificationId != "" || r.Details.Sequence != w.User(id).Details.Sequence {
+			t.Errorf("the same address: %v, %v", r, err)
+		}
+	})
+	r, err := w.Gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: "new@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := w.User(id).GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified ||
+		r.Details.ResourceOwner != w.OrgID {
+		t.Errorf("e-mail %v; %v", e, r)
+	}
+	if event, name, _ := w.Last(id); event != r.NotificationId || name != "email_changed" {
+		t.Errorf("event %s %s; %v", event, name, r)
+	}
+	first := w.Mail(id)
+	if first.Recipient != "new@example.com" {
+		t.Errorf("the mail goes to %s", first.Recipient)
+	}
+	again, err := w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{})
+	if event, name, _ := w.Last(id); err != nil || event != again.NotificationId ||
+		name != "email_verification_requested" {
+		t.Errorf("event %s %s; %v, %v", event, name, again, err)
+	}
+	second := w.Mail(id)
+	w.Unwritten(func() {
+		for _, wrong := range []string{
+			first.Code, "", "AAAAAAAA", second.Code + "A", strings.Repeat("A", 10000), "\x00",
+		} {
+			testkit.Refused(t, verify(wrong), "CODE_WRONG")
+		}
+		ahead.Store(int64(72*time.Hour + time.Minute))
+		w.SignIn()
+		mini = w.As(c)
+		testkit.Refused(t, verify(second.Code), "CODE_EXPIRED")
+	})
+	if _, err := w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	code := w.Mail(id).Code
+	done, err := w.Gateway.VerifyMyEmail(mini,
+		&usersv1.VerifyMyEmailRequest{Code: strings.ToLower(code[:4]) + " - " + code[4:]})
+	if u := w.User(id); err != nil || !u.GetHuman().Email.IsEmailVerified ||
+		u.Details.Sequence != done.Details.Sequence {
+		t.Errorf("%v, %v; user %v", done, err, u)
+	}
+	if n := w.Rows("events where name = 'email_verified' and actor = $1", id); n != 1 {
+		t.Errorf("%d events", n)
+	}
+	testkit.Refused(t, verify(code), "EMAIL_ALREADY_VERIFIED")
+}
+
+// Of fifty guesses at once, half of them through the mail's page, ten are compared. Then even the
+// right code is refused.
+func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.Unverified("mini")
+	mini := w.Login(w.Admin, id, "")
+	right := w.Mail(id).Code
+	w.Unwritten(func() {
+		if evaluated := guesses(func(i int) error {
+			if i%2 == 0 {
+				_, err := w.CompleteKind("verifyemail", id, "AAAAAAAA", "")
+				return err
+			}
+			_, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: "AAAAAAAA"})
+			return err
+		}); evaluated != 10 {
+			t.Errorf("%d of 50 guesses were looked at, want 10", evaluated)
+		}
+		_, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: right})
+		testkit.Refused(t, err, "CODE_LOCKED")
+	})
+	if _, err := w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: w.Mail(id).Code}); err != nil {
+		t.Errorf("the new mail's code: %v", err)
+	}
+}
+
+// guesses makes fifty guesses at once and returns how many were compared.
+func guesses(guess func(i int) error) int64 {
+	var wait sync.WaitGroup
+	var evaluated atomic.Int64
+	for i := range 50 {
+		wait.Go(func() {
+			if err := guess(i); err == nil || !strings.Contains(err.Error(), "CODE_LOCKED") {
+				evaluated.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	return evaluated.Load()
+}
+
+// The code that was mailed to the old address does not verify the new one, in whatever order the
+// two calls come.
+func TestUpdateEmailAgainstItsCode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for round := range 30 {
+		id := w.Unverified(fmt.Sprint("mini-", round))
+		code, next := w.Mail(id).Code, fmt.Sprintf("new-%d@example.com", round)
+		var wait sync.WaitGroup
+		start := make(chan struct{})
+		wait.Go(func() {
+			<-start
+			if _, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id,
+				Email: next}); err != nil {
+				t.Error(err)
+			}
+		})
+		for range 3 {
+			wait.Go(func() {
+				<-start
+				if _, err := w.CompleteKind("verifyemail", id, code, ""); err != nil {
+					testkit.Refused(t, err, "CODE_WRONG")
+				}
+			})
+		}
+		close(start)
+		wait.Wait()
+		if e := w.User(id).GetHuman().Email; e.Email != next || e.IsEmailVerified {
+			t.Fatalf("round %d: %v", round, e)
+		}
+		if n := w.Rows("events where aggregate_id = $1 and name = 'email_verified'", id); n > 1 {
+			t.Fatalf("round %d: the code was used %d times", round, n)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package credentials_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/services/users/internal/userstest"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// noticed returns the newest notice to a user and its kind, as the service notification gets them.
+func (w *world) noticed(userID string) (kind string, m *usersv1.PrepareMailResponse) {
+	w.Helper()
+	kinds, ids := w.Asked(w.OrgID, userID)
+	for i, id := range ids {
+		if !strings.HasSuffix(id, "-notice") {
+			continue
+		}
+		m, err := w.Notify.PrepareMail(w.Context(), &usersv1.PrepareMailRequest{NotificationId: id, UserId: userID})
+		if err != nil {
+			w.Fatal(err)
+		}
+		return kinds[i], m
+	}
+	return "", nil
+}
+
+// The address that was gets a notice of another one, and the address that is of another password. The notice
+// says who made the change, and has neither a code nor another address. It tells the login name to a verified address
+// only.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.Person(w.Admin, "mini")
+	me := w.Fresh(id, "")
+	expect := func(what, kind, recipient string, own bool, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		got, m := w.noticed(id)
+		if m == nil || got != kind || m.Recipient != recipient || m.ChangedByReader != own || m.Code != "" ||
+			m.Expiry != nil || m.VerifiedEmail != "" || m.OrgName != "Herald" || m.ChangeDate == nil ||
+			m.UserName != map[bool]string{true: "mini", false: recipient}[recipient != "third@example.com"] {
+			t.Errorf("%s: a notice %s: %v", what, got, m)
+		}
+		event, _, data := w.Last(id)
+		if !strings.Contains(data, `"notice": "`+kind+`"`) || strings.Contains(data, "@") {
+			t.Errorf("%s: event %s %s", what, event, data)
+		}
+	}
+	_, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{
+		UserId: id, Email: "second@example.com", IsEmailVerified: true})
+	expect("an administrator changes the address", "emailchanged", "mini@example.com", false, err)
+	_, err = w.Gateway.UpdateMyEmail(me, &usersv1.UpdateMyEmailRequest{Email: "third@example.com"})
+	expect("the user changes it", "emailchanged", "second@example.com", true, err)
+	_, err = w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{
+		UserId: id, Email: "fourth@example.com", IsEmailVerified: true})
+	expect("an address that was not verified", "emailchanged", "third@example.com", false, err)
+	expect("an administrator sets a password", "passwordchanged", "fourth@example.com", false,
+		w.SetPassword(id, "correct horse", false))
+	_, err = w.Gateway.UpdateMyPassword(me, &usersv1.UpdateMyPasswordRequest{OldPassword: "correct horse",
+		NewPassword: "battery staple"})
+	expect("the user replaces it", "passwordchanged", "fourth@example.com", true, err)
+	w.Request("passwordreset", id)
+	_, err = w.CompleteKind("passwordreset", id, w.Mail(id).Code, "correct horse")
+	expect("the user resets it by mail", "passwordchanged", "fourth@example.com", true, err)
+	w.SetColumns(id, "email = 'third@example.com', email_verified = false")
+	expect("the address is not verified", "passwordchanged", "third@example.com", false,
+		w.SetPassword(id, "battery staple", false))
+	w.SetColumns(id, "email = 'fourth@example.com', email_verified = true")
+
+	before := w.Rows("notices")
+	w.UpdateEmail(id, "fourth@example.com", false) // the address stays
+	waiting := w.Initial("maxi")
+	w.UpdateEmail(waiting, "mistyped@example.com", false)
+	if _, err := w.Complete(waiting, w.Mail(waiting).Code, "correct horse"); err != nil {
+		t.Error(err)
+	}
+	if n := w.Rows("notices"); n != before {
+		t.Errorf("%d notices of what is no change of an account in use", n-before)
+	}
+}
+
+// A person hears of an authenticator app that logins ask for, of its removal, and of each recovery code that is used.
+func TestNoticesOfFactors(t *testing.T) {
+	t.Parallel()
+	o := userstest.NewOTP(t)
+	expect := func(what, kind string, own bool, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		got, m := (&world{o.World}).noticed(o.UserID)
+		if m == nil || got != kind || m.Recipient != "mini@example.com" || m.ChangedByReader != own || m.Code != "" ||
+			m.UserName != "mini" || m.ChangeDate == nil {
+			t.Errorf("%s: a notice %s: %v", what, got, m)
+		}
+		if _, event, data := o.Last(o.UserID); !strings.Contains(data, `"notice": "`+kind+`"`) {
+			t.Errorf("%s: event %s %s", what, event, data)
+		}
+	}
+	if kind, _ := (&world{o.World}).noticed(o.UserID); kind != "" {
+		t.Errorf("an app that no login asks for: a notice %s", kind)
+	}
+	verified, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
+	expect("the user verifies the app", "otpadded", true, err)
+	if err := o.SetPassword(o.UserID, "correct horse", false); err != nil {
+		t.Fatal(err)
+	}
+	in, err := o.Check("mini", "correct horse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	factor := func(code string) error {
+		_, err := o.Auth.CheckFactor(t.Context(), &usersv1.CheckFactorRequest{
+			UserId: in.UserId, Generation: in.Generation, Code: code,
+		})
+		return err
+	}
+	o.Ahead.Add(int64(30 * time.Second))
+	before := o.Rows("notices")
+	if err := factor(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil || o.Rows("notices") != before {
+		t.Errorf("a login with the app: %d notices after %d, %v", o.Rows("notices"), before, err)
+	}
+	expect("a login with a recovery code", "recoverycodeused", true, factor(verified.RecoveryCodes[3]))
+	before = o.Rows("notices")
+	if err := factor(verified.RecoveryCodes[3]); err == nil || o.Rows("notices") != before {
+		t.Errorf("the code again: %d notices after %d, %v", o.Rows("notices"), before, err)
+	}
+	_, err = o.Gateway.RemoveOtp(o.Admin, &usersv1.RemoveOtpRequest{UserId: o.UserID})
+	expect("an administrator removes the app", "otpremoved", false, err)
+	before = o.Rows("notices")
+	o.Me = o.Caller(o.Admin, o.UserID, "")
+	for range 2 {
+		if _, err := o.Add(false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := o.Rows("notices"); n != before {
+		t.Errorf("%d notices of an app that no login asked for", n-before)
+	}
+	added, err := o.Add(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Key = added.Secret
+	o.Ahead.Add(int64(30 * time.Second))
+	if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{})
+	expect("the user removes the app", "otpremoved", true, err)
+}
+
+// The notice of a removed user is obsolete, and nothing of it is left.
+func TestNoticeOfRemovedUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.Person(w.Admin, "mini")
+	w.UpdateEmail(id, "new@example.com", true)
+	_, ids := w.Asked(w.OrgID, id)
+	at := slices.IndexFunc(ids, func(id string) bool { return strings.HasSuffix(id, "-notice") })
+	if at < 0 {
+		t.Fatalf("no notice among %v", ids)
+	}
+	if _, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: ids[at], UserId: id})
+	testkit.Refused(t, err, "NOTIFICATION_OBSOLETE")
+	if n := w.Rows("notices"); n != 0 {
+		t.Errorf("%d notices are left", n)
+	}
+}

@@ -1,0 +1,232 @@
+package internals_test
+
+import (
+	"strings"
+	"testing"
+
+	"herald/services/users/internal/userstest"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+func (w *world) came(account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
+	w.Helper()
+	idp, id, _ := strings.Cut(account, "/")
+	return w.Auth.CheckExternalAccount(w.Context(), &usersv1.CheckExternalAccountRequest{
+		IdpId: idp, ExternalUserId: id, TenantId: tenant, OnlyTenant: only,
+	})
+}
+
+// Provider, tenant and id together name an account. An e-mail address names nobody.
+func TestCheckExternalAccount(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	r := userstest.Linked("ada", "company/1", "school/2")
+	r.Email, r.OtpCode = &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true}, "JBSWY3DPEHPK3PXPJBSWY3DP"
+	r.Idps[0].TenantId = "Company-Tenant"
+	ada := w.ImportLinked(r)
+	got, err := w.came("company/1", "company-tenant", "")
+	if err != nil || got.UserId != ada || got.OrgId != w.OrgID || !got.OrgActive || got.Generation != 1 ||
+		got.OrgGeneration != 1 || got.State != usersv1.UserState_USER_STATE_ACTIVE || !got.NeedsFactor ||
+		got.Credential != "idp:company:1" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := w.came("school/2", "any", "school.example"); err != nil || got.UserId != ada {
+		t.Errorf("without a tenant: %v, %v", got, err)
+	}
+	for account, want := range map[string]string{
+		"company/1": "IDP_LINK_OTHER_TENANT", "school/2": "IDP_LINK_OTHER_TENANT", "school/1": "IDP_LINK_NOT_FOUND",
+		"company/ada@example.com": "IDP_LINK_NOT_FOUND", "company/": "IDP_LINK_NOT_FOUND", "/1": "IDP_LINK_NOT_FOUND",
+	} {
+		_, err := w.came(account, "another", "another.example")
+		testkit.Refused(t, err, want)
+	}
+	if _, err := w.Moves()["locked"](w.Admin, ada); err != nil {
+		t.Fatal(err)
+	}
+	got, err = w.came("school/2", "any", "school.example")
+	if err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A login with an account ends with the link, and with it what was made during the login.
+func TestLoginsEndWithTheLink(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	ada := w.ImportLinked(userstest.Linked("ada", "company/1", "company/2"))
+	other := w.ImportLinked(userstest.Linked("eve", "company/3"))
+	resolve := func(credential string) error {
+		_, err := w.Auth.ResolveCaller(w.Context(), &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
+			UserId: ada, Generation: 1, Credential: credential,
+		}})
+		return err
+	}
+	for credential, want := range map[string]string{"idp:company:1": "idp:company:1", "idp:company:3": "",
+		"idp:school:1": "", "idp:company:": "", "idp:": "", "idp:company:%": ""} {
+		got := w.Subject(&usersv1.ResolveSubjectRequest{UserId: ada, Credential: credential}).Credential
+		if got != want || (resolve(credential) == nil) != (want != "") {
+			t.Errorf("%q: the user has %q, %v", credential, got, resolve(credential))
+		}
+	}
+	c := w.Caller(w.Admin, ada, "")
+	c.TokenID, c.Credential, c.AuthenticatedAt = "", "idp:company:1", w.Ground.Now()
+	made, err := w.Gateway.AddMyPersonalAccessToken(w.As(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := w.Rows(`personal_access_tokens t join user_idp_links l on l.external_user_id = '1'
+			and t.makers @> l.makers where t.id = $1 and t.user_id = any (t.makers)`, made.TokenId); n != 1 {
+		t.Error("the token does not have the makers of the link")
+	}
+	if _, err := w.Gateway.RemoveUserIdpLink(w.Admin, &usersv1.RemoveUserIdpLinkRequest{
+		UserId: ada, IdpId: "company", ExternalUserId: "1",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Refused(t, resolve("idp:company:1"), "TOKEN_INVALID")
+	if err := resolve("idp:company:2"); err != nil {
+		t.Errorf("the other account: %v", err)
+	}
+	_, err = w.Gateway.AddMyPersonalAccessToken(w.As(c), &usersv1.AddMyPersonalAccessTokenRequest{})
+	testkit.Refused(t, err, "TOKEN_INVALID")
+	of := &usersv1.ResolveSubjectRequest{UserId: other, Credential: "idp:company:3"}
+	if w.Subject(of).Credential == "" {
+		t.Error("another user's login ended")
+	}
+}
+
+func external(name, account string) *usersv1.CreateExternalUserRequest {
+	idp, id, _ := strings.Cut(account, "/")
+	m := userstest.Minimal(name)
+	return &usersv1.CreateExternalUserRequest{User: &usersv1.HumanUserData{
+		UserName: name, Profile: m.Profile, Email: m.Email,
+		Idps: []*usersv1.IdpLink{{ConfigId: idp, ExternalUserId: id, TenantId: "t1"}},
+	}}
+}
+
+// A user for an account is active at once, and gets a mail only if the address is not verified (specification 2.10).
+// Nobody else made the account's link, so it stays when the user gets a role.
+func TestCreateExternalUser(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	for name, verified := range map[string]bool{"ada": true, "eve": false} {
+		r := external(name, "company/"+name)
+		r.OrgId, r.User.Email.IsEmailVerified = w.OrgID, verified
+		made, err := w.Auth.CreateExternalUser(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := w.came("company/"+name, "t1", "")
+		if err != nil || got.UserId != made.UserId || got.State != usersv1.UserState_USER_STATE_ACTIVE {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		mails := w.Rows(`codes where user_id = $1 and purpose = 'verifyemail'`, made.UserId)
+		if (mails == 0) != verified || w.Rows(`codes where user_id = $1`, made.UserId) != mails {
+			t.Errorf("%s: %d mails", name, mails)
+		}
+		w.AddIamMember(made.UserId, "IAM_OWNER")
+		if _, err := w.came("company/"+name, "t1", ""); err != nil {
+			t.Errorf("%s with a role: %v", name, err)
+		}
+		_, err = w.Auth.CreateExternalUser(t.Context(), r)
+		testkit.Refused(t, err, "USER_NAME_TAKEN")
+		r.User.UserName = "another"
+		_, err = w.Auth.CreateExternalUser(t.Context(), r)
+		testkit.Refused(t, err, "IDP_LINK_TAKEN")
+	}
+	unknown := external("new", "elsewhere/1")
+	unknown.OrgId = w.OrgID
+	_, err := w.Auth.CreateExternalUser(t.Context(), unknown)
+	testkit.Refused(t, err, "IDP_UNKNOWN")
+	unnamed := external("", "company/1")
+	unnamed.OrgId = w.OrgID
+	_, err = w.Auth.CreateExternalUser(t.Context(), unnamed)
+	testkit.Refused(t, err, "INVALID_ARGUMENT")
+	_, err = w.Auth.CreateExternalUser(t.Context(), external("new", "company/1"))
+	testkit.Refused(t, err, "ORG_NOT_FOUND")
+}
+
+// A login takes over what the provider tells, and nothing else changes.
+func TestUpdateExternalUser(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	ada := w.ImportLinked(userstest.Linked("ada", "company/1"))
+	before := w.User(ada)
+	if _, err := w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: ada}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.User(ada); got.Details.Sequence != before.Details.Sequence {
+		t.Errorf("nothing to take over changed %v", got)
+	}
+	if _, err := w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{
+		UserId: ada, LastName: "Byron", PreferredLanguage: "de-CH",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got, was := w.User(ada).GetHuman(), before.GetHuman()
+	if got.Profile.LastName != "Byron" || got.Profile.FirstName != was.Profile.FirstName ||
+		got.Profile.PreferredLanguage != "de-CH" || got.Profile.DisplayName != was.Profile.DisplayName ||
+		got.Email.Email != was.Email.Email {
+		t.Errorf("%v", got)
+	}
+	_, err := w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: "nobody"})
+	testkit.Refused(t, err, "USER_NOT_FOUND")
+}
+
+// A person links an account, of which they are the maker, while the login with their password is worth something.
+func TestLinkExternalAccount(t *testing.T) {
+	t.Parallel()
+	w, _ := newLinkedWorld(t)
+	r := userstest.Linked("ada", "company/1")
+	r.Password = "correct horse"
+	ada := w.ImportLinked(r)
+	w.ImportLinked(userstest.Linked("eve", "company/2"))
+	generation := uint64(1)
+	link := func(credential string, generation uint64, account string) error {
+		idp, id, _ := strings.Cut(account, "/")
+		_, err := w.Auth.LinkExternalAccount(t.Context(), &usersv1.LinkExternalAccountRequest{
+			Subject: &usersv1.CheckedSubject{UserId: ada, Generation: generation, Credential: credential},
+			Link:    &usersv1.IdpLink{ConfigId: idp, ExternalUserId: id, TenantId: "T1", DisplayName: "Ada"},
+		})
+		return err
+	}
+	for _, c := range []struct {
+		credential string
+		generation uint64
+		account    string
+		want       string
+	}{
+		{"password", generation + 1, "company/3", "TOKEN_INVALID"}, {"", generation, "company/3", "TOKEN_INVALID"},
+		{"idp:company:1", generation, "company/3", "TOKEN_INVALID"},
+		{"idp:company:2", generation, "company/3", "TOKEN_INVALID"},
+		{"password", generation, "company/2", "IDP_LINK_TAKEN"},
+		{"password", generation, "company/1", "IDP_LINK_TAKEN"},
+		{"password", generation, "elsewhere/3", "IDP_UNKNOWN"},
+		{"password", generation, "company/", "INVALID_ARGUMENT"},
+	} {
+		err := link(c.credential, c.generation, c.account)
+		if err == nil {
+			t.Fatalf("%v is linked", c)
+		}
+		testkit.Refused(t, err, c.want)
+	}
+	if err := link("password", generation, "company/3"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.came("company/3", "t1", ""); err != nil || got.UserId != ada {
+		t.Errorf("%v, %v", got, err)
+	}
+	if n := w.Rows(`user_idp_links where external_user_id = '3' and $1 = any (makers)`, ada); n != 1 {
+		t.Error("somebody else has made the link")
+	}
+	if n := w.Rows(`events where aggregate = 'idp_link' and name = 'added' and aggregate_id = $1 and actor = $1
+			and data = '{"idpId": "company"}'`, ada); n != 1 {
+		t.Errorf("%d events", n)
+	}
+	if _, err := w.Gateway.LockUser(w.Admin, &usersv1.LockUserRequest{UserId: ada}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Refused(t, link("password", generation, "company/4"), "TOKEN_INVALID")
+	testkit.Refused(t, link("password", generation+1, "company/4"), "TOKEN_INVALID")
+}

@@ -1,0 +1,147 @@
+package internals_test
+
+import (
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"herald/services/users/internal/userstest"
+	"herald/shared/caller"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/testkit"
+)
+
+// projects is a double of the service projects.
+type projects struct {
+	*world
+	userstest.Client
+	testkit.Herald
+}
+
+func (w *world) projects() projects {
+	w.Helper()
+	return projects{w, userstest.NewClient(testkit.Calls(w, w.Ground, "projects")),
+		userstest.Kit.Herald(w, w.Ground, "projects")}
+}
+
+// publish publishes an event of a project, caused by a user, and returns its id.
+func (p projects) publish(projectID, userID string, m proto.Message) string {
+	p.world.Helper()
+	return p.Tell(p.OrgID, projectID, userID, m)
+}
+
+// until waits for a condition on the members to hold.
+func (w *world) until(condition string, args ...any) {
+	w.Helper()
+	testkit.Until(w, w.Service.DB, "members", condition, args...)
+}
+
+// A project's creator becomes its owner once, by a call or by the project's event: not again after
+// the role was removed, and not after the project was.
+func TestProjectOwners(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.projects()
+	id := w.Person(w.Admin, "mini")
+	owners := func(project string) int {
+		return w.Rows("members where user_id = $1 and org_id = $2 and project_id = $3 and roles = '{PROJECT_OWNER}'",
+			id, w.OrgID, project)
+	}
+	own := &usersv1.MakeProjectOwnerRequest{OrgId: w.OrgID, ProjectId: "p1", UserId: id}
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() {
+			if _, err := p.MakeProjectOwner(t.Context(), own); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if owners("p1") != 1 || w.Rows("events where aggregate = 'member' and data->>'projectId' = 'p1'") != 1 {
+		t.Error("20 calls at once did not make one owner, once")
+	}
+	if asMini := w.loginCaller(id); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") ||
+		asMini.Can("project.write", "") {
+		t.Errorf("the owner is %+v", asMini)
+	}
+	_, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{
+		OrgId: w.OrgID, ProjectId: "p0", UserId: "nobody",
+	})
+	testkit.Refused(t, err, "USER_NOT_FOUND")
+
+	p.publish("p2", id, &projectsv1.ProjectCreated{OwnerId: id})
+	w.until("exists (select from members where project_id = 'p2')")
+	if owners("p2") != 1 {
+		t.Error("the event made another owner")
+	}
+	if _, err := w.Service.DB.Exec(t.Context(), "delete from members where project_id = 'p2'"); err != nil {
+		t.Fatal(err)
+	}
+	p.publish("p2", id, &projectsv1.ProjectCreated{OwnerId: id}) // delivered again
+	p.publish("p2", "nobody", &projectsv1.ProjectCreated{OwnerId: "nobody"})
+	if _, err := w.Service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', "+
+		"1, now(), now())", id, w.OrgID); err != nil {
+		t.Fatal(err)
+	}
+	gone := p.publish("p2", id, &projectsv1.ProjectRemoved{})
+	w.until("not exists (select from members where project_id = 'p2')")
+	if w.Rows(`events where aggregate = 'member' and name = 'removed' and aggregate_id = $1 and organization_id = $2
+		and actor = $1 and data = jsonb_build_object('userId', $1::text, 'projectId', 'p2', 'cause', $3::text)`,
+		id, w.OrgID, gone) != 1 {
+		t.Error("the member's removal has no event")
+	}
+	if _, err := p.MakeProjectOwner(t.Context(), &usersv1.MakeProjectOwnerRequest{OrgId: w.OrgID, ProjectId: "p2",
+		UserId: id}); err != nil || owners("p2") != 0 {
+		t.Errorf("a project that is gone has an owner: %v", err)
+	}
+	if owners("p1") != 1 {
+		t.Error("another project's owner is gone too")
+	}
+	if n := w.Rows("events where aggregate = 'member' and name = 'added' and data->>'projectId' = 'p2'"); n != 1 {
+		t.Errorf("%d owners were made", n)
+	}
+}
+
+// loginCaller returns the caller of a new token of a user.
+func (w *world) loginCaller(userID string) caller.Caller {
+	w.Helper()
+	r, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, err := w.Resolve(r.Token, "")
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.projects()
+	orgA, inA := w.Org("A")
+	id := w.Person(inA, "mini")
+	user, err := p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id})
+	if want := (&usersv1.ResolveUserResponse{OrgId: orgA, State: usersv1.UserState_USER_STATE_ACTIVE,
+		Type: usersv1.UserType_USER_TYPE_HUMAN}); err != nil || !proto.Equal(user, want) {
+		t.Errorf("%v, %v", user, err)
+	}
+	if of, err := p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id, OrgId: orgA}); err != nil ||
+		!proto.Equal(of, user) {
+		t.Errorf("in its organization: %v, %v", of, err)
+	}
+	_, err = p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id, OrgId: w.OrgID})
+	testkit.Refused(t, err, "USER_NOT_FOUND")
+	_, err = p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: "nobody"})
+	testkit.Refused(t, err, "USER_NOT_FOUND")
+	org, err := p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: orgA})
+	if want := (&usersv1.ResolveOrgResponse{Name: "A", State: usersv1.OrgState_ORG_STATE_ACTIVE}); err != nil ||
+		!proto.Equal(org, want) {
+		t.Errorf("%v, %v", org, err)
+	}
+	_, err = p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: "nowhere"})
+	testkit.Refused(t, err, "ORG_NOT_FOUND")
+}

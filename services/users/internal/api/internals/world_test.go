@@ -1,0 +1,30 @@
+package internals_test
+
+import (
+	"os"
+	"testing"
+
+	"herald/services/users/internal/userstest"
+	"herald/shared/boot"
+)
+
+func TestMain(m *testing.M) { os.Exit(userstest.Kit.Main(m)) }
+
+// world is a running users service and its callers.
+type world struct{ *userstest.World }
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return &world{userstest.New(t)}
+}
+
+func startWorld(t testing.TB, g boot.Ground) *world {
+	t.Helper()
+	return &world{userstest.Start(t, g)}
+}
+
+func newLinkedWorld(t *testing.T) (*world, *userstest.Idps) {
+	t.Helper()
+	w, i := userstest.NewLinkedWorld(t)
+	return &world{w}, i
+}

@@ -1,0 +1,69 @@
+package users_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/services/users/internal/userstest"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/testkit"
+)
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.Person(w.Admin, "ada")
+	if _, err := w.Gateway.AddOrgMember(w.Admin, &usersv1.AddMemberRequest{UserId: id,
+		Roles: []string{"ORG_OWNER_VIEWER"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id,
+		Email: "new@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	added, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Gateway.RemovePersonalAccessToken(w.Admin, &usersv1.RemovePersonalAccessTokenRequest{UserId: id,
+		TokenId: added.TokenId}); err != nil {
+		t.Fatal(err)
+	}
+	ada := w.Login(w.Admin, id, "")
+	want := []string{
+		"pat.added by " + w.AdminID, "pat.removed by " + w.AdminID, "pat.added by " + w.AdminID,
+		"human.email_changed by " + w.AdminID, "member.added by " + w.AdminID, "human.imported by " + w.AdminID,
+	}
+	got, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: id})
+	if err != nil || !slices.Equal(userstest.Kinds(got), want) || got.Details.TotalResult != 6 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if c := got.Result[1]; c.ObjectId != added.TokenId || got.Result[5].ObjectId != id {
+		t.Errorf("changes of other objects: %v", got)
+	}
+	if strings.Contains(got.String(), "example.com") {
+		t.Errorf("the history tells addresses: %v", got)
+	}
+	mine, err := w.Gateway.SearchMyChanges(ada,
+		&usersv1.SearchMyChangesRequest{Query: &heraldv1.ListQuery{Limit: 1, Asc: true}})
+	if err != nil || !slices.Equal(userstest.Kinds(mine), want[5:]) {
+		t.Errorf("%v, %v", mine, err)
+	}
+
+	org, in := w.Org("Acme")
+	if _, err := w.Gateway.UpdateMyOrg(in, &usersv1.UpdateMyOrgRequest{Name: "Acme Ltd"}); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := w.Gateway.SearchMyOrgChanges(in, &usersv1.SearchMyOrgChangesRequest{})
+	if err != nil || !slices.Equal(userstest.Kinds(changes), []string{"org.changed by " + w.AdminID, "org.created by " +
+		w.AdminID}) || org == w.OrgID {
+		t.Errorf("%v, %v", changes, err)
+	}
+
+	_, err = w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{
+		UserId: id, Query: &heraldv1.ListQuery{Limit: 1001},
+	})
+	testkit.Refused(t, err, "LIMIT_EXCEEDED")
+}

@@ -1,0 +1,79 @@
+package userstest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	idpv1 "herald/shared/gen/herald/idp/v1"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/testkit"
+)
+
+// Idps is a double of the service idp. The organization org has the providers company and school, which admits one
+// tenant only.
+type Idps struct {
+	idpv1.UnimplementedIdpsServer
+	testkit.Unguarded
+	Org string
+}
+
+// ResolveIdps implements idpv1.IdpsServer.
+func (i *Idps) ResolveIdps(_ context.Context, r *idpv1.ResolveIdpsRequest) (*idpv1.ResolveIdpsResponse, error) {
+	found, tenant := &idpv1.ResolveIdpsResponse{}, "School.example"
+	for _, known := range []*idpv1.Idp{
+		{Id: "company"},
+		{Id: "school", Directory: &idpv1.DirectoryConfig{Tenant: &idpv1.DirectoryTenant{TenantId: &tenant}}},
+	} {
+		if r.OrgId == i.Org && slices.Contains(r.IdpIds, known.Id) {
+			found.Idps = append(found.Idps, known)
+		}
+	}
+	return found, nil
+}
+
+// NewLinkedWorld returns a world beside which a stand-in for the service idp runs.
+func NewLinkedWorld(t *testing.T) (*World, *Idps) {
+	t.Helper()
+	w := New(t)
+	known := &Idps{Org: w.OrgID}
+	testkit.Serve(t, w.Ground, "idp", known, &idpv1.Idps_ServiceDesc)
+	return w, known
+}
+
+// Linked returns an import of a person with accounts at providers, written provider/account.
+func Linked(name string, accounts ...string) *usersv1.ImportHumanUserRequest {
+	r := Minimal(name)
+	for _, a := range accounts {
+		idp, account, _ := strings.Cut(a, "/")
+		r.Idps = append(r.Idps, &usersv1.IdpLink{ConfigId: idp, ExternalUserId: account, DisplayName: "of " + account})
+	}
+	return r
+}
+
+// ImportLinked imports a person as the administrator and returns the id.
+func (w *World) ImportLinked(r *usersv1.ImportHumanUserRequest) string {
+	w.Helper()
+	got, err := w.Gateway.ImportHumanUser(w.Admin, r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return got.UserId
+}
+
+// Links returns a user's accounts, written provider/account, the newest last.
+func (w *World) Links(ctx context.Context, userID string) (all []string) {
+	w.Helper()
+	r, err := w.Gateway.SearchUserIdpLinks(ctx, &usersv1.SearchUserIdpLinksRequest{
+		UserId: userID, Query: &heraldv1.ListQuery{Asc: true},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, l := range r.Result {
+		all = append(all, l.IdpId+"/"+l.ExternalUserId)
+	}
+	return all
+}

@@ -1,0 +1,187 @@
+// Package userstest runs the service users for the tests of its packages.
+package userstest
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/services/users"
+	"herald/shared/boot"
+	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/rpc"
+	"herald/shared/secret"
+	"herald/shared/testkit"
+)
+
+// Kit makes the databases of the tests.
+var Kit = testkit.New("users", users.Migrations)
+
+// Client calls all services of the contract.
+type Client struct {
+	usersv1.OrgsClient
+	usersv1.MembersClient
+	usersv1.UsersClient
+	usersv1.MachinesClient
+	usersv1.CredentialsClient
+	usersv1.FactorsClient
+	usersv1.LoginsClient
+	usersv1.ImportsClient
+	usersv1.InternalClient
+}
+
+// NewClient returns the clients of all services of the contract.
+func NewClient(c *rpc.Conn) Client {
+	return Client{
+		usersv1.NewOrgsClient(c), usersv1.NewMembersClient(c), usersv1.NewUsersClient(c), usersv1.NewMachinesClient(c),
+		usersv1.NewCredentialsClient(c), usersv1.NewFactorsClient(c), usersv1.NewLoginsClient(c),
+		usersv1.NewImportsClient(c), usersv1.NewInternalClient(c),
+	}
+}
+
+// World is a running users service and its callers.
+type World struct {
+	testing.TB
+	Ground  boot.Ground
+	Service *boot.Service
+	Gateway Client
+	Auth    Client
+	Notify  Client
+	// Admin is a context of the first administrator, and AdminToken the content of the token's
+	// file.
+	Admin      context.Context
+	AdminID    string
+	AdminToken string
+	OrgID      string
+}
+
+// New starts the service and returns its world.
+func New(t testing.TB) *World {
+	t.Helper()
+	return Start(t, testkit.Ground(t))
+}
+
+// Start is New on a ground that a test has changed.
+func Start(t testing.TB, g boot.Ground) *World {
+	t.Helper()
+	w := &World{TB: t, Ground: g}
+	w.Service = Kit.Open(t, g)
+	file := t.TempDir() + "/admin.pat"
+	config := users.Config{MaxLimit: 1000, OTPIssuer: "Herald", TokenFile: file}
+	if _, err := users.New(t.Context(), w.Service, config); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Run(t, w.Service)
+	w.Gateway = NewClient(testkit.Calls(t, g, "gateway"))
+	w.Auth = NewClient(testkit.Calls(t, g, "auth"))
+	w.Notify = NewClient(testkit.Calls(t, g, "notification"))
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.AdminToken = strings.TrimSpace(string(token))
+	w.SignIn()
+	return w
+}
+
+// SignIn renews the administrator's context for the current time of the world.
+func (w *World) SignIn() {
+	w.Helper()
+	c, err := w.Resolve(w.AdminToken, "")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Admin, w.AdminID, w.OrgID = w.As(c), c.UserID, c.OrganizationID
+}
+
+// As returns a context with a caller, signed for some minutes, so that slow machines do not fail a
+// test.
+func (w *World) As(c caller.Caller) context.Context {
+	g := w.Ground
+	g.Now = func() time.Time { return w.Ground.Now().Add(5 * time.Minute) }
+	return testkit.As(w.Context(), g, c)
+}
+
+// Resolve returns the caller of a token, as for the gateway.
+func (w *World) Resolve(token, orgID string) (caller.Caller, error) {
+	r, err := w.Gateway.ResolveToken(w.Context(), &usersv1.ResolveTokenRequest{
+		TokenHash: secret.Hash(token), OrgId: orgID,
+	})
+	return caller.FromProto(r.GetCaller()), err
+}
+
+// Person imports an active user of an organization and returns the id.
+func (w *World) Person(ctx context.Context, name string) string {
+	w.Helper()
+	r := Minimal(name)
+	r.Email.IsEmailVerified = true
+	r.HashedPassword = &usersv1.HashedPassword{Value: SomeHash}
+	got, err := w.Gateway.ImportHumanUser(ctx, r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return got.UserId
+}
+
+// Org creates an organization and returns its id and the administrator's
+// context in it.
+func (w *World) Org(name string) (string, context.Context) {
+	w.Helper()
+	r, err := w.Gateway.CreateOrg(w.Admin, &usersv1.CreateOrgRequest{Name: name})
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, err := w.Resolve(w.AdminToken, r.Id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r.Id, w.As(c)
+}
+
+// Caller returns the caller of a new token of a user.
+func (w *World) Caller(ctx context.Context, userID, orgID string) caller.Caller {
+	w.Helper()
+	r, err := w.Gateway.AddPersonalAccessToken(ctx, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, err := w.Resolve(r.Token, orgID)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+// Login creates a token of a user and returns a context with its caller.
+func (w *World) Login(ctx context.Context, userID, orgID string) context.Context {
+	w.Helper()
+	return w.As(w.Caller(ctx, userID, orgID))
+}
+
+// Rows returns the number of rows that match a condition.
+func (w *World) Rows(sql string, args ...any) int {
+	w.Helper()
+	return testkit.Rows(w, w.Service.DB, sql, args...)
+}
+
+// Patient repeats a call whose passwords a slow machine does not hash in time. It counts as no guess.
+func Patient(call func() error) (err error) {
+	for err = call(); err != nil && strings.Contains(err.Error(), "OVERLOADED"); {
+		err = call()
+	}
+	return err
+}
+
+// SomeHash is a valid pbkdf2-sha256 hash.
+const SomeHash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"
+
+// Minimal returns an import of a person with nothing that can be left out.
+func Minimal(name string) *usersv1.ImportHumanUserRequest {
+	return &usersv1.ImportHumanUserRequest{
+		UserName: name, Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"},
+		Email: &usersv1.Email{Email: "mini@example.com"},
+	}
+}
