@@ -24,15 +24,15 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/outbound"
 	"herald/shared/search"
 )
 
 // Config is the service's settings.
 type Config struct {
-	MaxLimit       int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
-	SigningKeyDays int   `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90" help:"days for which each key signs tokens, 1 to 365; a change counts for keys that are made afterwards"`
-	// OutboundPrivate is outbound.Config.Private.
-	OutboundPrivate bool `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false" help:"true allows Herald to send requests to addresses that tenants choose, such as those of their applications at a logout, inside its own network too: for development, and where all who may register applications are trusted"`
+	search.Limit
+	SigningKeyDays int `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90" help:"days for which each key signs tokens, 1 to 365; a change counts for keys that are made afterwards"`
+	outbound.Network
 }
 
 // Migrations make the service's tables.

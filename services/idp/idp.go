@@ -13,15 +13,16 @@ import (
 	"herald/shared/boot"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/orgremoval"
+	"herald/shared/outbound"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
 
 // Config is the service's settings.
 type Config struct {
-	MaxLimit        int64  `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
-	Authority       string `env:"HERALD_DIRECTORY_AUTHORITY" envDefault:"https://login.microsoftonline.com" help:"address of the enterprise directory, without the tenant: another one in national clouds"`
-	OutboundPrivate bool   `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false" help:"true allows Herald to send requests to addresses that tenants choose, such as those of their applications at a logout, inside its own network too: for development, and where all who may register applications are trusted"`
+	search.Limit
+	Authority string `env:"HERALD_DIRECTORY_AUTHORITY" envDefault:"https://login.microsoftonline.com" help:"address of the enterprise directory, without the tenant: another one in national clouds"`
+	outbound.Network
 }
 
 // Migrations make the service's tables.

@@ -21,6 +21,7 @@ import (
 	"herald/shared/bus"
 	"herald/shared/event"
 	"herald/shared/postgres"
+	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
@@ -61,7 +62,8 @@ func victim() error {
 	if err != nil {
 		return err
 	}
-	c := Config{SMTP: secret.NewText(os.Getenv(victimRelay)), MailFrom: "Herald <no-reply@example.com>", MaxLimit: 50}
+	c := Config{SMTP: secret.NewText(os.Getenv(victimRelay)), MailFrom: "Herald <no-reply@example.com>",
+		Limit: search.Limit{MaxLimit: 50}}
 	sender, err := newSender(service, c)
 	if err != nil {
 		return err

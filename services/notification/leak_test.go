@@ -13,6 +13,7 @@ import (
 	"herald/services/notification/internal/smtp"
 	"herald/shared/boot"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit/smtpd"
 )
@@ -115,7 +116,8 @@ func TestConfig(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{})
 	good := Config{
-		SMTP: secret.NewText("smtp://mail.example.com:25"), MailFrom: "Herald <herald@localhost>", MaxLimit: 1000,
+		SMTP: secret.NewText("smtp://mail.example.com:25"), MailFrom: "Herald <herald@localhost>",
+		Limit: search.Limit{MaxLimit: 1000},
 	}
 	for name, c := range map[string]func(*Config){
 		"HERALD_SMTP_URL is not set":   func(c *Config) { c.SMTP = secret.Text{} },

@@ -27,7 +27,7 @@ type Config struct {
 	SMTP     secret.Text `env:"HERALD_SMTP_URL" help:"mail relay: smtp://host:25 without login, smtp://user:password@host:587 with AUTH, smtps://user:password@host:465 with TLS from the start; smtp:// uses STARTTLS where it is offered, ?starttls=required refuses to send without, ?starttls=off never uses it, ?ca=FILE trusts the certificates of that file"`
 	MailFrom string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>" help:"sender of all mails, with or without a display name"`
 	ReplyTo  string      `env:"HERALD_MAIL_REPLY_TO" help:"where answers to the mails go, with or without a display name; empty for the sender"`
-	MaxLimit int64       `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	search.Limit
 }
 
 // Migrations make the service's tables.

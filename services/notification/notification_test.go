@@ -17,6 +17,7 @@ import (
 	"herald/shared/boot"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/postgres"
+	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 	"herald/shared/testkit/smtpd"
@@ -129,7 +130,8 @@ func (w *world) open(s setup) *boot.Service {
 		w.Fatal(err)
 	}
 	service.PublicURL = &url.URL{Scheme: "https", Host: "login.example.com"}
-	c := Config{SMTP: secret.NewText(w.relay.URL()), MailFrom: "Herald <no-reply@example.com>", MaxLimit: 50}
+	c := Config{SMTP: secret.NewText(w.relay.URL()), MailFrom: "Herald <no-reply@example.com>",
+		Limit: search.Limit{MaxLimit: 50}}
 	if s.config != nil {
 		s.config(&c)
 	}

@@ -24,7 +24,7 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	search.Limit
 }
 
 // Migrations make the service's tables.

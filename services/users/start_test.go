@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users"
 	"herald/services/users/internal/userstest"
+	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -25,7 +26,9 @@ func TestFirstStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		admin, err := users.New(t.Context(), s, users.Config{MaxLimit: 1000, OTPIssuer: "Herald", TokenFile: file})
+		admin, err := users.New(t.Context(), s, users.Config{
+			Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	MaxLimit  int64  `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	search.Limit
 	OTPIssuer string `env:"HERALD_OTP_ISSUER" envDefault:"Herald" help:"what authenticator apps call the system"`
 	// TokenFile is the file for the administrator's personal access token, which the first start
 	// writes. It is empty for no file.

@@ -20,7 +20,8 @@ import (
 const prefix = "HERALD_"
 
 // Load reads settings from environment variables into structs, to which configs point. Their
-// fields have the tags of caarlos0/env, and `help` for the documentation. NAME_FILE may name a
+// fields have the tags of caarlos0/env, and `help` for the documentation. Settings of several services are in structs
+// that these embed. NAME_FILE may name a
 // file that holds the secret NAME. A HERALD_ variable without a field is an error, so that a
 // mistyped name does not silently leave the default in force.
 func Load(environ []string, configs ...any) error {
@@ -101,8 +102,7 @@ func Settings(configs ...any) ([]Setting, error) {
 	var found []Setting
 	for _, c := range configs {
 		t := reflect.TypeOf(c).Elem()
-		for i := range t.NumField() {
-			f := t.Field(i)
+		for _, f := range reflect.VisibleFields(t) {
 			name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
 			if name == "" {
 				continue

@@ -28,6 +28,11 @@ const (
 	idle = 30 * time.Second
 )
 
+// Network is the setting of every service that makes such requests. OutboundPrivate is for Config.Private.
+type Network struct {
+	OutboundPrivate bool `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false" help:"true allows Herald to send requests to addresses that tenants choose, such as those of their applications at a logout, inside its own network too: for development, and where all who may register applications are trusted"`
+}
+
 // Config is what a client may do.
 type Config struct {
 	// Private allows addresses that are not public, such as those of the own machine: for development, and for

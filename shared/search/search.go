@@ -22,6 +22,11 @@ import (
 // that operators can allow (specification, section 8).
 const DefaultLimit = 1000
 
+// Limit is the setting of every service that has searches.
+type Limit struct {
+	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+}
+
 // CheckMax returns an error if a configured maximum is not between 1 and DefaultLimit.
 func CheckMax(limit int64) error {
 	if limit < 1 || limit > DefaultLimit {

@@ -15,6 +15,7 @@ import (
 	authv1 "herald/shared/gen/herald/auth/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/search"
 	"herald/shared/testkit"
 )
 
@@ -46,7 +47,7 @@ func NewBrowsersAt(t *testing.T, now func() time.Time) Browsers {
 	g.PublicURL = address
 	s := Kit.Open(t, g)
 	ShareKeys(t, s)
-	if err := auth.New(t.Context(), s, auth.Config{MaxLimit: 3, SigningKeyDays: 90}); err != nil {
+	if err := auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 3}, SigningKeyDays: 90}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)

@@ -13,6 +13,7 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/search"
 	"herald/shared/testkit"
 )
 
@@ -32,7 +33,7 @@ func Open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	g.PublicURL = address
 	s := Kit.Open(t, g)
 	ShareKeys(t, s)
-	if err := auth.New(t.Context(), s, auth.Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
+	if err := auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)

@@ -8,6 +8,7 @@ import (
 	"herald/services/idp"
 	"herald/shared/boot"
 	idpv1 "herald/shared/gen/herald/idp/v1"
+	"herald/shared/search"
 	"herald/shared/testkit"
 )
 
@@ -25,7 +26,7 @@ type World struct {
 }
 
 // Config is that of a service that asks no directory.
-var Config = idp.Config{MaxLimit: 1000, Authority: "https://login.example.com"}
+var Config = idp.Config{Limit: search.Limit{MaxLimit: 1000}, Authority: "https://login.example.com"}
 
 // New returns a world for one test.
 func New(t testing.TB) *World {

@@ -13,6 +13,7 @@ import (
 	"herald/shared/gen/fault/usersfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/search"
 	"herald/shared/testkit"
 )
 
@@ -92,7 +93,7 @@ func NewOn(t testing.TB, g boot.Ground) *World {
 func NewWithoutUsers(t testing.TB, g boot.Ground) *World {
 	t.Helper()
 	w := &World{TB: t, Ground: g, Service: Kit.Open(t, g)}
-	if err := projects.New(t.Context(), w.Service, projects.Config{MaxLimit: 1000}); err != nil {
+	if err := projects.New(t.Context(), w.Service, projects.Config{Limit: search.Limit{MaxLimit: 1000}}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, w.Service)

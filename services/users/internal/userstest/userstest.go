@@ -13,6 +13,7 @@ import (
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/rpc"
+	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -70,7 +71,7 @@ func Start(t testing.TB, g boot.Ground) *World {
 	w := &World{TB: t, Ground: g}
 	w.Service = Kit.Open(t, g)
 	file := t.TempDir() + "/admin.pat"
-	config := users.Config{MaxLimit: 1000, OTPIssuer: "Herald", TokenFile: file}
+	config := users.Config{Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file}
 	if _, err := users.New(t.Context(), w.Service, config); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -152,7 +153,7 @@ func newExternalBrowser(t *testing.T) externalBrowser {
 	g.PublicURL = address
 	s := testworld.Kit.Open(t, g)
 	testworld.ShareKeys(t, s)
-	if err := auth.New(t.Context(), s, auth.Config{MaxLimit: 1000, SigningKeyDays: 90}); err != nil {
+	if err := auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
