@@ -1,4 +1,4 @@
-// Package authorizedapps knows to which applications a person gave access, and takes it back.
+// Package authorizedapps lists the applications to which a person gave access, and revokes it.
 package authorizedapps
 
 import (
@@ -24,7 +24,7 @@ const (
 	mostThere = 200
 )
 
-// Apps is what people gave applications.
+// Apps are the applications to which people gave access.
 type Apps struct {
 	Store    store.Store
 	Upstream *upstream.Services
@@ -67,7 +67,7 @@ func (g Apps) Existing(ctx context.Context, u domain.Subject) ([]Application, er
 	return slices.DeleteFunc(all.Rows, func(a Application) bool { return a.Name == "" }), err
 }
 
-// Revoke ends all that a user gave an application, and forgets what they agreed to. It returns the position and time
+// Revoke ends the access of an application to a user, and deletes their consent. It returns the position and time
 // of the last change, and domain.ErrNotGiven if there was nothing.
 func (g Apps) Revoke(ctx context.Context, userID, clientID string) (resource.Record, error) {
 	agreed, err := g.Store.WithdrawConsent(ctx, userID, clientID, &authv1.ConsentWithdrawn{

@@ -1,6 +1,6 @@
-// Package consumer deletes what nobody can use any more: what has expired, what removed users, organizations and
-// applications had, and sessions that a change of a user or an organization has ended. All of it is refused before, so
-// nobody waits for the sweep but applications that want to hear of a logout.
+// Package consumer handles the events of other services. It deletes what removed users, organizations and applications
+// had, and sessions that a change of a user or an organization has ended. It also deletes what has expired. Everything
+// that it deletes is refused before already: only notifications of logouts wait for it.
 package consumer
 
 import (
@@ -24,7 +24,7 @@ import (
 // interval is how often a replica looks for what has expired.
 const interval = time.Minute
 
-// Config is what a sweep needs.
+// Config is what the consumer needs.
 type Config struct {
 	Store    store.Store
 	Upstream *upstream.Services
@@ -32,7 +32,7 @@ type Config struct {
 	Ended func()
 }
 
-// Start adds the sweep to a service.
+// Start adds the consumer to a service.
 func Start(s *boot.Service, c Config) {
 	w := consumer{Config: c, log: s.Log}
 	s.Background(w.run)

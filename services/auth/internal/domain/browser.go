@@ -22,7 +22,7 @@ var (
 const maxUnknown = 60
 
 // Browser returns a short name for a browser by its header User-Agent, such as "Firefox, Linux". For one that is not
-// known it is the beginning of the header, or a dash if there is none.
+// known it is the beginning of the header, or a dash without a header.
 func Browser(agent string) string {
 	agent = strings.TrimSpace(agent)
 	browser, system := first(browsers, agent), first(systems, agent)

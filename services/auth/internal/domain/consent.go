@@ -18,14 +18,15 @@ type Consent struct {
 	ChangedAt time.Time
 }
 
-// Told returns those of some scopes by which a client learns something of a person, in the order of ScopesSupported.
-func Told(scopes []string) []string {
+// PersonalScopes returns those of some scopes by which a client learns something of a person, in the order of
+// ScopesSupported.
+func PersonalScopes(scopes []string) []string {
 	return slices.DeleteFunc(ScopesSupported(), func(s string) bool { return !slices.Contains(scopes, s) })
 }
 
 // Covers reports whether the person has agreed to all that a client learns by some scopes.
 func (c Consent) Covers(scopes []string) bool {
-	return c.UserID != "" && !slices.ContainsFunc(Told(scopes), func(s string) bool {
+	return c.UserID != "" && !slices.ContainsFunc(PersonalScopes(scopes), func(s string) bool {
 		return !slices.Contains(c.Scopes, s)
 	})
 }

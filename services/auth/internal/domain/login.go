@@ -15,8 +15,8 @@ const (
 	AMRMultiple = "mfa"
 )
 
-// Login is a login that has begun: the password or the account at a provider was right. It is worth nothing until
-// nothing is missing.
+// Login is a login that has begun: the password or the account at a provider was right. It gives no access until
+// no step is missing.
 type Login struct {
 	UserID         string
 	UserGeneration int64

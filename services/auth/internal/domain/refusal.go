@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// Refusal is an error of OAuth 2.0: what a client is told (RFC 6749 section 5.2).
+// Refusal is an error that OAuth 2.0 sends to a client (RFC 6749 section 5.2).
 type Refusal struct {
 	Code        string
 	Description string

@@ -28,7 +28,7 @@ const (
 	reserve = 500 * time.Millisecond
 )
 
-// Bridge has the service's methods for HTTP requests. They fail if a message is not an HTTP request.
+// Bridge has the service's methods for HTTP requests. A method fails if its message is not an HTTP request.
 type Bridge struct {
 	// Browsers answers browsers, Programs the clients of OAuth 2.0 and OpenID Connect.
 	Browsers, Programs http.Handler

@@ -14,8 +14,7 @@ import (
 // givenBatch is how many authorizations are ended between two reads.
 const givenBatch = 100
 
-// AuthorizedApps lists the applications to which a user gave something that is still worth something, or of which it is
-// remembered that the user agreed.
+// AuthorizedApps lists the applications that still have access by a user, or to which the user has consented.
 func (s Store) AuthorizedApps(
 	ctx context.Context, u domain.Subject, p search.Page,
 ) (search.List[domain.AuthorizedApp], error) {

@@ -24,7 +24,7 @@ const (
 )
 
 // AddSession writes the session of a login, by the hash of its cookie. If there is a session with that id, the login
-// replaces it: its older cookie is worth nothing any more.
+// replaces it, and its older cookie is not valid any more.
 func (s Store) AddSession(ctx context.Context, hash []byte, n domain.Session) error {
 	_, err := s.journal.DB.Exec(ctx, `insert into sessions (hash, `+sessionFields+`)
 		values (@hash, `+postgres.Each("@", sessionFields)+`)

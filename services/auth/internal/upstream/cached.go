@@ -11,9 +11,8 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Cached returns owners who are not asked again for what they answered lately, for checks of tokens. A client or user
-// who is not active, and a wrong secret, are asked about each time, and so is a key: its use is no proof that can be
-// kept.
+// Cached returns services whose answers are cached for at most 2 s, for checks of tokens. Answers are not cached if a
+// client or user is not active, a secret is wrong, or the request names a key: each use of a key is proved anew.
 func (o *Services) Cached(c *eventcache.Changes) *Services {
 	return New(cachedProjects{
 		o.Projects, eventcache.NewAnswers[string, *projectsv1.ResolveClientResponse](c),

@@ -1,5 +1,5 @@
-// Package upstream asks the services that own them about clients and users. Nothing is kept: what an owner has ended is
-// refused from its answer on.
+// Package upstream asks the services projects and users about clients and users. Without Cached nothing is cached: what
+// such a service has ended is refused at once.
 package upstream
 
 import (
@@ -19,24 +19,24 @@ var ErrNoClient = errors.New("there is no such client")
 // ErrNoUser is returned for the id of a user who does not exist.
 var ErrNoUser = errors.New("there is no such user")
 
-// Services are the services that own applications and users.
+// Services are those that own applications and users.
 type Services struct {
 	Projects projectsv1.InternalClient
 	Users    usersv1.InternalClient
 	machines machines
 }
 
-// New returns owners that are asked by clients of their services.
+// New returns services that are called with these clients.
 func New(projects projectsv1.InternalClient, users usersv1.InternalClient) *Services {
 	return &Services{Projects: projects, Users: users}
 }
 
-// Proof is with what a client says that it authenticates. At most one of these is set.
+// Proof is the credential that a client sends. At most one of the fields is set.
 type Proof struct {
 	// SecretHash is the hash of a secret, KeyID the id of a key.
 	SecretHash []byte
 	KeyID      string
-	// Credential is what an earlier answer had.
+	// Credential is the id of a credential, from an earlier answer.
 	Credential string
 }
 

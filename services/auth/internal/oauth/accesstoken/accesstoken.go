@@ -25,11 +25,11 @@ type Tokens struct {
 	Upstream *upstream.Services
 	Issuer   string
 	Now      func() time.Time
-	// found is what the store answered lately; nil to ask it each time.
+	// found caches answers of the store; nil to ask it each time.
 	found *eventcache.Answers[string, domain.Token]
 }
 
-// Cached returns tokens for checks: what was answered lately about a token that is checked again is not asked again.
+// Cached returns tokens for checks, which cache the answers about a token for at most 2 s.
 func (t Tokens) Cached(c *eventcache.Changes) Tokens {
 	t.Upstream, t.found = t.Upstream.Cached(c), eventcache.NewAnswers[string, domain.Token](c)
 	return t

@@ -30,13 +30,13 @@ type back struct {
 
 func answerTo(r domain.AuthRequest) back { return back{r.RedirectURI, r.ResponseMode, r.State} }
 
-// let gives the client a code.
-func (e *Endpoint) let(w http.ResponseWriter, r *http.Request, b back, code secret.Text) {
+// giveCode answers the client with a code.
+func (e *Endpoint) giveCode(w http.ResponseWriter, r *http.Request, b back, code secret.Text) {
 	e.count.WithLabelValues("ok").Inc()
-	e.tell(w, r, b, "code", code.Reveal())
+	e.respond(w, r, b, "code", code.Reveal())
 }
 
-// fail tells the client an error (RFC 6749 section 4.1.2.1).
+// fail answers the client with an error (RFC 6749 section 4.1.2.1).
 func (e *Endpoint) fail(w http.ResponseWriter, r *http.Request, b back, err error) {
 	refusal := protocol.Refusal(err)
 	e.count.WithLabelValues(refusal.Code).Inc()
@@ -47,11 +47,11 @@ func (e *Endpoint) fail(w http.ResponseWriter, r *http.Request, b back, err erro
 	if refusal.Description != "" {
 		values = append(values, "error_description", refusal.Description)
 	}
-	e.tell(w, r, b, values...)
+	e.respond(w, r, b, values...)
 }
 
-// tell sends an answer to the client, with the issuer (RFC 9207) and the state of the request.
-func (e *Endpoint) tell(w http.ResponseWriter, r *http.Request, b back, values ...string) {
+// respond sends an answer to the client, with the issuer (RFC 9207) and the state of the request.
+func (e *Endpoint) respond(w http.ResponseWriter, r *http.Request, b back, values ...string) {
 	values = append(values, "iss", e.Issuer)
 	if b.state != "" {
 		values = append(values, "state", b.state)
@@ -90,7 +90,7 @@ func (e *Endpoint) form(w http.ResponseWriter, r *http.Request, uri string, valu
 	}})
 }
 
-// page tells the person, and the application's developer, an error that no client is told.
+// page shows an error to the person and the application's developer. The client does not learn of it.
 func (e *Endpoint) page(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, domain.ErrRequestGone) {
 		e.count.WithLabelValues("expired").Inc()

@@ -31,7 +31,7 @@ const (
 	maxQuery = 8 << 10
 )
 
-// Sessions tells who has logged in.
+// Sessions finds the logins of browsers.
 type Sessions interface {
 	// Session returns the login of the browser that sends a request. It reports false if there is none.
 	Session(r *http.Request) (domain.Session, bool, error)
@@ -41,7 +41,7 @@ type Sessions interface {
 type Config struct {
 	Store    store.Store
 	Upstream *upstream.Services
-	// Cached are owners for pages: they may say what they said lately.
+	// Cached is Upstream with answers that are cached for at most 2 s; for pages only.
 	Cached   *upstream.Services
 	Keys     *signing.Keys
 	Sessions Sessions
@@ -57,7 +57,7 @@ type Endpoint struct {
 	Config
 	// waiting counts the requests of one address for which nobody has logged in: each is stored for an hour.
 	waiting *limit.Limit
-	// count counts the requests that were answered, by what the client or else the person was told.
+	// count counts the answered requests, by the result that the client or the person got.
 	count *prometheus.CounterVec
 }
 
@@ -168,7 +168,7 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	}
 	code, ask, refused := e.atOnce(r.Context(), c, request, session, there)
 	if refused == nil && !ask {
-		e.let(w, r, answerTo(request), code)
+		e.giveCode(w, r, answerTo(request), code)
 		return nil
 	}
 	if request.Silent() || refused != nil && !askable(refused) {

@@ -42,8 +42,8 @@ type asker struct {
 	Told                          []string
 }
 
-// told are the texts that say what a client learns by a scope.
-var told = map[string]string{
+// disclosed has the keys of the texts that say what a client learns by a scope.
+var disclosed = map[string]string{
 	domain.ScopeOpenID: "told.account", domain.ScopeProfile: "told.profile", domain.ScopeEmail: "told.email",
 	domain.ScopePhone: "told.phone", domain.ScopeOfflineAccess: "told.later",
 	domain.ScopeResourceOwner: "told.organization",
@@ -69,8 +69,8 @@ func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 	asks := asker{ID: request.ID, Application: client.Name, Organization: orgs[client.OrgID].Name}
 	if !request.ActsAsUser() { // then it gets more than that
 		page.Name = "share"
-		for _, scope := range domain.Told(request.Scopes) {
-			asks.Told = append(asks.Told, told[scope])
+		for _, scope := range domain.PersonalScopes(request.Scopes) {
+			asks.Told = append(asks.Told, disclosed[scope])
 		}
 	}
 	page.Data = asks
@@ -84,7 +84,7 @@ func (e *Endpoint) takeConsent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.PostFormValue("answer") != "allow" {
-		e.give(w, r, request, domain.ErrAccessDenied.Say("the person has refused"))
+		e.giveError(w, r, request, domain.ErrAccessDenied.Say("the person has refused"))
 		return
 	}
 	if session.OrgID != client.OrgID {
@@ -100,7 +100,7 @@ func (e *Endpoint) takeConsent(w http.ResponseWriter, r *http.Request) {
 func (e *Endpoint) remember(
 	ctx context.Context, request domain.AuthRequest, c domain.Client, s domain.Session,
 ) error {
-	scopes := domain.Told(request.Scopes)
+	scopes := domain.PersonalScopes(request.Scopes)
 	return e.Store.GiveConsent(ctx, domain.Consent{
 		UserID: s.UserID, ClientID: c.ID, OrgID: s.OrgID, ClientOrgID: c.OrgID, Scopes: scopes,
 	}, &authv1.ConsentGiven{UserId: s.UserID, ClientId: c.ID, Scopes: scopes})

@@ -67,7 +67,7 @@ func (e *Endpoint) conclude(
 		code, failed := e.issue(r.Context(), client, request, s)
 		if failed == nil {
 			e.waiting.Return(r.RemoteAddr)
-			e.let(w, r, answerTo(request), code)
+			e.giveCode(w, r, answerTo(request), code)
 			return
 		}
 		err = failed
@@ -76,11 +76,12 @@ func (e *Endpoint) conclude(
 			return
 		}
 	}
-	e.give(w, r, request, err)
+	e.giveError(w, r, request, err)
 }
 
-// give tells the client of a stored request an error. What passes keeps the request, so that the person can try again.
-func (e *Endpoint) give(w http.ResponseWriter, r *http.Request, request domain.AuthRequest, err error) {
+// giveError answers the client of a stored request with an error. After a temporary error the request stays, so that
+// the person can try again.
+func (e *Endpoint) giveError(w http.ResponseWriter, r *http.Request, request domain.AuthRequest, err error) {
 	if errors.Is(err, domain.ErrRequestGone) || protocol.Refusal(err).Code == domain.ErrUnavailable.Code {
 		e.page(w, r, err)
 		return

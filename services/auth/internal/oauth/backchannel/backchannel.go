@@ -1,5 +1,5 @@
-// Package backchannel tells applications that a person's session has ended (OpenID Connect Back-Channel Logout 1.0).
-// The database has what is to be told from the moment at which a session ends, so that nothing is lost with a process.
+// Package backchannel notifies applications that a person's session has ended (OpenID Connect Back-Channel Logout 1.0).
+// The notifications are in the database from the end of the session on, so that nothing is lost with a process.
 // An application that is slow or away holds up no other one. It may be told twice, if a process ends before it knew of
 // the answer.
 package backchannel
@@ -52,7 +52,7 @@ type Config struct {
 	Metrics prometheus.Registerer
 }
 
-// Notifier tells applications of logouts. Replicas share the work.
+// Notifier notifies applications of logouts. Replicas share the work.
 type Notifier struct {
 	Config
 	http  *http.Client
@@ -93,7 +93,7 @@ func (n *Notifier) Wake() {
 	}
 }
 
-// run tells applications until ctx ends, and then waits for those that it is telling.
+// run notifies applications until ctx ends. Then it waits for the requests that it has begun.
 func (n *Notifier) run(ctx context.Context) {
 	reading := &retry.Outage{Log: n.Log, Begins: "applications are not told of logouts; trying again",
 		Ends: "applications are told of logouts again"}
@@ -106,7 +106,7 @@ func (n *Notifier) run(ctx context.Context) {
 		for _, l := range claims {
 			busy = append(busy, l.ClientOrgID)
 			go func() {
-				n.tell(context.WithoutCancel(ctx), l)
+				n.notify(context.WithoutCancel(ctx), l)
 				done <- l.ClientOrgID
 			}()
 		}

@@ -1,4 +1,4 @@
-// Package claims says what clients learn of users: in tokens, from userinfo and from introspection.
+// Package claims makes the claims of users: for tokens, userinfo and introspection.
 package claims
 
 import (
@@ -9,7 +9,7 @@ import (
 	"herald/services/auth/internal/upstream"
 )
 
-// Claims tells claims.
+// Claims returns the claims of users.
 type Claims struct{ Upstream *upstream.Services }
 
 // Userinfo returns the claims of userinfo for the scopes of a token, without sub. The client is that of an application,

@@ -226,7 +226,7 @@ func (e Endpoint) ask(w http.ResponseWriter, r *http.Request, asked logout) {
 	})
 }
 
-// refuse tells the person, and the application's developer, what is wrong with a request.
+// refuse shows the person, and the application's developer, what is wrong with a request.
 func (e Endpoint) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	protocol.Page(e.Frame, w, r, "refusedlogout", err)
 }

@@ -1,5 +1,5 @@
-// Package introspect answers clients that ask what a token is worth (RFC 7662), and ends the tokens that they give back
-// (RFC 7009).
+// Package introspect has two endpoints: introspection, which says whether a token is active and what it grants (RFC
+// 7662), and revocation (RFC 7009).
 package introspect
 
 import (

@@ -14,7 +14,7 @@ var (
 	refusedBody = frame.Body(files, "refused.html")
 )
 
-// Page tells a person an error of which no client is told. The page with the texts of that name has what the
+// Page shows a person an error that is not sent to a client. The page with the texts of that name has what the
 // application's developers have to change; what is not a refusal is the fault of Herald.
 func Page(l *frame.Frame, w http.ResponseWriter, r *http.Request, name string, err error) {
 	refusal := Refusal(err)

@@ -159,7 +159,7 @@ func TestKeysOutliveTheDatabase(t *testing.T) {
 	w.sign(k, AccessToken())
 }
 
-// A key that cannot be opened is told in the log.
+// A key that cannot be opened is logged.
 func TestTroubleIsLogged(t *testing.T) {
 	t.Parallel()
 	w, log := newWorld(t), &testkit.Lines{}

@@ -32,7 +32,8 @@ func (k Kind) Algorithm() string { return string(k.algorithm) }
 // IDToken is the kind of id tokens (OpenID Connect Core section 2). Every client can verify RS256 (section 15.1).
 func IDToken() Kind { return Kind{domain.RS256, "JWT"} }
 
-// LogoutToken is the kind of the tokens that tell applications of a logout (OpenID Connect Back-Channel Logout section
+// LogoutToken is the kind of the tokens that announce a logout to applications (OpenID Connect Back-Channel Logout
+// section
 // 2.4). It is signed as id tokens are, because the same clients verify it.
 func LogoutToken() Kind { return Kind{domain.RS256, "logout+jwt"} }
 

@@ -1,4 +1,4 @@
-// Package userinfo tells a client about the user who logged in (OpenID Connect Core section 5.3).
+// Package userinfo answers a client with the claims of the user who logged in (OpenID Connect Core section 5.3).
 package userinfo
 
 import (

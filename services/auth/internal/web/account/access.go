@@ -7,7 +7,7 @@ import (
 )
 
 func (p *Pages) access(w http.ResponseWriter, v visit) {
-	all, err := p.given().Existing(v.Context(), v.session.Owner())
+	all, err := p.apps().Existing(v.Context(), v.session.Owner())
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -20,8 +20,8 @@ func (p *Pages) access(w http.ResponseWriter, v visit) {
 	p.writeList(w, v, "access", shown)
 }
 
-func (p *Pages) askTakeBack(w http.ResponseWriter, v visit) {
-	all, err := p.given().Existing(v.Context(), v.session.Owner())
+func (p *Pages) askEndAccess(w http.ResponseWriter, v visit) {
+	all, err := p.apps().Existing(v.Context(), v.session.Owner())
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -35,14 +35,14 @@ func (p *Pages) askTakeBack(w http.ResponseWriter, v visit) {
 	p.gone(w, v)
 }
 
-func (p *Pages) takeBack(w http.ResponseWriter, v visit) {
-	if _, err := p.given().Revoke(v.as(), v.session.UserID, v.id()); err != nil {
+func (p *Pages) endAccess(w http.ResponseWriter, v visit) {
+	if _, err := p.apps().Revoke(v.as(), v.session.UserID, v.id()); err != nil {
 		p.failed(w, v, err)
 		return
 	}
 	p.done(w, v, "access")
 }
 
-func (p *Pages) given() authorizedapps.Apps {
+func (p *Pages) apps() authorizedapps.Apps {
 	return authorizedapps.Apps{Store: p.Sessions.Store, Upstream: p.Sessions.Upstream}
 }

@@ -99,7 +99,7 @@ func (p *Pages) all() []page {
 		{name: "idplinks/end", fresh: true, open: p.askUnlink, send: p.unlink},
 		{name: "idplinks/add", fresh: true, own: true, open: p.askLink, send: p.link},
 		{name: "access", open: p.access},
-		{name: "access/end", open: p.askTakeBack, send: p.takeBack},
+		{name: "access/end", open: p.askEndAccess, send: p.endAccess},
 		{name: "sessions", open: p.sessions},
 		{name: "sessions/end", fresh: true, open: p.askEnd, send: p.end},
 		{name: "sessions/others", fresh: true, open: p.askEndOthers, send: p.endOthers},

@@ -8,7 +8,7 @@ import (
 	"herald/shared/fault"
 )
 
-// Retry is where a person tries again after an error, and in which language that is said; both may be empty.
+// Retry is the address at which a person tries again after an error, and the language of that page. Both may be empty.
 type Retry struct{ Address, Language string }
 
 var lockedBody = Body(files, "locked.html")

@@ -11,8 +11,8 @@ import (
 
 const (
 	logoPath = "/ui/logo/{org}/{hash}"
-	// logoPatience is how long a browser waits for a logo.
-	logoPatience = 5 * time.Second
+	// logoTimeout is how long a browser waits for a logo.
+	logoTimeout = 5 * time.Second
 	// Limits in bytes of the parts of a path. Longer ones do not exist.
 	maxOrgID, maxHash = 200, 64
 )
@@ -28,7 +28,7 @@ func (l *Frame) logo(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, r, http.StatusNotFound, "unknown", "")
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), logoPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), logoTimeout)
 	defer cancel()
 	found, err := l.brandings.text.ResolveLogo(ctx, &textv1.ResolveLogoRequest{OrgId: orgID, Hash: hash})
 	switch {

@@ -204,7 +204,7 @@ func (p Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
 	}
 }
 
-// externalNotice says what the matter is, with a way back.
+// externalNotice writes a page that has only its texts and a link back.
 func (p Pages) externalNotice(w http.ResponseWriter, v visit, status int, name, back string) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: name, Body: frame.NoticeBody, Data: back,
 		Language: v.Language, InLanguage: v.in(Path)})

@@ -16,7 +16,7 @@ var unlinkedBody = frame.Body(files, "unlinked.html")
 // unlinked is the page for an account that nobody is linked to, with two ways on.
 type unlinked struct{ Link, Back string }
 
-// askUnlinked tells somebody whose account is not linked how to link it. They have to log in with their password: an
+// askUnlinked explains how to link an account that is not linked. They have to log in with their password: an
 // account alone says nothing about who somebody is here, and neither does its e-mail address.
 func (p Pages) askUnlinked(w http.ResponseWriter, v visit, a federated.Arrived) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusForbidden, Name: "externalunlinked", Body: unlinkedBody,

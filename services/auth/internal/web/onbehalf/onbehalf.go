@@ -30,9 +30,9 @@ type Person struct {
 	header string
 }
 
-// As returns the person of a session. Users decides: it compares the generations and the credential of the session with
-// what they are now, so that an id alone makes nobody a caller. As returns fault.ErrTokenInvalid if the session is
-// worth nothing any more. The person has no role: no page needs one.
+// As returns the person of a session. The service users compares the generations and the credential of the session with
+// the current ones, so that an id alone is not enough. As returns fault.ErrTokenInvalid if the session is not valid any
+// more. The person has no role, because no page needs one.
 func (a Signer) As(ctx context.Context, s domain.Session) (Person, error) {
 	found, err := a.users.ResolveCaller(ctx, &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
 		UserId: s.UserID, Generation: uint64(s.UserGeneration), Credential: s.Credential,

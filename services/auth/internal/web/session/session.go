@@ -1,5 +1,5 @@
-// Package session knows who has logged in in a browser. The browser has a cookie with 256 random bits, of which only
-// the hash is stored. A session is worth what its user is worth now: each use asks the owners of user and organization.
+// Package session has the sessions of browsers. A browser has a cookie with 256 random bits, of which only the hash is
+// stored. Each use of a session asks whether its user and organization are still active and unchanged.
 package session
 
 import (
@@ -32,7 +32,7 @@ const (
 type Sessions struct {
 	Store    store.Store
 	Upstream *upstream.Services
-	// Cached are owners for requests that change nothing: they may say what they said lately.
+	// Cached is Upstream with answers that are cached for at most 2 s, for requests that change nothing.
 	Cached *upstream.Services
 	Now    func() time.Time
 }

@@ -39,8 +39,8 @@ const (
 	dropped result = "dropped"
 )
 
-// tell tells an application of a logout, and writes how that ended.
-func (n *Notifier) tell(ctx context.Context, l domain.Logout) {
+// notify sends a logout to an application, and stores the result.
+func (n *Notifier) notify(ctx context.Context, l domain.Logout) {
 	asking, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	client, err := n.Upstream.Application(asking, l.ClientID, upstream.Proof{})
