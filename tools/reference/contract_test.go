@@ -99,7 +99,7 @@ func TestDocuments(t *testing.T) {
 		{imported + "operationId", `"Imports_ImportHumanUser"`},
 		{imported + "x-permission", `"user.import"`},
 		{imported + "security", `[{"bearer":["openid","urn:service:iam:org:project:id:service:aud"]}]`},
-		{imported + "tags", `["Users"]`},
+		{imported + "tags", `["Imports"]`},
 		{imported + "responses 409", `{"$ref":"#/components/responses/Exists"}`},
 		{imported + "responses default", `{"$ref":"#/components/responses/Failed"}`},
 		{imported + "requestBody content application/grpc-web+proto schema",
