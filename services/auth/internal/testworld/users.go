@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -36,18 +37,18 @@ type Users struct {
 // faults returns those of the real service, by the code or password that causes them here.
 func faults() map[string]*fault.Fault {
 	return map[string]*fault.Fault{
-		"WRONG222":   fault.New(fault.Invalid, "CODE_WRONG", "The code is wrong"),
-		"OVERDUE2":   fault.New(fault.Precondition, "CODE_EXPIRED", "The code has expired"),
-		"LOCKED22":   fault.New(fault.Exhausted, "CODE_LOCKED", "Too many wrong codes"),
+		"WRONG222":   usersfault.ErrCodeWrong,
+		"OVERDUE2":   usersfault.ErrCodeExpired.Say("The code has expired"),
+		"LOCKED22":   usersfault.ErrCodeLocked.Say("Too many wrong codes"),
 		"BUSY2222":   fault.ErrOverloaded,
 		"AWAY2222":   fault.ErrUnavailable.After(1),
 		"SLOW2222":   fault.ErrDeadlineExceeded,
 		"BROKEN22":   fault.ErrInternal,
 		"DENIED22":   fault.ErrPermissionDenied,
-		"NEEDSPW2":   fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password"),
-		"short":      fault.New(fault.Invalid, "PASSWORD_TOO_SHORT", "The password is too short"),
-		"odd":        fault.New(fault.Invalid, "PASSWORD_ODD", `No <b>odd</b> passwords & the "like"`),
-		"":           fault.New(fault.Invalid, "PASSWORD_REQUIRED", "Choose a password"),
+		"NEEDSPW2":   usersfault.ErrPasswordRequired,
+		"short":      usersfault.ErrPasswordTooShort.Say("The password is too short"),
+		"odd":        {Code: fault.Invalid, ID: "PASSWORD_ODD", Message: `No <b>odd</b> passwords & the "like"`}, // a new one
+		"":           usersfault.ErrPasswordRequired,
 		"has-one":    nil,
 		"Tr0ub4dor3": nil,
 	}

@@ -12,6 +12,8 @@ import (
 
 	"herald/shared/caller"
 	"herald/shared/fault"
+	"herald/shared/gen/fault/projectsfault"
+	"herald/shared/gen/fault/usersfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -99,7 +101,7 @@ func (u *Users) UpdateMyPassword(
 	case r.OldPassword == "locked":
 		return nil, loginFaults()["locked"]
 	case r.OldPassword != "right":
-		return nil, fault.New(fault.Invalid, "PASSWORD_WRONG", "The old password is wrong")
+		return nil, usersfault.ErrPasswordWrong
 	case f != nil:
 		return nil, f
 	}
@@ -117,7 +119,7 @@ func ToLogin(page string) string {
 // MostMails is how many mails users sends a person.
 const MostMails = 10
 
-func errTooManyMails() error { return fault.New(fault.Exhausted, "TOO_MANY_MAILS", "too many") }
+func errTooManyMails() error { return usersfault.ErrTooManyMails.Say("too many") }
 
 // UpdateMyEmail implements the contract of the service.
 func (u *Users) UpdateMyEmail(
@@ -128,7 +130,7 @@ func (u *Users) UpdateMyEmail(
 		return nil, errTooManyMails()
 	}
 	if !strings.Contains(r.Email, "@") {
-		return nil, fault.New(fault.Invalid, "EMAIL_INVALID", "no address").On("email", "is none")
+		return nil, usersfault.ErrEmailInvalid.Say("no address").On("email", "is none")
 	}
 	mine.Email, mine.Verified, mine.Mails = r.Email, false, mine.Mails+1
 	return &usersv1.UpdateMyEmailResponse{}, nil
@@ -140,7 +142,7 @@ func (u *Users) ResendMyEmailVerification(
 ) (*usersv1.ResendEmailVerificationResponse, error) {
 	mine := u.mine(ctx, r)
 	if mine.Verified {
-		return nil, fault.New(fault.Precondition, "EMAIL_ALREADY_VERIFIED", "it is verified")
+		return nil, usersfault.ErrEmailAlreadyVerified.Say("it is verified")
 	}
 	if mine.Mails >= MostMails {
 		return nil, errTooManyMails()
@@ -176,7 +178,7 @@ func (u *Users) AddMyPersonalAccessToken(
 	until := timestamppb.New(secret.NoExpiry)
 	if r.ExpirationDate != nil {
 		if until = r.ExpirationDate; until.AsTime().Before(time.Now()) {
-			return nil, fault.New(fault.Invalid, "EXPIRATION_PAST", "it is over")
+			return nil, fault.ErrExpirationDatePast.Say("it is over")
 		}
 	}
 	mine.Tokens = append(mine.Tokens, &usersv1.PersonalAccessToken{Id: "t1", ExpirationDate: until,
@@ -191,7 +193,7 @@ func (u *Users) RemoveMyPersonalAccessToken(
 	mine := u.mine(ctx, r)
 	i := slices.IndexFunc(mine.Tokens, func(t *usersv1.PersonalAccessToken) bool { return t.Id == r.TokenId })
 	if i < 0 {
-		return nil, fault.New(fault.NotFound, "PAT_NOT_FOUND", "Personal access token not found")
+		return nil, usersfault.ErrPATNotFound
 	}
 	mine.Tokens = slices.Delete(mine.Tokens, i, i+1)
 	return &usersv1.RemovePersonalAccessTokenResponse{}, nil
@@ -213,7 +215,7 @@ func (u *Users) RemoveMyIdpLink(
 		return l.IdpId == r.IdpId && l.ExternalUserId == r.ExternalUserId
 	})
 	if i < 0 {
-		return nil, fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND", "no such link")
+		return nil, usersfault.ErrIdpLinkNotFound.Say("no such link")
 	}
 	mine.Links = slices.Delete(mine.Links, i, i+1)
 	return &usersv1.RemoveUserIdpLinkResponse{}, nil
@@ -231,7 +233,7 @@ func (u *Users) RegenerateMyRecoveryCodes(
 ) (*usersv1.RegenerateMyRecoveryCodesResponse, error) {
 	mine := u.mine(ctx, r)
 	if mine.Codes == 0 {
-		return nil, fault.New(fault.NotFound, "OTP_NOT_FOUND", "there is no app")
+		return nil, usersfault.ErrOTPNotFound.Say("there is no app")
 	}
 	mine.Codes = 10
 	return &usersv1.RegenerateMyRecoveryCodesResponse{RecoveryCodes: []string{"AAAA-BBBB", "CCCC-DDDD"}}, nil
@@ -248,7 +250,7 @@ func (Applications) ResolveClient(
 	_ context.Context, r *projectsv1.ResolveClientRequest,
 ) (*projectsv1.ResolveClientResponse, error) {
 	if r.ClientId == "removed" {
-		return nil, fault.New(fault.NotFound, "APP_NOT_FOUND", "Application not found")
+		return nil, projectsfault.ErrAppNotFound
 	}
 	return &projectsv1.ResolveClientResponse{OrgId: "o2", Project: &projectsv1.Project{Id: "p1"}, App: &projectsv1.App{
 		Id: r.ClientId, Name: `<script>alert("` + r.ClientId + `")</script>`,

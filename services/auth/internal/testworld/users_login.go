@@ -8,20 +8,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // loginFaults returns those of the real service, by the password or code that causes them here.
 func loginFaults() map[string]*fault.Fault {
 	return map[string]*fault.Fault{
-		"locked": fault.New(fault.Exhausted, "PASSWORD_LOCKED", "Too many wrong passwords").After(14 * time.Minute),
+		"locked": usersfault.ErrPasswordLocked.Say("Too many wrong passwords").After(14 * time.Minute),
 		"busy":   fault.ErrOverloaded.After(time.Second),
 		"away":   fault.ErrUnavailable.After(time.Second),
 		"broken": fault.ErrInternal,
 		"odd":    fault.ErrInvalidArgument,
-		"111111": fault.New(fault.Invalid, "CODE_WRONG", "The code is wrong"),
-		"222222": fault.New(fault.Exhausted, "OTP_LOCKED", "Too many wrong codes").After(time.Minute),
-		"333333": fault.New(fault.Precondition, "LOGIN_OVER", "The user has changed since"),
+		"111111": usersfault.ErrCodeWrong,
+		"222222": usersfault.ErrOTPLocked.Say("Too many wrong codes").After(time.Minute),
+		"333333": usersfault.ErrLoginOver.Say("The user has changed since"),
 	}
 }
 
@@ -52,7 +53,7 @@ func (u *Users) CheckPassword(
 	case "closed":
 		found.OrgActive = false
 	default:
-		return nil, fault.New(fault.Invalid, "LOGIN_WRONG", "The login name or the password is wrong")
+		return nil, usersfault.ErrLoginWrong
 	}
 	return found, nil
 }
@@ -96,9 +97,9 @@ func (u *Users) CheckExternalAccount(
 	}
 	switch {
 	case r.ExternalUserId == "elsewhere":
-		return nil, fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT", "The link does not name the tenant")
+		return nil, usersfault.ErrIdpLinkOtherTenant.Say("The link does not name the tenant")
 	case found == nil:
-		return nil, fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND", "The user is not linked to that account")
+		return nil, usersfault.ErrIdpLinkNotFound.Say("The user is not linked to that account")
 	}
 	return &usersv1.CheckExternalAccountResponse{
 		UserId: "u1", OrgId: "o1", State: found.State, OrgActive: found.OrgActive, Generation: u.subjectOf().Generation,
@@ -130,7 +131,7 @@ func (u *Users) CreateExternalUser(
 ) (*usersv1.CreateExternalUserResponse, error) {
 	switch r.User.UserName {
 	case "taken":
-		return nil, fault.New(fault.Exists, "USER_NAME_TAKEN", "The user name is taken")
+		return nil, usersfault.ErrUserNameTaken
 	case "lacking":
 		return nil, fault.ErrInvalidArgument
 	}
@@ -152,9 +153,9 @@ func (u *Users) LinkExternalAccount(
 ) (*usersv1.LinkExternalAccountResponse, error) {
 	switch r.Link.ExternalUserId {
 	case "taken":
-		return nil, fault.New(fault.Exists, "IDP_LINK_TAKEN", "Another user is linked to that account")
+		return nil, usersfault.ErrIdpLinkTaken.Say("Another user is linked to that account")
 	case "too many":
-		return nil, fault.New(fault.Precondition, "IDP_LINK_LIMIT", "A user is linked to at most 20 accounts")
+		return nil, usersfault.ErrIdpLinkLimit.Say("A user is linked to at most 20 accounts")
 	case "ended":
 		return nil, fault.ErrTokenInvalid
 	}
