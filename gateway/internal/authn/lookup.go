@@ -27,8 +27,8 @@ const (
 // the processors.
 func newTurns() *queue.Queue { return queue.NewShared(atOnce, queue.Processors()/2, waiting) }
 
-// homes are the organizations of tokens that were resolved once. The next request with such a token waits in the line of
-// its organization, and not behind a client who sends invented tokens. They give a token no rights.
+// homes are the organizations of tokens that were resolved once. The next request with such a token waits in the line
+// of its organization, and not behind a client who sends invented tokens. They give a token no rights.
 type homes struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]string
