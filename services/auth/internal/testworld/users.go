@@ -37,17 +37,18 @@ type Users struct {
 // faults returns those of the real service, by the code or password that causes them here.
 func faults() map[string]*fault.Fault {
 	return map[string]*fault.Fault{
-		"WRONG222":   usersfault.ErrCodeWrong,
-		"OVERDUE2":   usersfault.ErrCodeExpired.Say("The code has expired"),
-		"LOCKED22":   usersfault.ErrCodeLocked.Say("Too many wrong codes"),
-		"BUSY2222":   fault.ErrOverloaded,
-		"AWAY2222":   fault.ErrUnavailable.After(1),
-		"SLOW2222":   fault.ErrDeadlineExceeded,
-		"BROKEN22":   fault.ErrInternal,
-		"DENIED22":   fault.ErrPermissionDenied,
-		"NEEDSPW2":   usersfault.ErrPasswordRequired,
-		"short":      usersfault.ErrPasswordTooShort.Say("The password is too short"),
-		"odd":        {Code: fault.Invalid, ID: "PASSWORD_ODD", Message: `No <b>odd</b> passwords & the "like"`}, // a new one
+		"WRONG222": usersfault.ErrCodeWrong,
+		"OVERDUE2": usersfault.ErrCodeExpired.Say("The code has expired"),
+		"LOCKED22": usersfault.ErrCodeLocked.Say("Too many wrong codes"),
+		"BUSY2222": fault.ErrOverloaded,
+		"AWAY2222": fault.ErrUnavailable.After(1),
+		"SLOW2222": fault.ErrDeadlineExceeded,
+		"BROKEN22": fault.ErrInternal,
+		"DENIED22": fault.ErrPermissionDenied,
+		"NEEDSPW2": usersfault.ErrPasswordRequired,
+		"short":    usersfault.ErrPasswordTooShort.Say("The password is too short"),
+		// A fault that the pages have no text for.
+		"odd":        {Code: fault.Invalid, ID: "PASSWORD_ODD", Message: `No <b>odd</b> passwords & the "like"`},
 		"":           usersfault.ErrPasswordRequired,
 		"has-one":    nil,
 		"Tr0ub4dor3": nil,
