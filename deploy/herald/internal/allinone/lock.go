@@ -28,8 +28,8 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("HERALD_DATA_DIR: %s: %s: stop that `herald run` first", e.Dir, owner)
 }
 
-// ExitCode is the exit code of `herald run` then.
-func (*InUse) ExitCode() int { return 3 }
+// ExitStatus is the exit code of `herald run` then.
+func (*InUse) ExitStatus() int { return 3 }
 
 // claim makes the data directory if there is none, and locks it until the file that it returns is closed. The kernel
 // ends the lock of a process that is killed.

@@ -185,16 +185,17 @@ func (r *refusal) Error() string {
 	return strings.Join(append(lines, line("request id: "+r.request)), "\n  ")
 }
 
-// exitCode returns the exit code of a process whose command returned err, which is not nil.
+// exitCode returns the exit code of a process whose command returned err, which is not nil. The method is not called
+// ExitCode, because the error of a child process has a method of that name, and its exit code is not ours.
 func exitCode(err error) int {
 	if coded, ok := errors.AsType[interface {
 		error
-		ExitCode() int
+		ExitStatus() int
 	}](err); ok {
-		return coded.ExitCode()
+		return coded.ExitStatus()
 	}
 	return 1
 }
 
-// ExitCode is 10 and the code of the fault.
-func (r *refusal) ExitCode() int { return 10 + int(r.fault.Code) }
+// ExitStatus is 10 and the code of the fault.
+func (r *refusal) ExitStatus() int { return 10 + int(r.fault.Code) }

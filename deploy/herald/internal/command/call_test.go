@@ -3,10 +3,12 @@ package command_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -400,4 +402,12 @@ func FuzzCallAnswer(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestExitCodeOfAChildProcessIsNotOurs(t *testing.T) {
+	t.Parallel()
+	child := exec.CommandContext(t.Context(), "sh", "-c", "exit 2").Run()
+	if code := command.ExitCode(fmt.Errorf("the server: %w", child)); code != 1 {
+		t.Errorf("%v ends the command with %d", child, code)
+	}
 }

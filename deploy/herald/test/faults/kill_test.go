@@ -30,7 +30,7 @@ func TestKilledUnderImports(t *testing.T) {
 	tried := 0
 	for range kills {
 		i.Start()
-		dead := make(chan struct{})
+		dead, first := make(chan struct{}), make(chan struct{}, 1)
 		var mu sync.Mutex
 		var importers sync.WaitGroup
 		for range 4 {
@@ -50,9 +50,17 @@ func TestKilledUnderImports(t *testing.T) {
 						mu.Lock()
 						answered[id] = true
 						mu.Unlock()
+						select {
+						case first <- struct{}{}:
+						default:
+						}
 					}
 				}
 			})
+		}
+		select {
+		case <-first: // each kill ends a process that has promised something
+		case <-t.Context().Done():
 		}
 		<-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond) // the test needs a random moment
 		i.Stop(syscall.SIGKILL)
