@@ -82,6 +82,15 @@ var ofUsers = []string{
 	"PASSWORD_UNCHANGED",
 }
 
+// errorOf returns the Go name of the fault with an id: ErrPasswordWrong for PASSWORD_WRONG.
+func errorOf(id string) string {
+	name := "Err"
+	for _, word := range strings.Split(id, "_") {
+		name += word[:min(1, len(word))] + strings.ToLower(word[min(1, len(word)):])
+	}
+	return name
+}
+
 // pagesOfMails returns the names of the pages to which the kinds of mails lead.
 func pagesOfMails() (names []string) {
 	for _, kind := range mail.CodedKinds() {
@@ -122,7 +131,8 @@ func TestEveryTextIsUsed(t *testing.T) {
 		}
 		named := strings.Contains(program, `"`+page+`"`) || slices.Contains(ofMails, page)
 		ofPage := named && strings.Contains(program, `(print .Name ".`+part+`")`)
-		if !ofPage && !strings.Contains(program, `"`+key+`"`) && !slices.Contains(ofUsers, key) {
+		used := strings.Contains(program, `"`+key+`"`) || strings.Contains(program, "."+errorOf(key)+".ID")
+		if !ofPage && !used && !slices.Contains(ofUsers, key) {
 			t.Errorf("%s is not used", key)
 		}
 	}
