@@ -284,7 +284,7 @@ func TestReferenceInABrowser(t *testing.T) {
 	open("/docs/settings", "HERALD_PUBLIC_URL")
 	open("/docs/protos", "herald/users/v1/users.proto")
 	open("/docs/events", "users.human.imported")
-	open("/docs/api#/users", "Imports a human user, optionally with a password hash", "Needs the permission", "Ctrl+K")
+	open("/docs/api#/imports", "Imports a human user, optionally with a password hash", "Needs the permission", "Ctrl+K")
 	search := chromedp.Steps(
 		chromedp.Click(chromedp.CSS("[data-testid=search-trigger]")),
 		chromedp.SendKeys(chromedp.CSS("input"), "initialize"),
