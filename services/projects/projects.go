@@ -30,7 +30,7 @@ type Config struct {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
-// waitingPairs is how many key pairs may wait for one of the cores.
+// waitingPairs is how many calls can wait for a key pair.
 const waitingPairs = 16
 
 // New registers the service.

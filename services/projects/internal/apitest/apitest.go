@@ -20,8 +20,8 @@ import (
 // Kit is the database server of a package's tests.
 var Kit = testkit.New("projects", projects.Migrations)
 
-// Users stands in for the service users. Organizations and users exist if their ids begin with org-
-// or user-. A user belongs to the organization in the rest of the id.
+// Users stands in for the service users. Organizations and users exist if their ids begin with org- or user-. The rest
+// of a user's id is the id of the user's organization.
 type Users struct {
 	usersv1.UnimplementedInternalServer
 	testkit.Unguarded
@@ -89,7 +89,7 @@ func NewOn(t testing.TB, g boot.Ground) *World {
 	return w
 }
 
-// NewWithoutUsers returns a world in which the service users is away.
+// NewWithoutUsers returns a world in which the service users does not run.
 func NewWithoutUsers(t testing.TB, g boot.Ground) *World {
 	t.Helper()
 	w := &World{TB: t, Ground: g, Service: Kit.Open(t, g)}
@@ -104,7 +104,7 @@ func NewWithoutUsers(t testing.TB, g boot.Ground) *World {
 	return w
 }
 
-// sign makes the callers anew, because their signatures last for seconds.
+// sign signs the callers again, because signatures are valid for seconds only.
 func (w *World) sign() { w.InA, w.InB = w.As("org-a", "ORG_OWNER"), w.As("org-b", "ORG_OWNER") }
 
 // Internal returns the client with which another service calls.

@@ -1,5 +1,5 @@
-// Package consumer reacts to the events of users: the roles of removed users go, and all that removed
-// organizations had.
+// Package consumer handles the events of the service users. It removes the roles of removed users, and the projects and
+// grants of removed organizations.
 package consumer
 
 import (
@@ -15,14 +15,15 @@ import (
 	"herald/shared/orgremoval"
 )
 
-// Removed takes the roles from a user who was removed, wherever they were given.
+// Removed returns a handler that removes the roles of a removed user in all organizations.
 func Removed(db store.Store) event.Handler {
 	return event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserRemoved) error {
 		return db.RemoveGrantsOfUser(ctx, d)
 	})
 }
 
-// Sweep removes the projects of an organization, and then the grants that others gave to it.
+// Sweep returns a function that removes the projects of an organization, and then the grants of other organizations to
+// it.
 func Sweep(db store.Store) orgremoval.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
 		projects, err := db.SomeProjects(ctx, removed.OrganizationID, orgremoval.Batch)

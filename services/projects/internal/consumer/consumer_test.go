@@ -20,7 +20,7 @@ func shared(w *apitest.World, name string) {
 	w.Give(w.InB, "user-org-b", id, w.Grant(id, "org-b", "clerk"), "clerk")
 }
 
-// What an organization had goes with it, and what others granted to it; theirs stays.
+// The projects of a removed organization are removed, and so are the grants to it. The projects of others stay.
 func TestRemovedOrganizationTakesItsProjectsAndGrantsAlong(t *testing.T) {
 	t.Parallel()
 	for org, left := range map[string]int{"org-a": 1, "org-b": 2} {
@@ -46,7 +46,7 @@ func TestRemovedOrganizationTakesItsProjectsAndGrantsAlong(t *testing.T) {
 	}
 }
 
-// A removed user's roles go in every organization that gave some, each with an event.
+// The roles of a removed user are removed in every organization that granted some, each with an event.
 func TestRemovedUserLosesRolesEverywhere(t *testing.T) {
 	t.Parallel()
 	w := apitest.New(t)
@@ -62,7 +62,7 @@ func TestRemovedUserLosesRolesEverywhere(t *testing.T) {
 		and data->>'cause' = $1 and actor = 'admin'`, cause) != 2 {
 		t.Error("another user's went too, or events are missing")
 	}
-	users.Tell("org-b", "user-org-b", "admin", &usersv1.UserRemoved{}) // a repeat
+	users.Tell("org-b", "user-org-b", "admin", &usersv1.UserRemoved{}) // delivered again
 	last := users.Tell("org-c", "user-org-c", "admin", &usersv1.UserRemoved{})
 	testkit.Until(t, w.Service.DB, "events", "exists (select from events where data->>'cause' = $1)", last)
 	if n := w.Rows("events where aggregate = 'user_grant' and name = 'removed'"); n != 3 {

@@ -25,16 +25,16 @@ type Application struct {
 	OrgID     string // of the project
 	Name      string
 	State     AppState
-	// Generation is raised by every deactivation. Tokens of an older generation are invalid.
+	// Every deactivation increases Generation. Tokens of an older generation are invalid.
 	Generation int64
-	// One of the two is set, and it is always the same one.
+	// Exactly one of OIDC and API is set. It stays the same one for as long as the application exists.
 	OIDC *OIDCConfig `db:"oidc_config"`
 	API  *APIConfig  `db:"api_config"`
 	ClientSecret
 }
 
-// ClientSecret has the hash of an application's client secret, nil for none, and of the one before it
-// while that works too. No more than these two work.
+// ClientSecret has the hash of an application's client secret, or nil. It also has the hash of the former secret while
+// that one still works. No older secret works.
 type ClientSecret struct {
 	SecretHash        []byte
 	FormerSecretHash  []byte
@@ -139,7 +139,7 @@ func (a *Application) renewSecret(hash []byte, overlap time.Duration, now time.T
 	return nil
 }
 
-// Deactivate ends the application's tokens for good. It gets no new ones.
+// Deactivate ends the application's tokens for good. The application gets no new ones.
 func (a *Application) Deactivate() error {
 	if a.State != AppActive {
 		return projectsfault.ErrAppNotActive

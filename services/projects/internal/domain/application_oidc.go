@@ -11,11 +11,11 @@ import (
 	"herald/shared/gen/fault/projectsfault"
 )
 
-// The parts of a configuration that are one of a few, numbered as in the contract.
+// The enums of a configuration, numbered as in the contract.
 type (
 	// ResponseType is what the authorization endpoint returns.
 	ResponseType int16
-	// GrantType is in exchange for what an application gets tokens.
+	// GrantType is what an application exchanges for tokens, such as a code.
 	GrantType int16
 	// AppType is where an application runs (RFC 6749, 2.1).
 	AppType int16
@@ -25,7 +25,7 @@ type (
 	TokenType int16
 )
 
-// Their values.
+// The values of the enums.
 const (
 	ResponseCode ResponseType = 1
 
@@ -65,8 +65,8 @@ type OIDCConfig struct {
 	AdditionalOrigins        []string       `json:"additionalOrigins"`
 }
 
-// WithDefaults fills what a request left out: the code flow of a web application that
-// authenticates by HTTP Basic, with opaque tokens.
+// WithDefaults returns the configuration with defaults for the fields that a request left out. The defaults are the
+// code flow of a web application that authenticates by HTTP Basic, with opaque tokens.
 func (c OIDCConfig) WithDefaults() OIDCConfig {
 	c.ResponseTypes, c.GrantTypes = slices.Sorted(slices.Values(c.ResponseTypes)),
 		slices.Sorted(slices.Values(c.GrantTypes))
@@ -88,8 +88,8 @@ func (c OIDCConfig) WithDefaults() OIDCConfig {
 	return c
 }
 
-// Check refuses what contradicts itself, and addresses by ErrOIDCConfigInvalid. That there is
-// one response type, which the code grant needs, WithDefaults has seen to.
+// Check returns ErrOIDCConfigInvalid with all fields that contradict others or have a wrong address. It does not check
+// the response type that the code grant needs, because WithDefaults sets it.
 func (c OIDCConfig) Check() error {
 	var fields []fault.Field
 	refuse := func(path, reason string) {
@@ -125,16 +125,16 @@ const (
 	// A program on users' devices cannot keep a secret (RFC 6749, 2.1; RFC 8252, 8.5). It is
 	// allowed, because each installation may have its own application.
 	ProblemPublicWithCredential = "PUBLIC_WITH_CREDENTIAL"
-	// The code grant ends at a redirect URI, of which there is none.
+	// The code grant needs a redirect URI, but there is none.
 	ProblemNoRedirectURI = "NO_REDIRECT_URI"
 	// Codes and tokens are sent without encryption (RFC 6749, 3.1.2.1).
 	ProblemHTTP = "HTTP_BEYOND_LOOPBACK"
-	// It authenticates by a client secret but has none, since it had another method.
+	// The application authenticates by a client secret but has none, because it had another method before.
 	ProblemNoSecret = "NO_CLIENT_SECRET"
 )
 
-// ComplianceProblems tells, for its owner, what keeps an OpenID Connect application from
-// being used as OAuth 2.0 wants it.
+// ComplianceProblems returns the reasons why an OpenID Connect application cannot be used as OAuth 2.0 requires. They
+// are shown to its owner.
 func (a *Application) ComplianceProblems() (problems []string) {
 	c := a.OIDC
 	addresses := slices.Concat(c.RedirectURIs, c.PostLogoutRedirectURIs, c.AdditionalOrigins,
@@ -177,8 +177,7 @@ func (c *OIDCConfig) Fields() iter.Seq2[string, reflect.Value] {
 	}
 }
 
-// differences names the fields in which two configurations differ. A list that is not there
-// is as one that is empty.
+// differences returns the names of the fields in which two configurations differ. A missing list equals an empty one.
 func (c *OIDCConfig) differences(d OIDCConfig) (names []string) {
 	is, was := reflect.ValueOf(d), reflect.ValueOf(*c)
 	for i, name := range oidcFields {

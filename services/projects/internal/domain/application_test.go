@@ -197,7 +197,7 @@ func TestAdditionalOrigins(t *testing.T) {
 	}
 }
 
-// judge fails the test unless a configuration is refused for that reason, or accepted for "".
+// judge fails the test unless a configuration is refused for that reason, or is accepted if the reason is "".
 func judge(t *testing.T, c domain.OIDCConfig, path, value, reason string) {
 	t.Helper()
 	err := c.Check()
@@ -505,7 +505,7 @@ func TestAPIApplication(t *testing.T) {
 	}
 }
 
-// Tests every transition in every state.
+// Each change in each state has the expected outcome.
 func TestApplicationStates(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// What addresses are made of. Redirect URIs are compared sign by sign, so nothing is
-// taken that browsers would write in another way, such as a space or a backslash.
+// The characters of addresses. Redirect URIs are compared character by character. So characters that browsers would
+// write in another way, such as a space or a backslash, are refused.
 var (
-	uriSigns = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?\[\]@!$&'()+,;=-]|%[0-9A-Fa-f]{2})+$`)
-	hostName = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
+	uriCharacters = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?\[\]@!$&'()+,;=-]|%[0-9A-Fa-f]{2})+$`)
+	hostName      = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
 )
 
-// redirectFault says why a user's browser must not be led to an address, or nothing.
+// redirectFault returns the reason why a user's browser must not be redirected to an address. It returns "" if it may.
 func (c OIDCConfig) redirectFault(uri string) string {
 	u, reason := parseURI(uri)
 	switch {
@@ -26,7 +26,7 @@ func (c OIDCConfig) redirectFault(uri string) string {
 	case c.AppType != AppNative:
 		return "must be an https address"
 	case !strings.Contains(u.Scheme, "."):
-		// RFC 8252, 8.4. It also keeps javascript:, data: and the like away.
+		// RFC 8252, 8.4. This also refuses javascript:, data: and similar schemes.
 		return "must be an https address, or have a scheme in reverse domain form, such as com.example.app:/callback"
 	case u.Host == "" && !strings.HasPrefix(u.Path, "/"):
 		return "must go on with a slash after its scheme"
@@ -35,7 +35,7 @@ func (c OIDCConfig) redirectFault(uri string) string {
 	}
 }
 
-// webFault says why a server must not be called at an address, or nothing.
+// webFault returns the reason why a server must not be called at an address. It returns "" if it may.
 func (c OIDCConfig) webFault(uri string) string {
 	u, reason := parseURI(uri)
 	switch {
@@ -48,8 +48,8 @@ func (c OIDCConfig) webFault(uri string) string {
 	}
 }
 
-// originFault says why something is not an origin as browsers send it (RFC 6454, 6.2),
-// or nothing. Native applications in a web view have schemes of their own.
+// originFault returns the reason why a text is not an origin as browsers send it (RFC 6454, 6.2). It returns "" for an
+// origin. Native applications in a web view have schemes of their own.
 func (c OIDCConfig) originFault(origin string) string {
 	u, reason := parseURI(origin)
 	if reason != "" {
@@ -74,7 +74,8 @@ func (c OIDCConfig) originFault(origin string) string {
 	return ""
 }
 
-// parseURI reads an absolute URI without fragment (RFC 6749, 3.1.2), user or wildcard.
+// parseURI parses an absolute URI without fragment (RFC 6749, 3.1.2), user or wildcard. For other texts it returns the
+// reason for the refusal.
 func parseURI(uri string) (*url.URL, string) {
 	if strings.Contains(uri, "#") {
 		return nil, "must have no fragment"
@@ -82,7 +83,7 @@ func parseURI(uri string) (*url.URL, string) {
 	if strings.Contains(uri, "*") {
 		return nil, "must have no wildcard: addresses are compared sign by sign"
 	}
-	if !uriSigns.MatchString(uri) {
+	if !uriCharacters.MatchString(uri) {
 		return nil, "has signs that a URI cannot have unless percent-encoded"
 	}
 	u, err := url.Parse(uri)
@@ -98,7 +99,7 @@ func parseURI(uri string) (*url.URL, string) {
 	}
 }
 
-// hostFault says why an http or https address must not be used, or nothing.
+// hostFault returns the reason why an http or https address must not be used. It returns "" if it may.
 func (c OIDCConfig) hostFault(u *url.URL) string {
 	switch {
 	case !isHost(u.Host):
@@ -110,7 +111,7 @@ func (c OIDCConfig) hostFault(u *url.URL) string {
 	}
 }
 
-// isHost reports whether text is a name or an address, with a port or without.
+// isHost reports whether a text is a host name or an IP address, with or without a port.
 func isHost(text string) bool {
 	u := url.URL{Host: text}
 	name, port := u.Hostname(), u.Port()
@@ -124,7 +125,7 @@ func isHost(text string) bool {
 	return hostName.MatchString(name)
 }
 
-// isLoopback tells an address on the user's own machine (RFC 8252, 7.3).
+// isLoopback reports whether an address is on the user's own machine (RFC 8252, 7.3).
 func isLoopback(u *url.URL) bool {
 	switch name := u.Hostname(); name {
 	case "127.0.0.1", "::1":
@@ -134,7 +135,7 @@ func isLoopback(u *url.URL) bool {
 	}
 }
 
-// isOpenHTTP tells an address whose traffic everybody on the way can read.
+// isOpenHTTP reports whether others on the network can read the traffic with an address.
 func isOpenHTTP(uri string) bool {
 	u, err := url.Parse(uri)
 	return err == nil && u.Scheme == "http" && !isLoopback(u)

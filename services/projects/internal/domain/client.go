@@ -20,17 +20,18 @@ type Client struct {
 	ProjectRoleCheck       bool
 	HasProjectCheck        bool
 	PrivateLabelingSetting int16
-	// KeyID and PublicKey, as SubjectPublicKeyInfo in DER, are those of the key that was asked for; empty if the
-	// application has no such key that is valid now.
+	// KeyID and PublicKey are those of the requested key. They are empty if the application has no such key that is
+	// valid now. PublicKey is a SubjectPublicKeyInfo in DER.
 	KeyID     string
 	PublicKey []byte
 }
 
-// Proof is with what somebody says that an application authenticates or did before. At most one of these is set.
+// Proof is what a request names as the credential of an application: a secret, a key, or the credential of an earlier
+// proof. At most one field is set.
 type Proof struct {
 	SecretHash []byte
 	KeyID      string
-	// Credential is what an earlier answer had.
+	// Credential is the result of Client.Credential for an earlier proof.
 	Credential string
 }
 
@@ -39,16 +40,16 @@ const (
 	secretCredential = "secret:"
 )
 
-// AskedKey returns the id of the key of a proof; empty if it is none of a key.
-func (p Proof) AskedKey() string {
+// RequestedKey returns the id of the key that a proof names. It is empty if the proof names no key.
+func (p Proof) RequestedKey() string {
 	if id, ok := strings.CutPrefix(p.Credential, keyCredential); ok {
 		return id
 	}
 	return p.KeyID
 }
 
-// Credential returns what tokens keep of the secret or key of a proof, so that they end with it. It is empty if the
-// application does not authenticate with it now.
+// Credential returns an identifier of the secret or key of a proof. Tokens keep it, so that they end with the secret or
+// key. It is empty if the application cannot authenticate with that secret or key now.
 func (c Client) Credential(p Proof, now time.Time) string {
 	if c.KeyID != "" {
 		return keyCredential + c.KeyID
@@ -78,7 +79,7 @@ func (c Client) Project() Project {
 	}
 }
 
-// Matches reports whether the hash is that of the client secret, or of the one before it while that works too.
+// Matches reports whether the hash is that of the client secret, or of the former one while it still works.
 func (s ClientSecret) Matches(hash []byte, now time.Time) bool {
 	return slices.ContainsFunc(s.live(now), func(known []byte) bool { return secret.Equal(known, hash) })
 }
@@ -102,5 +103,5 @@ type Access struct {
 	Roles []GrantedRole
 }
 
-// GrantedRole is a role on a project and the organization that gave it.
+// GrantedRole is a role on a project and the organization that granted it.
 type GrantedRole struct{ Key, OrgID string }

@@ -8,14 +8,14 @@ import (
 // now is the time of these tests.
 var now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// overlapping has the secret b, and a for a minute more.
+// overlapping returns a client secret b, before which there was a. The secret a works for one more minute.
 func overlapping() ClientSecret {
 	until := now.Add(time.Minute)
 	return ClientSecret{SecretHash: []byte("b"), FormerSecretHash: []byte("a"), FormerSecretUntil: &until}
 }
 
-// A hash matches that of the secret, and that of the one before until the end of the overlap. Its credential lasts
-// as long, and no other stands for it.
+// The hash of the secret matches, and so does that of the former secret until the end of the overlap. The credential of
+// each is valid for as long, and differs from the other's.
 func TestSecretMatchesUntilItEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -53,9 +53,9 @@ func TestSecretMatchesUntilItEnds(t *testing.T) {
 func TestCredentialOfAKeyNamesTheKey(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		proof      Proof
-		asked, key string
-		want       string
+		proof          Proof
+		requested, key string
+		want           string
 	}{
 		"a key":                {Proof{KeyID: "k"}, "k", "k", "key:k"},
 		"a key that is gone":   {Proof{KeyID: "k"}, "k", "", ""},
@@ -69,8 +69,8 @@ func TestCredentialOfAKeyNamesTheKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := Client{Application: Application{ClientSecret: overlapping()}, KeyID: c.key}
-			if asked := c.proof.AskedKey(); asked != c.asked {
-				t.Errorf("asks for the key %q", asked)
+			if requested := c.proof.RequestedKey(); requested != c.requested {
+				t.Errorf("requests the key %q", requested)
 			}
 			if got := client.Credential(c.proof, now); got != c.want {
 				t.Errorf("credential %q, want %q", got, c.want)

@@ -6,8 +6,8 @@ import (
 	"herald/shared/resource"
 )
 
-// MaxAppKeys is how many keys an application may have at a time, expired ones included:
-// enough for a rotation on many machines, and few enough to look through.
+// MaxAppKeys is the maximum number of keys of an application, with the expired ones. It allows a rotation on many
+// machines, and a person can still read the list.
 const MaxAppKeys = 20
 
 // AppKey is a key with which an application authenticates, without the key itself.

@@ -1,5 +1,5 @@
-// Package domain holds what projects, their roles, grants and applications are and may
-// become. It knows no database and no messages.
+// Package domain holds the rules of projects, their roles, grants and applications. It uses no database and no
+// messages.
 package domain
 
 import (
@@ -22,7 +22,7 @@ type Project struct {
 	ID    string
 	OrgID string
 	State ProjectState
-	// Generation is raised by every deactivation: tokens of an older one are dead.
+	// Every deactivation increases Generation. Tokens of an older generation are invalid.
 	Generation int64
 	Settings
 }
@@ -57,7 +57,7 @@ func (p *Project) Change(s Settings) (changed []string) {
 	return changed
 }
 
-// Deactivate ends the tokens of the project's applications for good. They get no new ones.
+// Deactivate ends the tokens of the project's applications for good. The applications get no new ones.
 func (p *Project) Deactivate() error {
 	if p.State != ProjectActive {
 		return projectsfault.ErrProjectNotActive
@@ -67,7 +67,7 @@ func (p *Project) Deactivate() error {
 	return nil
 }
 
-// Reactivate lets the project's applications have tokens again.
+// Reactivate lets the project's applications get tokens again.
 func (p *Project) Reactivate() error {
 	if p.State != ProjectInactive {
 		return projectsfault.ErrProjectNotInactive

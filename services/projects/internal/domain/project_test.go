@@ -30,7 +30,7 @@ func TestProjectChange(t *testing.T) {
 	}
 }
 
-// Each state allows one of the two changes. Only a deactivation raises a project's generation.
+// Each state allows one of the two changes. Only a deactivation increases a project's generation.
 func TestProjectStates(t *testing.T) {
 	t.Parallel()
 	for _, state := range []ProjectState{ProjectActive, ProjectInactive} {
@@ -71,7 +71,7 @@ func TestRoleChange(t *testing.T) {
 	}
 }
 
-// The fault names those of the new roles that are there.
+// The fault names the new roles that the project has already.
 func TestRolesExist(t *testing.T) {
 	t.Parallel()
 	f := RolesExist([]Role{{Key: "a"}, {Key: "b"}, {Key: "c"}}, []string{"c", "a", "x"})
@@ -88,8 +88,8 @@ func TestRolesExist(t *testing.T) {
 func TestRoleKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		keys, givable []string
-		field         string
+		keys, grantable []string
+		field           string
 	}{
 		{nil, nil, ""},
 		{nil, []string{"a"}, ""},
@@ -97,11 +97,11 @@ func TestRoleKeys(t *testing.T) {
 		{[]string{"a", "A"}, []string{"a"}, "roleKeys[1]"},
 		{[]string{"x"}, nil, "roleKeys[0]"},
 	} {
-		err := CheckGiven(c.keys, c.givable)
+		err := CheckGrantable(c.keys, c.grantable)
 		f, refused := errors.AsType[*fault.Fault](err)
 		if refused != (c.field != "") || refused && (len(f.Fields) != 1 || f.Fields[0].Path != c.field ||
 			f.ID != projectsfault.ErrProjectRoleUnknown.ID) {
-			t.Errorf("%v of %v: %v", c.keys, c.givable, err)
+			t.Errorf("%v of %v: %v", c.keys, c.grantable, err)
 		}
 	}
 	for _, c := range []struct {

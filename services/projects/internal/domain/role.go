@@ -20,8 +20,7 @@ type Role struct {
 	Group       string
 }
 
-// Change replaces the texts and returns the names of the changed ones. If the display name is empty
-// it is set to the key.
+// Change replaces the texts and returns the names of the changed ones. An empty display name is set to the key.
 func (r *Role) Change(displayName, group string) (changed []string) {
 	displayName = cmp.Or(displayName, r.Key)
 	if r.DisplayName != displayName {
@@ -48,7 +47,7 @@ func CheckDistinct(roles []Role) error {
 	return nil
 }
 
-// RolesExist returns the fault for new roles of which a project has those with the keys taken.
+// RolesExist returns the fault for new roles. taken are the keys that the project has already.
 func RolesExist(roles []Role, taken []string) *fault.Fault {
 	var there []fault.Field
 	for i, r := range roles {
@@ -61,10 +60,10 @@ func RolesExist(roles []Role, taken []string) *fault.Fault {
 	return projectsfault.ErrProjectRoleExists.Naming(there...)
 }
 
-// CheckGiven returns a fault if a key is not one of those that can be granted.
-func CheckGiven(keys, givable []string) error {
+// CheckGrantable returns a fault if a key is not one of the grantable ones.
+func CheckGrantable(keys, grantable []string) error {
 	for i, key := range keys {
-		if !slices.Contains(givable, key) {
+		if !slices.Contains(grantable, key) {
 			path := fmt.Sprintf("roleKeys[%d]", i)
 			f := projectsfault.ErrProjectRoleUnknown.Say("%s: there is no role %q to give", path, key)
 			f.Fields = []fault.Field{{Path: path, Reason: "is not a role to give"}}

@@ -109,7 +109,7 @@ func (s Store) Applications(orgID, projectID string) *search.Query {
 		Where("org_id = ?", orgID).Where("project_id = ?", projectID)
 }
 
-// SearchApplications runs such a search.
+// SearchApplications runs a query of Applications.
 func (s Store) SearchApplications(
 	ctx context.Context, query *search.Query, p search.Page,
 ) (search.List[domain.Application], error) {

@@ -23,8 +23,8 @@ func (s Store) Client(ctx context.Context, clientID, keyID string) (domain.Clien
 	return c, postgres.Missing(err, projectsfault.ErrAppNotFound)
 }
 
-// Access returns what a user of an organization has on a project. Roles that were given by a grant count while that is
-// active, and no longer than the grant has them.
+// Access returns the roles of a user of an organization on a project. A role by a project grant counts only while the
+// grant is active and has the role.
 func (s Store) Access(ctx context.Context, projectID, userID, orgID string) (domain.Access, error) {
 	type row struct {
 		OrgHasProject bool

@@ -12,14 +12,14 @@ import (
 	"herald/shared/testkit"
 )
 
-// violation is what a constraint means, and changes that it refuses.
+// violation is the fault of a constraint, and changes that the constraint refuses.
 type violation struct {
 	want    *fault.Fault
 	changes map[string]func(w world, i ids) error
 }
 
-// violations are those of every constraint with a fault. There are the objects of ids and, in the same organization,
-// the projects p2 and p3.
+// violations has an entry for each constraint with a fault. The database has the objects of ids and, in the same
+// organization, the projects p2 and p3.
 var violations = map[string]violation{
 	"projects_name": {projectsfault.ErrProjectNameTaken, map[string]func(world, ids) error{
 		"created": func(w world, i ids) error {
@@ -83,7 +83,7 @@ var violations = map[string]violation{
 	}},
 }
 
-// never are the constraints that no request violates.
+// never are the constraints that no request violates, with the reason.
 var never = map[string]string{
 	"projects_pkey": newID, "applications_pkey": newID, "application_keys_pkey": newID,
 	"project_grants_pkey": newID, "user_grants_pkey": newID,

@@ -1,4 +1,4 @@
 package store
 
-// Constraints are the faults that the constraints of the tables mean.
+// Constraints are the faults of the tables' constraints.
 var Constraints = constraints

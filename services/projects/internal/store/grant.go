@@ -13,9 +13,9 @@ import (
 	"herald/shared/search"
 )
 
-// A statement that gives a project's roles locks the project's row `for share`. One that
-// removes roles or grants locks it `for no key update`, before any other row. So the two
-// never run at the same time, and no user keeps a role that was removed.
+// A statement that grants a project's roles locks the project's row `for share`. One that removes roles or grants locks
+// it `for no key update`, before any other row. So the two never run at the same time, and no user keeps a role that
+// was removed.
 
 const (
 	grantColumns = `g.id, g.granted_org_id, g.role_keys, g.state, g.sequence, g.created_at, g.changed_at,
@@ -48,11 +48,11 @@ func (s Store) GrantTo(ctx context.Context, grantedOrgID, projectID, id string) 
 	return g, postgres.Missing(err, projectsfault.ErrProjectGrantNotFound)
 }
 
-// giving writes a grant of a project's roles, whose statement is in lock. lock locks the project.
-func (s Store) giving(
-	ctx context.Context, lock event.Locked[domain.Project], given proto.Message,
+// granting locks a project and writes a grant of its roles. lock has both statements, and granted is the event.
+func (s Store) granting(
+	ctx context.Context, lock event.Locked[domain.Project], granted proto.Message,
 ) (resource.Record, error) {
-	p, err := event.Change(ctx, s.journal, lock, func(*domain.Project) (proto.Message, error) { return given, nil })
+	p, err := event.Change(ctx, s.journal, lock, func(*domain.Project) (proto.Message, error) { return granted, nil })
 	return resource.Record{Sequence: p.Sequence, CreatedAt: p.ChangedAt, ChangedAt: p.ChangedAt}, err
 }
 
@@ -63,7 +63,7 @@ const holdOwn = readProject + ` for share`
 func (s Store) CreateProjectGrant(
 	ctx context.Context, g domain.ProjectGrant, added proto.Message,
 ) (resource.Record, error) {
-	return s.giving(ctx, event.Locked[domain.Project]{
+	return s.granting(ctx, event.Locked[domain.Project]{
 		Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID), NotFound: projectsfault.ErrProjectNotFound,
 		Write: func(p domain.Project) event.Statement {
 			return event.Statement{
@@ -85,8 +85,8 @@ func (s Store) CreateProjectGrant(
 	}, added)
 }
 
-// ChangeProjectGrant locks a grant, calls change and saves the result. Users lose the roles that the
-// grant has no more.
+// ChangeProjectGrant locks a grant, calls change and saves the result. Users lose the roles that the grant no longer
+// has.
 func (s Store) ChangeProjectGrant(
 	ctx context.Context, orgID, projectID, id string, change func(*domain.ProjectGrant) (proto.Message, error),
 ) (domain.ProjectGrant, error) {

@@ -10,9 +10,9 @@ import (
 	"herald/shared/gen/fault/projectsfault"
 )
 
-// What a user is given by a grant needs an active grant of the same project to the user's own
-// organization, also when it is changed.
-func TestGivenByAGrant(t *testing.T) {
+// A user gets roles by a project grant only if it is active, of the same project and to the user's own organization.
+// The same is true for a change of the roles.
+func TestUserGrantNeedsAnActiveProjectGrant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
@@ -51,8 +51,8 @@ func TestGivenByAGrant(t *testing.T) {
 	}
 }
 
-// Only what an organization has is swept away with it.
-func TestSweptOrganization(t *testing.T) {
+// Only the objects of a removed organization are removed with it.
+func TestOrganizationsAreRemovedWithTheirOwnObjectsOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})

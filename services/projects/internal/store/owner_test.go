@@ -14,12 +14,12 @@ import (
 	"herald/shared/testkit"
 )
 
-// asked is a call of a store's method with ids. It returns the number of rows found or changed.
-type asked struct {
+// call is a call of a method of the store with ids. It returns the number of rows found or changed.
+type call struct {
 	names  []string     // of the methods: a search needs two
 	absent *fault.Fault // the fault for a missing object; nil for lists
 	inside bool         // the object is in a project, so the call can name a wrong project
-	ask    func(context.Context, store.Store, ids) (int, error)
+	run    func(context.Context, store.Store, ids) (int, error)
 }
 
 func one[T any](_ T, err error) (int, error)               { return 1, err }
@@ -30,9 +30,8 @@ func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
 func page() search.Page               { return search.Page{Limit: 100} }
 func method(names ...string) []string { return names }
 
-// everything are calls of all methods for an organization. Removals are last, the innermost objects
-// first.
-var everything = []asked{
+// everything has a call of every method about an organization. Removals are last, the innermost objects first.
+var everything = []call{
 	{method("Project"), projectsfault.ErrProjectNotFound, false,
 		func(ctx context.Context, s store.Store, i ids) (int, error) {
 			return one(s.Project(ctx, i.org, i.project))
@@ -152,16 +151,16 @@ var everything = []asked{
 		}},
 }
 
-// elsewhere are methods that are not for an organization's objects, each with the reason.
+// elsewhere lists the methods that need not have an organization as a condition, with the reason.
 var elsewhere = map[string]string{
-	"Now":                "asks no database",
-	"Client":             "is asked by auth, which knows the client id alone: TestResolveClient",
-	"Access":             "is asked by auth for any project: TestResolveAccess",
-	"CreateProject":      "needs nothing that is there",
-	"GrantTo":            "is asked by who has the grant: TestGrantIsOfWhoHasIt",
-	"RemoveGrantsOfUser": "follows an event of users",
-	"SomeProjects":       "are of an organization that is gone", "SomeGrantsTo": "are of an organization that is gone",
-	"GrantedProjects": "is asked by who has the grant: TestGrantIsOfWhoHasIt",
+	"Now":                "reads no database",
+	"Client":             "auth knows only the client id: TestResolvedClientHasAllThatTokensDependOn",
+	"Access":             "auth calls it for any project: TestAccessIsRolesThatCount",
+	"CreateProject":      "needs no existing object",
+	"GrantTo":            "the organization with the grant calls it: TestGrantIsReadByItsOrganizationOnly",
+	"RemoveGrantsOfUser": "handles an event of users",
+	"SomeProjects":       "reads for a removed organization", "SomeGrantsTo": "reads for a removed organization",
+	"GrantedProjects": "the organization with the grant calls it: TestGrantIsReadByItsOrganizationOnly",
 }
 
 // No method finds or changes objects of another organization or another project. With the right
@@ -190,7 +189,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 			places["another application"] = another
 		}
 		for where, i := range places {
-			n, err := m.ask(t.Context(), w.Store, i)
+			n, err := m.run(t.Context(), w.Store, i)
 			if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
 				t.Errorf("%s in %s: %d, %v", m.names, where, n, err)
 			}
@@ -200,13 +199,13 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		t.Error("something was written")
 	}
 	for _, m := range everything {
-		if n, err := m.ask(t.Context(), w.Store, mine); n == 0 || err != nil {
+		if n, err := m.run(t.Context(), w.Store, mine); n == 0 || err != nil {
 			t.Errorf("%s where it is: %d, %v", m.names, n, err)
 		}
 	}
 }
 
-func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
+func TestEveryMethodIsCalledForAForeignOrganization(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, m := range everything {
@@ -216,7 +215,7 @@ func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
 }
 
 // Only the organization to which a project is granted reads its grant.
-func TestGrantIsOfWhoHasIt(t *testing.T) {
+func TestGrantIsReadByItsOrganizationOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})

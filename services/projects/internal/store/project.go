@@ -107,7 +107,7 @@ const inProject = `
 func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed proto.Message) (domain.Project, error) {
 	return event.Change(ctx, s.journal, event.Locked[domain.Project]{
 		Lock: lockProject, Args: projectKey(orgID, id), NotFound: projectsfault.ErrProjectNotFound,
-		// Applications and their keys come and go without the project's lock.
+		// Applications and their keys are added and removed without the project's lock.
 		LockParts: `select from applications where org_id = @org_id and project_id = @id order by id for update`,
 		Write: func(p domain.Project) event.Statement {
 			removal := event.Removal("projects", p.ID, p.OrgID)

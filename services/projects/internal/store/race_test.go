@@ -58,9 +58,9 @@ func TestProjectRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// A grant to a user who is being removed is waited for, and a later one is refused: none stays. A
-// removal may come twice.
-func TestUserRemovedWhileGiven(t *testing.T) {
+// The removal of a user's grants waits for a grant that is being written. A later grant is refused. So no grant stays.
+// The removal can be delivered twice.
+func TestGrantToARemovedUserIsNotKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := w.make(clerk)
@@ -83,7 +83,7 @@ func TestUserRemovedWhileGiven(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-later; !errors.Is(err, projectsfault.ErrUserGrantUserRemoved) {
-		t.Errorf("given afterwards: %v", err)
+		t.Errorf("granted afterwards: %v", err)
 	}
 	if err := w.RemoveGrantsOfUser(t.Context(), gone); err != nil {
 		t.Error(err)
@@ -99,12 +99,12 @@ func TestUserRemovedWhileGiven(t *testing.T) {
 }
 
 // A role that is removed while it is being granted is not granted.
-func TestRoleRemovedWhileGiven(t *testing.T) {
+func TestRoleRemovedDuringItsGrantIsNotGranted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := w.make(clerk)
 	release := w.hold("projects", i.project)
-	removed, granted, given := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	removed, granted, userGranted := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := w.RemoveRole(t.Context(), i.org, i.project, i.role, happened)
 		removed <- err
@@ -118,7 +118,7 @@ func TestRoleRemovedWhileGiven(t *testing.T) {
 	}()
 	go func() {
 		_, err := w.CreateUserGrant(t.Context(), i.more("2").aUserGrant(), happened)
-		given <- err
+		userGranted <- err
 	}()
 	w.waiting(3)
 	release()
@@ -128,7 +128,7 @@ func TestRoleRemovedWhileGiven(t *testing.T) {
 	if err := <-granted; !errors.Is(err, projectsfault.ErrProjectRoleUnknown) {
 		t.Errorf("to an organization: %v", err)
 	}
-	if err := <-given; !errors.Is(err, projectsfault.ErrUserGrantOutdated) {
+	if err := <-userGranted; !errors.Is(err, projectsfault.ErrUserGrantOutdated) {
 		t.Errorf("to a user: %v", err)
 	}
 	for _, table := range []string{"project_grants", "user_grants"} {

@@ -8,8 +8,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// RemoveGrantsOfUser removes what any organization granted to a user who was removed, as an event
-// says. Grants that are being made go too, and later ones fail.
+// RemoveGrantsOfUser removes the grants of all organizations to the user whose removal was delivered. It also removes
+// grants that are being written, and later ones fail.
 func (s Store) RemoveGrantsOfUser(ctx context.Context, removed event.Delivery) error {
 	if _, err := s.journal.DB.Exec(ctx, `with gone as (
 			insert into removed_users (id) values (@user_id) on conflict do nothing
@@ -27,13 +27,13 @@ func (s Store) RemoveGrantsOfUser(ctx context.Context, removed event.Delivery) e
 	})
 }
 
-// SomeProjects reads some projects of an organization.
+// SomeProjects returns at most so many projects of an organization.
 func (s Store) SomeProjects(ctx context.Context, orgID string, most int) ([]domain.Project, error) {
 	return postgres.All[domain.Project](ctx, s.journal.DB, `select `+projectColumns+` from projects
 		where org_id = @org_id order by created_at, id limit @most`, postgres.Args{"org_id": orgID, "most": most})
 }
 
-// SomeGrantsTo reads some grants of other organizations' projects that an organization has.
+// SomeGrantsTo returns at most so many grants of other organizations' projects to an organization.
 func (s Store) SomeGrantsTo(ctx context.Context, grantedOrgID string, most int) ([]domain.ProjectGrant, error) {
 	return postgres.All[domain.ProjectGrant](ctx, s.journal.DB, `select `+grantColumns+` from `+grantFrom+`
 		where g.granted_org_id = @org_id order by g.created_at, g.id limit @most`,

@@ -17,8 +17,8 @@ const (
 	roleColumns = `r.project_id, p.org_id, r.key, r.display_name, r."group", r.sequence, r.created_at, r.changed_at`
 	roleFrom    = `roles r join projects p on p.id = r.project_id`
 
-	// lockRole locks the project too, because the events are the project's and so that no role is granted
-	// meanwhile.
+	// lockRole also locks the project, because the events belong to the project, and so that the role is not granted in
+	// the meantime.
 	lockRole = `select ` + roleColumns + ` from ` + roleFrom +
 		` where r.project_id = @project_id and r.key = @key and p.org_id is not distinct from @org_id
 		for no key update of p for update of r`
@@ -30,7 +30,7 @@ var (
 	RoleDisplayName = search.Column{Exact: "r.display_name", Folded: "r.display_name_folded"}
 )
 
-// RoleKeys returns those of the keys that a project has.
+// RoleKeys returns those of the keys that are roles of a project.
 func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []string) (found []string, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select array(select r.key from `+roleFrom+`
 		where r.project_id = @project_id and r.key = any (@keys) and p.org_id is not distinct from @org_id)`,
@@ -38,8 +38,8 @@ func (s Store) RoleKeys(ctx context.Context, orgID, projectID string, keys []str
 	return found, postgres.Fault(err)
 }
 
-// CreateRoles adds roles to a project, all or none. Each has an event: added is that of the first, and
-// the cause of the others.
+// CreateRoles adds roles to a project, all or none. Each role has an event. added is the first event, and the cause of
+// the others.
 func (s Store) CreateRoles(
 	ctx context.Context, orgID, projectID string, roles []domain.Role, added proto.Message,
 ) (resource.Record, error) {
@@ -79,7 +79,7 @@ func roleKey(orgID, projectID, key string) postgres.Args {
 	return postgres.Args{"org_id": orgID, "project_id": projectID, "key": key}
 }
 
-// ChangeRole locks a role and saves what change makes of it.
+// ChangeRole locks a role, calls change and saves the result.
 func (s Store) ChangeRole(
 	ctx context.Context, orgID, projectID, key string, change func(*domain.Role) (proto.Message, error),
 ) (domain.Role, error) {
@@ -135,13 +135,13 @@ func (s Store) RemoveRole(
 	}, func(*domain.Role) (proto.Message, error) { return removed, nil })
 }
 
-// Roles begins a search among a project's roles.
+// Roles returns a query for the roles of a project.
 func (s Store) Roles(orgID, projectID string) *search.Query {
 	return search.Select(roleColumns, roleFrom, "r.created_at, r.key").
 		Where("p.org_id = ?", orgID).Where("r.project_id = ?", projectID)
 }
 
-// SearchRoles runs such a search.
+// SearchRoles runs a query of Roles.
 func (s Store) SearchRoles(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Role], error) {
 	return search.Read[domain.Role](ctx, s.journal.DB, query, p)
 }

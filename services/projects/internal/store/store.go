@@ -1,5 +1,5 @@
-// Package store keeps projects and all that is in them in Postgres. Every query names
-// its owner; every change writes its event in the same statement.
+// Package store keeps projects and their objects in Postgres. Every query has the owner as a condition, and every
+// change writes its event in the same statement.
 package store
 
 import (
@@ -39,10 +39,10 @@ var constraints = map[string]*fault.Fault{
 	"user_grants_user":     projectsfault.ErrUserGrantUserRemoved,
 }
 
-// Now is the time that changes have.
+// Now returns the time of changes.
 func (s Store) Now() time.Time { return s.journal.Now() }
 
-// Changes lists what happened to the object with an id, as the named history of the contract shows it.
+// Changes returns a page of the named history of the object with an id.
 func (s Store) Changes(
 	ctx context.Context, name, orgID, id string, p search.Page,
 ) (*heraldv1.SearchChangesResponse, error) {

@@ -27,7 +27,7 @@ var happened = &emptypb.Empty{}
 type world struct {
 	testing.TB
 	store.Store
-	db *pgxpool.Pool // the test's own connections: the store's may all be waiting
+	db *pgxpool.Pool // the test's own connections, because all of the store's may be waiting
 }
 
 func newWorld(t testing.TB) world {
@@ -103,7 +103,7 @@ func (i ids) more(suffix string) ids {
 	return i
 }
 
-// touch is a change of no field, which is still written.
+// touch changes no field. The result is still written.
 func touch[T any](*T) (proto.Message, error) { return happened, nil }
 
 // hold locks a row until the function is called, so that changes of it wait.

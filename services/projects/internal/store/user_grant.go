@@ -21,15 +21,15 @@ const (
 		` where u.id = @id and u.org_id is not distinct from @org_id and u.user_id is not distinct from @user_id`
 	lockUserGrant = readUserGrant + ` for share of p for update of u`
 
-	// holdGranted holds another organization's project for giving the roles of its grant.
+	// holdGranted locks another organization's project while roles of its grant are granted.
 	holdGranted = `select ` + projectColumns + ` from projects p where p.id = @id and exists (
 			select from project_grants g where g.id = @project_grant_id and g.project_id = p.id
 				and g.granted_org_id is not distinct from @org_id
 		) for share`
 
-	// givable is true where all the roles can be given on the project: those of the grant to the
-	// organization, or without a grant those of the project.
-	givable = `@role_keys::text[] <@ case when @project_grant_id = '' then array(select key from roles
+	// grantable is an SQL condition: the organization can grant all the roles. By a project grant it can grant those of
+	// the grant, otherwise those of the project.
+	grantable = `@role_keys::text[] <@ case when @project_grant_id = '' then array(select key from roles
 		where project_id = @project_id)
 		else (select role_keys from project_grants
 			where id = @project_grant_id and granted_org_id is not distinct from @event_organization
@@ -40,7 +40,7 @@ func userGrantKey(orgID, userID, id string) postgres.Args {
 	return postgres.Args{"org_id": orgID, "user_id": userID, "id": id}
 }
 
-// UserGrant reads a grant that an organization gave a user.
+// UserGrant reads a grant of an organization to a user.
 func (s Store) UserGrant(ctx context.Context, orgID, userID, id string) (domain.UserGrant, error) {
 	g, err := postgres.One[domain.UserGrant](ctx, s.journal.DB, readUserGrant, userGrantKey(orgID, userID, id))
 	return g, postgres.Missing(err, projectsfault.ErrUserGrantNotFound)
@@ -59,7 +59,7 @@ func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added pr
 		args := userGrantArgs(g)
 		args["user_id"] = g.UserID
 		return event.Statement{
-			AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrUserGrantOutdated, If: givable,
+			AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrUserGrantOutdated, If: grantable,
 			SQL: `user_grant as (
 				insert into user_grants (
 					id, org_id, project_id, project_grant_id, role_keys,
@@ -72,7 +72,7 @@ func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added pr
 			Args: args,
 		}
 	}
-	return s.giving(ctx, lock, added)
+	return s.granting(ctx, lock, added)
 }
 
 // userGrantArgs are the arguments that a creation and a change have in common.
@@ -91,7 +91,7 @@ func (s Store) ChangeUserGrant(
 		Lock: lockUserGrant, Args: userGrantKey(orgID, userID, id), NotFound: projectsfault.ErrUserGrantNotFound,
 		Write: func(g domain.UserGrant) event.Statement {
 			return event.Statement{
-				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrUserGrantOutdated, If: givable,
+				AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrUserGrantOutdated, If: grantable,
 				SQL: `user_grant as (
 					update user_grants set role_keys = @role_keys::text[], sequence = position, changed_at = time
 						from event where id = @id

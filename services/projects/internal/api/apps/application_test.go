@@ -70,7 +70,7 @@ func TestOIDCAppHasDefaultsForWhatIsMissing(t *testing.T) {
 	// Fields that a replacement omits get the defaults of a creation.
 	w.Must(w.UpdateOidcConfig(w.InA, &projectsv1.UpdateOidcConfigRequest{ProjectId: w.id, AppId: made.AppId,
 		RedirectUris: []string{"https://app.example.com/callback"}}))
-	want.GetOidcConfig().ComplianceProblems = []string{"NO_CLIENT_SECRET"} // the other method removed the secret
+	want.GetOidcConfig().ComplianceProblems = []string{"NO_CLIENT_SECRET"} // the other method removed it
 	testkit.Equal(t, w.App(w.id, made.AppId).GetOidcConfig(), want.GetOidcConfig())
 }
 
@@ -264,8 +264,8 @@ func TestAppNameIsOneOfItsProjectOnly(t *testing.T) {
 	}
 }
 
-// Creations and changes with a wrong configuration are refused, and nothing is written. Which addresses are right is
-// tested in the domain.
+// Creations and changes with a wrong configuration are refused, and nothing is written. The tests of the domain say
+// which addresses are right.
 func TestWrongConfigIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newShop(t)

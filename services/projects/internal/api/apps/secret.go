@@ -11,7 +11,7 @@ import (
 	"herald/shared/secret"
 )
 
-// createApp writes an application and returns its client secret; empty for one that uses none.
+// createApp writes an application and returns its client secret. The secret is empty if the application uses none.
 func (s Server) createApp(ctx context.Context, app *domain.Application) (clientSecret secret.Text, err error) {
 	if app.UsesSecret() {
 		clientSecret = secret.NewClientSecret()

@@ -84,7 +84,7 @@ func TestSecretIsNotGenerated(t *testing.T) {
 	w.Generate(longest)
 }
 
-// A method without a secret removes it, and a method with one needs a new one then.
+// A change to a method without a secret removes the secret. A change back needs a new one.
 func TestSecretEndsWithItsMethod(t *testing.T) {
 	t.Parallel()
 	w := apitest.NewClocked(t)

@@ -22,7 +22,7 @@ import (
 type Server struct {
 	base.Base
 
-	// Users knows organizations and people.
+	// Users calls the service users.
 	Users usersv1.InternalClient
 }
 
@@ -59,13 +59,13 @@ func (s Server) AddProjectGrant(
 // missing reports whether another service returned NotFound.
 func missing(err error) bool { return err != nil && fault.From(err).Code == fault.NotFound }
 
-// checkRoles returns a fault for keys that are no roles of a project of the organization acted on.
+// checkRoles returns a fault for keys that are not roles of a project of the organization acted on.
 func (s Server) checkRoles(ctx context.Context, projectID string, keys []string) error {
 	found, err := s.Store.RoleKeys(ctx, base.OrgID(ctx), projectID, keys)
 	if err != nil {
 		return err
 	}
-	return domain.CheckGiven(keys, found)
+	return domain.CheckGrantable(keys, found)
 }
 
 // GetProjectGrant reads a grant of a project.

@@ -133,7 +133,7 @@ func TestProjectGrantIsDeactivatedOnce(t *testing.T) {
 	refused(t, err, "PROJECT_GRANT_NOT_FOUND")
 }
 
-// adding returns what adds a user's grant in an organization.
+// adding returns a function that adds a user's grant in an organization.
 func adding(w *apitest.World) func(ctx context.Context, user, project, grant string, keys ...string) error {
 	return func(ctx context.Context, user, project, grant string, keys ...string) error {
 		_, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{
@@ -168,7 +168,7 @@ func TestUserGrantIsRefused(t *testing.T) {
 		"no role of the grant": {false, "user-org-b", id, grantID, in{"guest", "admin"}, "PROJECT_ROLE_UNKNOWN",
 			in{"roleKeys[1]", "admin"}},
 		"a foreign user": {false, "user-org-c", id, grantID, in{"guest"}, "USER_NOT_FOUND", nil},
-		// Nothing is said of the user.
+		// The answer does not show whether the user exists.
 		"no role and no user": {true, "nobody", id, "", in{"boss"}, "PROJECT_ROLE_UNKNOWN", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,10 +296,10 @@ func TestUserGrantIsOfItsUserOnly(t *testing.T) {
 	}
 }
 
-// tellOfTaken fails the test unless each object that lost a removed role has an event: a project
-// grant, a user's grant by the project's owner (own), and one by the project grant (other), which
-// had lost roles before.
-func tellOfTaken(w *apitest.World, removed uint64, grant *projectsv1.ProjectGrant, own, other string) {
+// checkLossEvents fails the test unless each object that lost a removed role has an event. The objects are a project
+// grant, a user's grant by the project's owner (own), and one by the project grant (other), which had lost roles
+// before.
+func checkLossEvents(w *apitest.World, removed uint64, grant *projectsv1.ProjectGrant, own, other string) {
 	w.Helper()
 	if w.Rows(`events e join events c on c.id = e.data ->> 'cause' where c.position = $1 and c.name = 'role_removed'
 		and e.position = $2 and e.aggregate = 'project_grant' and e.name = 'changed' and e.aggregate_id = $3`,
@@ -358,7 +358,7 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 		g.ProjectGrant.Details.Sequence <= removed.Details.Sequence {
 		t.Errorf("%v, %v", g, err)
 	}
-	tellOfTaken(w, removed.Details.Sequence, g.ProjectGrant, own, other)
+	checkLossEvents(w, removed.Details.Sequence, g.ProjectGrant, own, other)
 	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: grantID}
 	w.Must(w.DeactivateProjectGrant(w.InA, this))
 	_, err = w.AddUserGrant(w.InB, &projectsv1.AddUserGrantRequest{
@@ -380,7 +380,7 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 }
 
 // After simultaneous grants and removals nobody has a removed role, and there is no deadlock.
-func TestRolesGivenWhileRemovedStayWithNobody(t *testing.T) {
+func TestRoleGrantedDuringItsRemovalIsNotKept(t *testing.T) {
 	t.Parallel()
 	w := apitest.New(t)
 	gone := []string{"PROJECT_ROLE_UNKNOWN", "PROJECT_ROLE_NOT_FOUND", "USER_GRANT_OUTDATED", "PROJECT_NOT_FOUND",

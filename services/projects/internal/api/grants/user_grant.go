@@ -16,19 +16,20 @@ import (
 	"herald/shared/search"
 )
 
-// AddUserGrant gives a user roles on a project of the organization, or on one granted
-// to it. On its own projects the organization gives them to anybody, on granted ones to its own users: others
-// are not found.
+// AddUserGrant grants a user roles on a project of the organization acted on, or on a project that is granted to it. On
+// its own project the organization can grant roles to any user. On a granted project it can grant them to its own users
+// only, and other users are not found.
 func (s Server) AddUserGrant(
 	ctx context.Context, r *projectsv1.AddUserGrantRequest,
 ) (*projectsv1.AddUserGrantResponse, error) {
 	g := domain.UserGrant{ID: resource.NewID(), OrgID: base.OrgID(ctx), UserID: r.UserId, ProjectID: r.ProjectId,
 		ProjectGrantID: r.ProjectGrantId}
 	g.Assign(r.RoleKeys)
-	if err := s.mayGive(ctx, g, r.RoleKeys); err != nil {
+	if err := s.checkGrant(ctx, g, r.RoleKeys); err != nil {
 		return nil, err
 	}
-	// The user comes last: a request that is refused for anything else does not tell whether the user exists.
+	// The user is checked last, so that a request that is refused for another reason does not show whether the user
+	// exists.
 	who := &usersv1.ResolveUserRequest{UserId: g.UserID}
 	if g.ProjectGrantID != "" {
 		who.OrgId = g.OrgID
@@ -43,8 +44,9 @@ func (s Server) AddUserGrant(
 	return &projectsv1.AddUserGrantResponse{GrantId: g.ID, Details: resource.Details(record, g.OrgID)}, nil
 }
 
-// mayGive refuses what cannot be given, and says why; the store decides.
-func (s Server) mayGive(ctx context.Context, g domain.UserGrant, keys []string) error {
+// checkGrant returns a fault with the reason if the roles cannot be granted. The store checks again when it writes
+// them.
+func (s Server) checkGrant(ctx context.Context, g domain.UserGrant, keys []string) error {
 	if g.ProjectGrantID == "" {
 		_, err := s.Store.Project(ctx, g.OrgID, g.ProjectID)
 		if errors.Is(err, projectsfault.ErrProjectNotFound) {
@@ -64,7 +66,7 @@ func (s Server) mayGive(ctx context.Context, g domain.UserGrant, keys []string) 
 	case granted.State != domain.GrantActive:
 		return projectsfault.ErrProjectGrantNotActive
 	}
-	return domain.CheckGiven(keys, granted.RoleKeys)
+	return domain.CheckGrantable(keys, granted.RoleKeys)
 }
 
 // GetUserGrant reads the roles that a user has on a project.
@@ -86,7 +88,7 @@ func (s Server) UpdateUserGrant(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mayGive(ctx, g, r.RoleKeys); err != nil {
+	if err := s.checkGrant(ctx, g, r.RoleKeys); err != nil {
 		return nil, err
 	}
 	g, err = s.Store.ChangeUserGrant(ctx, g.OrgID, g.UserID, g.ID, func(g *domain.UserGrant) (proto.Message, error) {

@@ -28,7 +28,7 @@ func (s Server) ResolveClient(
 	ctx context.Context, r *projectsv1.ResolveClientRequest,
 ) (*projectsv1.ResolveClientResponse, error) {
 	p := domain.Proof{SecretHash: r.SecretHash, KeyID: r.KeyId, Credential: r.Credential}
-	c, err := s.Store.Client(ctx, r.ClientId, p.AskedKey())
+	c, err := s.Store.Client(ctx, r.ClientId, p.RequestedKey())
 	if err != nil {
 		return nil, err
 	}

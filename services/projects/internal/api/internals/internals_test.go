@@ -90,7 +90,7 @@ func TestResolvedClientHasAllThatTokensDependOn(t *testing.T) {
 	refused(t, err, "APP_NOT_FOUND")
 }
 
-// What tokens keep of a secret ends with the secret, and is that of no other.
+// The credential that tokens keep of a secret ends with the secret, and no other secret has it.
 func TestBothSecretsOfAnOverlapMatchUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	w := newClient(t)
@@ -161,7 +161,8 @@ func TestKeysAreReturnedUntilTheyExpireOrAreRemoved(t *testing.T) {
 	there("a removed key", api.AppId, long, false)
 }
 
-// Roles count that an organization gave on its own project or by a grant that is active and still has them.
+// A role counts if an organization granted it on its own project, or by a project grant that is active and still has
+// it.
 func TestAccessIsRolesThatCount(t *testing.T) {
 	t.Parallel()
 	w := apitest.New(t)

@@ -102,7 +102,7 @@ func fill(w *apitest.World, n int) {
 	}
 }
 
-// bare counts and reads a page without a service.
+// bare runs the search in plain SQL: it counts the matches and reads a page.
 func bare(w *apitest.World, method heraldv1.TextQueryMethod, name string) error {
 	column := "name"
 	if method%2 == 1 {

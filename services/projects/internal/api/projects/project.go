@@ -53,8 +53,8 @@ func (s Server) CreateProject(
 	return &projectsv1.CreateProjectResponse{Id: p.ID, Details: resource.Details(record, p.OrgID)}, nil
 }
 
-// makeOwner grants the owner's role before the answer, so that the next request may use it. If it fails,
-// for instance because users is away, users does the same when it gets the event.
+// makeOwner grants the owner's role before the answer, so that the next request may use it. If it fails, for instance
+// because the service users does not run, users does the same when it receives the event.
 func (s Server) makeOwner(ctx context.Context, p domain.Project, userID string) {
 	ctx, cancel := context.WithTimeout(rpc.OnOwnBehalf(context.WithoutCancel(ctx)), ownerLimit)
 	defer cancel()

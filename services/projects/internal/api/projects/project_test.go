@@ -124,7 +124,7 @@ func TestProjectIsRemovedOnce(t *testing.T) {
 	w.Must(w.GetProject(w.InA, &projectsv1.GetProjectRequest{ProjectId: other}))
 }
 
-func TestProjectIsCreatedWhileUsersIsAway(t *testing.T) {
+func TestProjectIsCreatedWithoutTheServiceUsers(t *testing.T) {
 	t.Parallel()
 	w := apitest.NewWithoutUsers(t, testkit.Ground(t))
 	id := w.Project(w.InA, "Shop")
