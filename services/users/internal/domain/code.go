@@ -24,8 +24,8 @@ const (
 	KindPasswordReset = Kind(mail.PasswordReset)
 )
 
-// rules says, for each mail with a code, to which users it is sent. A password is never reset by a mail to
-// an address that is not verified, because its reader may be somebody else.
+// rules has, for each kind of mail with a code, the users to whom it is sent. A password is never reset by a mail to an
+// address that is not verified, because its reader may be somebody else.
 var rules = map[Kind]rule{
 	KindInit:          {lifetime: 72 * time.Hour, state: UserInitial, verified: []bool{false, true}},
 	KindVerifyEmail:   {lifetime: 72 * time.Hour, state: UserActive, verified: []bool{false}},
@@ -41,7 +41,7 @@ type rule struct {
 // Kinds lists the kinds, sorted.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(rules)) }
 
-// ParseKind returns the kind of that name. It returns false if there is none.
+// ParseKind returns the kind of that name. It returns false if no kind has the name.
 func ParseKind(name string) (Kind, bool) {
 	_, known := rules[Kind(name)]
 	return Kind(name), known
@@ -50,10 +50,10 @@ func ParseKind(name string) (Kind, bool) {
 // Lifetime returns how long a code is valid, from its first sending.
 func (k Kind) Lifetime() time.Duration { return rules[k].lifetime }
 
-// State is the state of users who wait for such a mail.
+// State returns the state of users who wait for such a mail.
 func (k Kind) State() UserState { return rules[k].state }
 
-// Verified lists whether the e-mail of such users is verified.
+// Verified returns whether the e-mail of such users is verified. Both values are possible.
 func (k Kind) Verified() []bool { return slices.Clone(rules[k].verified) }
 
 // TakesPassword reports whether the page that takes the code may ask for a new password.
@@ -107,7 +107,7 @@ func (c Coder) Code(kind Kind, userID string, nonce []byte) string {
 	}
 }
 
-// MAC returns what is stored of a code.
+// MAC returns the keyed hash that is stored of a code.
 func (c Coder) MAC(kind Kind, userID, code string) []byte {
 	return secret.MAC(c.check, string(kind), userID, code)
 }

@@ -2,7 +2,7 @@ package domain
 
 import "herald/shared/gen/fault/usersfault"
 
-// Email is an address, and whether it is verified that the user reads its mails.
+// Email is an address, and whether the user has proved to read its mails.
 type Email struct {
 	Address  string
 	Verified bool
@@ -13,27 +13,26 @@ type EmailChange struct {
 	Changed []string // names of changed fields; if empty, nothing changes
 	Mail    Kind     // is sent to the address with a new code; empty for none
 	Ended   []Kind   // kinds whose codes are not valid any more
-	Noticed Email    // the one that was, which gets a notice; none if the address is empty
+	Noticed Email    // the former one, which gets a notice; its address is empty for none
 }
 
-// EmailIsCredential reports whether a change of the e-mail takes the permission to change credentials.
-// With a verified address one can set a new password, so that the permission to change users is not
-// enough to replace one or to set one as verified.
+// EmailIsCredential reports whether a change of the e-mail needs the permission to change credentials. The reader of a
+// verified address can set a new password. So the permission to change users is not enough to replace a verified
+// address, or to set an address as verified.
 func (u *User) EmailIsCredential(to Email) bool {
 	return (u.EmailVerified || to.Verified) && to != Email{Address: u.Email, Verified: u.EmailVerified}
 }
 
-// ChangeEmail changes the user's e-mail. It ends codes for verifying an address and for a new
-// password, because these are in the old mailbox or in one that is not verified. A user who waits
-// for the first mail gets it at the new address, unless a verified e-mail was all that was missing.
-// If the address is the same, the first code stays valid. Users who cannot use a code get none. An outranked
-// address that is set again counts as a new one.
+// ChangeEmail changes the user's e-mail. It ends codes for verifying an address and for a new password, because these
+// are in the old mailbox or in one that is not verified. A user who waits for the first mail gets it at the new
+// address, unless only a verified e-mail was missing. If the address is the same, the first code stays valid. Users who
+// cannot use a code get none. An outranked address that is set again counts as a new one.
 func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	if u.Type != Human {
 		return EmailChange{}, usersfault.ErrUserNotHuman
 	}
 	var c EmailChange
-	moved := to.Address != u.Email || u.EmailOutranked // its codes are gone
+	moved := to.Address != u.Email || u.EmailOutranked // the codes of such an address were removed
 	if to.Address != u.Email {
 		c.Noticed = u.noticed()
 	}

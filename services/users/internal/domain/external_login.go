@@ -2,17 +2,18 @@ package domain
 
 import "herald/shared/gen/fault/usersfault"
 
-// ExternalLogin is who is linked to an account at an identity provider.
+// ExternalLogin is the user who is linked to an account at an identity provider.
 type ExternalLogin struct {
 	Candidate
-	// TenantID is that of the link: empty if nobody knew it when the link was made.
+	// TenantID is the tenant of the link. It is empty if the tenant was not known when the link was made.
 	TenantID   string
 	Credential string
 }
 
-// CheckTenant refuses an account of another tenant than the link's. The link may name the only tenant that the provider
-// admitted when it was made, perhaps as a domain: then it counts if that is still the only one. A link without a tenant
-// counts for none, as whoever changes the provider would choose whose accounts it is to.
+// CheckTenant returns a fault if an account belongs to another tenant than the link. only is the single tenant that the
+// provider admits, or "". A link can have that tenant as a domain, and then it is valid only while the provider admits
+// the same single tenant. A link without a tenant is never valid, because otherwise whoever changes the provider could
+// choose the tenant of the account.
 func (l ExternalLogin) CheckTenant(tenantID, only string) error {
 	if tenantID != "" && l.TenantID != "" && (l.TenantID == tenantID || l.TenantID == only) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"herald/shared/resource"
 )
 
-// MaxIdpLinks is the maximum number of accounts that a user is linked to. A new user has as many at most.
+// MaxIdpLinks is the maximum number of accounts that a user is linked to. The same maximum holds for a new user.
 const MaxIdpLinks = 20
 
 // IdpLink is an account at an identity provider with which a user logs in.
@@ -26,7 +26,8 @@ type IdpLink struct {
 }
 
 // CheckIdpLinks returns a fault if two links name the same account, or if a link names a provider that is not known.
-// The known providers have the tenant whose accounts alone they let log in, or none: a link without a tenant gets it.
+// known has, for each provider, the only tenant that the provider admits, or "". A link without a tenant gets that
+// tenant.
 func CheckIdpLinks(links []IdpLink, known map[string]string) error {
 	seen := map[[2]string]bool{}
 	for i, l := range links {
@@ -48,8 +49,8 @@ func CheckIdpLinks(links []IdpLink, known map[string]string) error {
 	return nil
 }
 
-// MayLink returns a fault unless the user has logged in with the password, and that login, of a generation, is still
-// worth something. A login with an account elsewhere does not allow to link another one.
+// MayLink returns a fault unless the user has logged in with the password and that login is still valid. generation is
+// that of the user at the login. After a login with a linked account, no other account can be linked.
 func (u User) MayLink(credential string, generation int64) error {
 	if u.Type != Human || u.State != UserActive || u.Generation != generation || credential != CredentialPassword {
 		return fault.ErrTokenInvalid

@@ -14,7 +14,7 @@ type Lasting struct {
 	keys secret.Keys
 	// digest is derived once, because a bulk import uses it for each user.
 	digest []byte
-	// stranger is derived once, because anybody can ask for it.
+	// stranger is derived once, because anybody can send requests that need it.
 	stranger []byte
 }
 

@@ -10,18 +10,18 @@ import (
 // CredentialPassword is the credential of logins with a password.
 const CredentialPassword = "password"
 
-// Candidate is who may have a login name, before the password is checked.
+// Candidate is the user with a login name, before the password is checked.
 type Candidate struct {
 	User
 	OrgState      OrgState
 	OrgGeneration int64
 	// OTPReady reports whether the login needs a code too.
 	OTPReady bool
-	// Stranger has the guesses if nobody has the login name.
+	// Stranger counts the guesses if nobody has the login name.
 	Stranger Stranger `db:"-"`
 }
 
-// IsOf returns a fault unless the user is as at the check of the password, and may log in.
+// IsOf returns a fault unless the user is active and still has the generation of the check of the password.
 func (u *User) IsOf(generation int64) error {
 	if u.State != UserActive || u.Generation != generation {
 		return usersfault.ErrLoginOver
@@ -40,10 +40,10 @@ func (u *User) ReplaceRequired(generation int64, hash Hidden) (PasswordChange, e
 	return u.SetPassword(Password{Hash: hash})
 }
 
-// Stranger is a login name that nobody has, or a user without a code, by which guesses are counted: by all replicas
-// together, and as many as for a user, so that the refusals do not tell who is there.
+// Stranger is a login name that nobody has, or a user without a code. All replicas together count the guesses at it,
+// with the same bound as for a user, so that refusals do not show which users exist.
 type Stranger struct {
-	// Slot is the place of the stranger's row, of 4,194,304. Others have the same.
+	// Slot is the number of the stranger's row, one of 4,194,304. Several strangers share a slot.
 	Slot int
 	// Name is a keyed hash.
 	Name []byte

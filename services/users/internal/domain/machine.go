@@ -11,7 +11,7 @@ const (
 	AccessTokenJWT
 )
 
-// MachineData is the fields of a machine user that a caller sets.
+// MachineData has the fields of a machine user that a caller sets.
 type MachineData struct {
 	UserName    string
 	Name        string

@@ -2,7 +2,7 @@ package domain
 
 import "herald/shared/caller"
 
-// Membership is a member as package caller sees it.
+// Membership is a member in the form that package caller uses.
 type Membership = caller.Membership
 
 // Gives returns the permissions of the member's roles, and all pairs of a role and one of these permissions that it

@@ -15,11 +15,11 @@ const (
 	KindRecoveryCodeUsed = Kind(mail.RecoveryCodeUsed)
 )
 
-// NoticeKept is how long what a notice tells is kept. Mails are tried for 72 hours.
+// NoticeKept is how long the contents of a notice are kept. It is longer than the 72 hours for which a mail is tried.
 const NoticeKept = 7 * 24 * time.Hour
 
-// noticed returns the e-mail that gets a notice of a change; none if the address is empty. Somebody who never
-// used the account, and whose address may be mistyped, gets none.
+// noticed returns the e-mail that gets a notice of a change. The address is empty if nobody gets one. A user who never
+// used the account gets none, because the address may be mistyped.
 func (u *User) noticed() Email {
 	if u.Type != Human {
 		return Email{}
@@ -34,8 +34,8 @@ func (o OTPOwner) noticed() Email {
 	return Email{Address: o.Email, Verified: o.EmailVerified}
 }
 
-// Noticed returns the e-mail that gets a notice of a change of the app, as noticed does. Nobody hears of an app that
-// logins do not ask for.
+// Noticed returns the e-mail that gets a notice of a change of the app, as noticed does. There is no notice of an app
+// that logins do not ask for.
 func (f *OTP) Noticed() Email {
 	if f.State != FactorReady {
 		return Email{}

@@ -62,8 +62,8 @@ type OTP struct {
 	OTPOwner
 }
 
-// OTPOwner is what decides who hears of a change of an app: the user's address and whether the user has used the
-// account.
+// OTPOwner has what decides who gets a notice of a change of an app: the user's address and whether the user has used
+// the account.
 type OTPOwner struct {
 	Email         string
 	EmailVerified bool

@@ -9,14 +9,14 @@ import (
 const (
 	// PasswordTries is the number of wrong passwords after which guesses are refused.
 	PasswordTries = 10
-	// PasswordQuiet is how long after the last of fewer wrong passwords they count no more.
+	// PasswordQuiet is how long fewer wrong passwords count, from the last one.
 	PasswordQuiet = 15 * time.Minute
-	// PasswordMemory is the same once guesses were refused.
+	// PasswordMemory is how long they count once guesses were refused.
 	PasswordMemory = 24 * time.Hour
 )
 
 // PasswordPauses returns how long guesses are refused after that many wrong passwords, and after each further one.
-// The last pause stays: a stranger who guesses must not keep the user out for longer.
+// Pauses do not get longer than the last one, because a stranger who guesses must not keep the user out for longer.
 func PasswordPauses() []time.Duration {
 	return []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
 }
@@ -40,7 +40,7 @@ func (u *User) Outgoing() Hidden {
 type PasswordChange struct {
 	Changed []string
 	Ended   []Kind // whose codes are no longer valid
-	// Forgiven reports that guesses at the password count no longer.
+	// Forgiven reports whether the counted guesses at the password are removed.
 	Forgiven bool
 	Noticed  Email // gets a notice; none if the address is empty
 }

@@ -5,17 +5,17 @@ import (
 	"herald/shared/mail"
 )
 
-// Profile is what people are called, and the language in which they are written to.
+// Profile is the names of a person, and the language of mails to that person.
 type Profile struct {
 	FirstName         string
 	LastName          string
 	NickName          string
-	DisplayName       string // made by mail.DisplayName where it is empty
+	DisplayName       string // if it is empty, mail.DisplayName makes one
 	PreferredLanguage string // as Language returns it
 	Gender            int16
 }
 
-// Rename replaces the login name; false where it is the same.
+// Rename replaces the login name. It returns false if the name is the same.
 func (u *User) Rename(name string) bool {
 	changed := u.UserName != name
 	u.UserName = name

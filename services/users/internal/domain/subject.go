@@ -1,18 +1,19 @@
 package domain
 
-// Subject is a user for whom tokens are issued, with what they depend on.
+// Subject is a user for whom tokens are issued, with what the tokens depend on.
 type Subject struct {
 	User
-	// Orgs are the user's organization and others that were asked for.
+	// Orgs are the user's organization and the other requested ones.
 	Orgs []Org
-	// Credential stands for the secret or the key that was asked for, "" if the user has none such.
+	// Credential identifies the secret or the key of the proof. It is empty if the user does not have it.
 	Credential string
-	// PublicKey is the key that was asked for, as SubjectPublicKeyInfo in DER; nil if the user has no such key that is
+	// PublicKey is the requested key, as SubjectPublicKeyInfo in DER. It is nil if the user has no such key that is
 	// valid now.
 	PublicKey []byte
 }
 
-// Proof is with what somebody says that a user authenticates or has authenticated: at most one of these is set.
+// Proof is what a request names as the credential of a user: a secret, a key, or the credential of an earlier proof. At
+// most one field is set.
 type Proof struct {
 	SecretHash []byte
 	KeyID      string
@@ -20,7 +21,7 @@ type Proof struct {
 	Credential string
 }
 
-// CheckedSubject is a user as it was when tokens were issued. OrgIDs[i] was of OrgGenerations[i].
+// CheckedSubject is a user as it was when tokens were issued. OrgGenerations[i] was the generation of OrgIDs[i].
 type CheckedSubject struct {
 	UserID         string
 	Generation     int64

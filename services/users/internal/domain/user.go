@@ -20,7 +20,7 @@ const (
 	UserInitial
 )
 
-// UserType tells people from machines.
+// UserType is person or machine.
 type UserType int16
 
 // The types of users, numbered as in their contract.
@@ -46,7 +46,7 @@ type User struct {
 	Gender            int16
 	Email             string
 	EmailVerified     bool
-	// EmailOutranked reports that somebody chose the address who lacks a permission that the user got later.
+	// EmailOutranked reports whether the address was chosen by somebody who lacks a permission that the user got later.
 	EmailOutranked bool
 	Phone          string
 	PhoneVerified  bool
@@ -55,15 +55,14 @@ type User struct {
 	PasswordHash           Hidden
 	PasswordChangeRequired bool
 
-	// Of machines; their name is DisplayName.
+	// The following fields are of machines. The name of a machine is DisplayName.
 	Description     string
 	AccessTokenType AccessTokenType
 	// SecretHash is the SHA-256 of the client secret in hexadecimal, empty without one.
 	SecretHash Hidden
 
 	Generation int64
-	// Uninitialized reports that an inactive or locked user was still waiting for the code of the
-	// first mail.
+	// Uninitialized reports whether an inactive or locked user was still waiting for the code of the first mail.
 	Uninitialized bool
 }
 
@@ -139,8 +138,7 @@ func (u *User) Initialize(hash string) (changed []string, err error) {
 	return changed, nil
 }
 
-// settled makes a waiting user active if nothing that the first mail asks for is missing. It returns
-// whether it did so.
+// settled makes a waiting user active if nothing that the first mail asks for is missing. It reports whether it did so.
 func (u *User) settled() bool {
 	if u.State != UserInitial || !u.EmailVerified || u.PasswordHash == "" {
 		return false

@@ -11,28 +11,28 @@ import (
 	"herald/shared/queue"
 )
 
-// slow is how many times as long as a hash of today one takes that is slow.
+// slow is the factor from which a hash is slow, compared with the time of a new hash.
 const slow = 4
 
-// Hasher derives all keys of passwords, a bounded number at a time. Slow hashes, which other systems made, have places
-// of their own, so that the other ones never wait for them. It is safe for concurrent use.
+// Hasher derives all keys of passwords, a bounded number at a time. Slow hashes, which other systems made, have a bound
+// of their own, so that the others never wait for them. It is safe for concurrent use.
 type Hasher struct {
 	queue, slow *queue.Queue
 	derivations atomic.Int64
 }
 
 // NewHasher returns a Hasher that works on atOnce passwords at a time, at least 1, and beside them on half as many with
-// slow hashes, at least 1. For each of the two so many calls wait as waiting says, for half of the time that they have.
-// Other calls, and those that waited for so long, return fault.ErrOverloaded, while there is time left to say so.
+// slow hashes, at least 1. In each of the two groups at most waiting calls wait, each for at most half of its remaining
+// time. Calls beyond that return fault.ErrOverloaded while there is still time to answer.
 func NewHasher(atOnce, waiting int) *Hasher {
 	return &Hasher{queue: queue.New(atOnce, waiting), slow: queue.New(atOnce/2, waiting)}
 }
 
-// In returns a context whose passwords wait in a line of that name, which takes turns with the others: that of an
-// organization, or of the address of a client who acts in none.
+// In returns a context whose passwords wait in the queue with that name. The queues take turns. The name is an
+// organization, or the address of a client without an organization.
 func In(ctx context.Context, line string) context.Context { return queue.In(ctx, line) }
 
-// Slow reports whether a check of the password takes much longer than with a hash of today. It is estimated from the
+// Slow reports whether a check of the password takes much longer than with a new hash. It is estimated from the
 // parameters of the hash, and derives nothing.
 func (h Hash) Slow(password string) bool {
 	if h.IsZero() {
@@ -60,10 +60,9 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 	return newHash(made.encode(), made), nil
 }
 
-// Verify reports whether the password, in NFC or as typed, matches the hash, and if so, whether the
-// hash is outdated and should be replaced by a new one. For the zero Hash it returns false after
-// the same time as for a wrong password, so that the time does not tell whether a user exists and
-// has a password. It returns the same errors as Hash.
+// Verify reports whether the password, in NFC or as typed, matches the hash, and if so, whether the hash is outdated
+// and should be replaced by a new one. For the zero Hash it returns false after the same time as for a wrong password,
+// so that the time does not show whether a user exists and has a password. It returns the same errors as Hash.
 func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, outdated bool, err error) {
 	if len(password) > maxBytes {
 		return false, false, usersfault.ErrPasswordTooLong

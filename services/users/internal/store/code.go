@@ -22,7 +22,7 @@ type NewCode struct {
 	NotificationID string
 	Nonce          []byte
 	MAC            []byte
-	// Nobody has the guesses at such a code while the user has none.
+	// Nobody counts the guesses while the user has no such code.
 	Nobody domain.Stranger
 }
 
@@ -90,7 +90,7 @@ type Code struct {
 	Outgoing domain.Hidden
 }
 
-// CodeHolder is what a page says about the holder of a code.
+// CodeHolder is what a page shows about the holder of a code.
 type CodeHolder struct{ UserName, PreferredLanguage, OrgName string }
 
 // CodeHolder returns the holder of a code, or ErrUserNotFound.
@@ -100,10 +100,10 @@ func (s Store) CodeHolder(ctx context.Context, userID string) (CodeHolder, error
 	return h, postgres.Missing(err, usersfault.ErrUserNotFound)
 }
 
-// TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous
-// guesses cannot exceed the bound. It returns ErrCodeLocked if the bound is reached. For a user who does not wait
-// for a mail of that kind, or has no code, it counts the guess at nobody, with the same work and the same answers, and
-// returns the zero Code.
+// TryCode counts a guess at a code before it is compared, and returns the code, so that simultaneous guesses cannot
+// exceed the bound. It returns ErrCodeLocked if the bound is reached. For a user who does not wait for a mail of that
+// kind, or has no code, it counts the guess for nobody, with the same work and the same answers, and returns the zero
+// Code.
 func (s Store) TryCode(
 	ctx context.Context, userID string, kind domain.Kind, nobody domain.Stranger,
 ) (Code, error) {
@@ -171,7 +171,7 @@ func (s Store) UseCode(
 		var err error
 		made, err = change(u)
 		if u.PasswordHash != old {
-			// The reader of the code has no login here: it is the user, or who chose the address.
+			// The reader of the code is not logged in. It is the user, or whoever chose the address.
 			by.password = `array(select @id union select unnest(email_makers) order by 1)`
 		}
 		return made.Event, err

@@ -8,7 +8,7 @@ import (
 	"herald/shared/postgres"
 )
 
-// ExternalLogin returns who is linked to an account at an identity provider, or usersfault.ErrIdpLinkNotFound.
+// ExternalLogin returns the user who is linked to an account at an identity provider, or usersfault.ErrIdpLinkNotFound.
 func (s Store) ExternalLogin(ctx context.Context, idpID, externalUserID string) (domain.ExternalLogin, error) {
 	l, err := postgres.One[domain.ExternalLogin](ctx, s.journal.DB, `select `+postgres.Each("u.", userColumns)+`,
 			o.state as org_state, o.generation as org_generation, l.tenant_id,

@@ -15,8 +15,8 @@ import (
 )
 
 // membershipsOf selects the memberships of users of an organization: in the organization, its projects and the
-// instance. Users of other organizations have none here: the organization that a user belongs to can always
-// take the user's credentials away.
+// instance. Users of other organizations are left out, because roles elsewhere do not protect a user from the user's
+// own organization.
 var membershipsOf = `select ` + prefixed("m", memberColumns) + `
 	from members m join users u on u.id = m.user_id
 	where u.org_id = @org_id and m.org_id in ('', @org_id) and u.id = `
@@ -27,8 +27,8 @@ func (s Store) MembershipsOf(ctx context.Context, orgID string, userIDs []string
 		postgres.Args{"org_id": orgID, "user_ids": userIDs})
 }
 
-// lockUser locks a user whose rights or credentials change. Who gives roles locks the user first too. So
-// a role is given before a change of the user begins, or sees all that the change made.
+// lockUser locks a user whose rights or credentials change. A statement that gives roles locks the user first too. So
+// it runs before a change of the user begins, or sees everything that the change has made.
 func lockUser(id string) event.Lock {
 	return event.Lock{
 		SQL: `select from users where id = @user_id for update`, Args: postgres.Args{"user_id": id},
@@ -36,8 +36,8 @@ func lockUser(id string) event.Lock {
 	}
 }
 
-// lockReceiver is lockUser for a user who gets a role. It locks the user's organization too, against its end,
-// which is refused because of some roles.
+// lockReceiver is lockUser for a user who gets a role. It also locks the user's organization, because some roles refuse
+// the deactivation and the removal of the organization.
 func lockReceiver(id string) event.Lock {
 	l := lockUser(id)
 	l.SQL = `select from users u join organizations o on o.id = u.org_id where u.id = @user_id
@@ -45,12 +45,12 @@ func lockReceiver(id string) event.Lock {
 	return l
 }
 
-// give writes new roles of a user, and ends what somebody whom they outrank has made for the user.
+// give writes new roles of a user, and ends what was made for the user by somebody whom the roles outrank.
 func (s Store) give(
-	ctx context.Context, m domain.Member, given proto.Message, save event.Statement,
+	ctx context.Context, m domain.Member, added proto.Message, save event.Statement,
 ) (resource.Record, error) {
 	endOutranked(&save, m)
-	return s.journal.CreateLocked(ctx, lockReceiver(m.UserID), given, save)
+	return s.journal.CreateLocked(ctx, lockReceiver(m.UserID), added, save)
 }
 
 // guard refuses, in the transaction of a change, a caller who lacks a permission of the user acted on.

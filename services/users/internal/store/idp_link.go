@@ -73,8 +73,8 @@ func (s Store) RemoveIdpLink(ctx context.Context, key domain.IdpLink, removed pr
 	}, func(*domain.IdpLink) (proto.Message, error) { return removed, nil })
 }
 
-// AddIdpLink links a user to an account, if may lets it. It locks the user, so that the login that allows it does not
-// end meanwhile and links are counted correctly.
+// AddIdpLink links a user to an account if may returns nil. It locks the user, so that the login that allows it does
+// not end in the meantime and links are counted correctly.
 func (s Store) AddIdpLink(
 	ctx context.Context, l domain.IdpLink, may func(*domain.User) (proto.Message, error),
 ) (domain.User, error) {

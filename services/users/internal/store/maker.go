@@ -11,12 +11,13 @@ import (
 	"herald/shared/postgres"
 )
 
-// makers is SQL for the makers of a credential or of a mailed code: the actor of the event and the makers of that with
-// which the caller came, a personal access token, a key or a secret, because they can know what is made with it. With
-// one that has ended meanwhile nothing is made. Postgres asks once for a statement.
+// makers is SQL for the makers of a credential or of a mailed code. They are the actor of the event, and the makers of
+// the caller's credential (a personal access token, a key or a secret), because they can know what is made with it. If
+// that credential has ended in the meantime, nothing is made. As a subquery the function is called once for a
+// statement.
 const makers = `(select makers(@event_actor::text, @made_with::text))`
 
-// madeWith returns with what the caller came, for the argument of makers. It is empty for services.
+// madeWith returns the id of the caller's credential, for the argument of makers. It is empty for services.
 func madeWith(ctx context.Context) string {
 	c := caller.From(ctx)
 	return cmp.Or(c.TokenID, c.Credential)
@@ -24,9 +25,9 @@ func madeWith(ctx context.Context) string {
 
 // endOutranked ends, together with a membership that gives roles, what was made for the member by somebody who lacks a
 // permission that the member gets: personal access tokens, keys, the secret, the password, the second factor, links to
-// accounts at identity providers, and mailed codes. To an address that such a maker chose no code is sent any more.
-// What members made for themselves stays, and so does what the first start made, whose maker is empty. Codes and the
-// address have no events.
+// accounts at identity providers, and mailed codes. No more codes are sent to an address that such a maker chose. What
+// members made for themselves stays, and so does what the first start made, whose maker is empty. Codes and the address
+// have no events.
 func endOutranked(save *event.Statement, m domain.Member) {
 	gets, roles, permissions := m.Gives()
 	if len(gets) == 0 {
@@ -64,7 +65,7 @@ func endOutranked(save *event.Statement, m domain.Member) {
 	})
 }
 
-// chosenBy is SQL for who chose the e-mail address of the member.
+// chosenBy is SQL for the makers of the member's e-mail address.
 const chosenBy = `(select u.email_makers from users u where u.id = @promoted)`
 
 // outrankedEvents selects the events of the credentials that endOutranked ends.

@@ -12,7 +12,7 @@ import (
 	"herald/shared/search"
 )
 
-// IdentifiedMember is a member with the id by which the user's side names it.
+// IdentifiedMember is a member with the id that the lists of a user's memberships have.
 type IdentifiedMember struct {
 	domain.Member
 	ID string

@@ -11,18 +11,18 @@ import (
 	"herald/shared/postgres"
 )
 
-// Notice is a mail that tells an address of a change of the user. Its id is made of the event's.
+// Notice is a mail about a change of the user. Its id is made from the id of the event.
 type Notice struct {
 	Recipient string
 	// Verified reports whether the address was verified.
 	Verified bool
 	// Own reports whether the user made the change.
 	Own bool
-	// Counted reports whether too many such notices refuse a change that is the user's own.
+	// Counted reports whether the notice counts. After too many of these the user's own changes are refused.
 	Counted bool `db:"-"`
 }
 
-// save adds SQL that stores what the notice tells to the user, whose id the statement's aggregate has.
+// save adds SQL that stores the contents of the notice. The aggregate of the statement is the user.
 func (n Notice) save(s *event.Statement) {
 	s.Also(`noticed as (
 		insert into notices (id, user_id, recipient, verified, own, time)
@@ -47,7 +47,7 @@ func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail,
 		postgres.Missing(err, usersfault.ErrNotificationObsolete)
 }
 
-// ForgetNotices removes what notices told that are older than any mail.
+// ForgetNotices removes the contents of notices after domain.NoticeKept.
 func (s Store) ForgetNotices(ctx context.Context, now time.Time) error {
 	_, err := s.journal.DB.Exec(ctx, `delete from notices where time < @old`,
 		postgres.Args{"old": now.Add(-domain.NoticeKept)})

@@ -93,14 +93,14 @@ func (s Store) ChangeOTP(
 		switch {
 		case !bytes.Equal(f.Secret, old.Secret):
 			by, with["made_with"] = makers, madeWith(ctx)
-		case f.State != old.State: // who verifies it gets the recovery codes
+		case f.State != old.State: // whoever verifies the app gets the recovery codes
 			by, with["made_with"] = `array(select unnest(f.makers) union select unnest(`+makers+`))`, madeWith(ctx)
 		}
 		return made.Event, err
 	})
 }
 
-// RemoveOTP removes a user's app and its recovery codes. It calls removed with what was there.
+// RemoveOTP removes a user's app and its recovery codes. It calls removed with the removed app.
 func (s Store) RemoveOTP(
 	ctx context.Context, orgID, userID string, removed func(*domain.OTP) OTPChange,
 ) (domain.OTP, error) {

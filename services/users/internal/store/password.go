@@ -17,7 +17,7 @@ import (
 const (
 	triesPause     = `coalesce((@pauses::interval[])[least(t.tries - @most + 1, cardinality(@pauses))], '0')`
 	triesForgotten = `t.since + case when t.tries < @most then @quiet::interval else @memory::interval end <= @now`
-	// untried takes back a guess, and with it the pause that it began.
+	// untried is SQL that takes back a guess and the pause that the guess began.
 	untried = `tries = t.tries - 1,
 		since = t.since - coalesce((@pauses::interval[])[least(t.tries - @most, cardinality(@pauses))], '0')`
 )
@@ -27,7 +27,7 @@ func triesArgs(now time.Time) postgres.Args {
 		"quiet": domain.PasswordQuiet, "memory": domain.PasswordMemory}
 }
 
-// tried says whether a guess counted, and if not, until when guesses are refused.
+// tried is the result of a guess. Until is the end of the pause if the guess was refused.
 type tried struct {
 	Tried bool
 	Until *time.Time
@@ -78,7 +78,8 @@ func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
 	return postgres.Fault(err)
 }
 
-// whoseName is who has a login name, or alone has the e-mail address.
+// whoseName is SQL for the user with a login name. If nobody has the name, it is the only user with that e-mail
+// address.
 const whoseName = `people as not materialized (
 		select u.id, u.user_name_folded, u.email_folded, u.state, o.state as org_state, o.generation as org_generation
 		from users u join organizations o on o.id = u.org_id and o.state <> org_removed() where u.type = @human
@@ -96,7 +97,7 @@ type Named struct {
 	State domain.UserState
 }
 
-// Named returns who has a login name, or alone has the e-mail address. It counts no guess.
+// Named returns the user with a login name, or the only user with that e-mail address. It counts no guess.
 func (s Store) Named(ctx context.Context, loginName string) (Named, error) {
 	found, err := postgres.One[Named](ctx, s.journal.DB, `with `+whoseName+` select id, state from whose`,
 		postgres.Args{"name": foldName(loginName), "human": domain.Human})
@@ -106,14 +107,15 @@ func (s Store) Named(ctx context.Context, loginName string) (Named, error) {
 	return found, postgres.Fault(err)
 }
 
-// loginCandidate finds whose the password may be.
+// loginCandidate is SQL for the user whose password is checked.
 var loginCandidate = `with ` + whoseName + `
 	select ` + postgres.Each("u.", userColumns) + `, f.org_state, f.org_generation,
 		exists (select from otp_factors o where o.user_id = u.id and o.state = @ready) as otp_ready
 	from whose f join users u on u.id = f.id`
 
-// TryLogin returns who has a login name, and counts a guess at the password. It returns usersfault.ErrPasswordLocked if
-// guesses are refused. If there is nobody, it does the same work and returns a Candidate without an id.
+// TryLogin returns the user with a login name, and counts a guess at the password. It returns
+// usersfault.ErrPasswordLocked if guesses are refused. If there is nobody, it does the same work and returns a
+// Candidate without an id.
 func (s Store) TryLogin(ctx context.Context, loginName string, key domain.Lasting) (domain.Candidate, error) {
 	name, now := foldName(loginName), s.Now()
 	found, err := postgres.All[domain.Candidate](ctx, s.journal.DB, loginCandidate, postgres.Args{

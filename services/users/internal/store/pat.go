@@ -57,7 +57,7 @@ func newPAT(ctx context.Context, t domain.PAT, hash []byte) event.Statement {
 	}
 }
 
-// actingFor returns the application with whose token the user makes something, or "".
+// actingFor returns the application whose token the caller uses, or "".
 func actingFor(ctx context.Context, userID string) string {
 	if c := caller.From(ctx); c.UserID == userID {
 		return c.ClientID
@@ -110,9 +110,9 @@ type Holder struct {
 	HomeState domain.OrgState
 	Scopes    []string
 	ExpiresAt time.Time
-	// AskedID is the requested organization. AskedState is nil if it does not exist.
-	AskedID    string
-	AskedState *domain.OrgState
+	// RequestedID is the requested organization. RequestedState is nil if it does not exist.
+	RequestedID    string
+	RequestedState *domain.OrgState
 	// Place and Project are the membership's organization and project; nil without a membership.
 	Place   *string
 	Project *string
@@ -134,7 +134,7 @@ func (s Store) Holders(ctx context.Context, hash []byte, orgID string) ([]Holder
 }
 
 // CheckedHolders does the same for the user of a token of a login. It returns no row if the user, the credential or an
-// organization is not what it was when the token was issued.
+// organization has changed since the token was issued.
 func (s Store) CheckedHolders(ctx context.Context, c domain.CheckedSubject, orgID string) ([]Holder, error) {
 	return s.holders(ctx, checkedSubject, `true`, postgres.Args{
 		"user_id": c.UserID, "generation": c.Generation, "credential": c.Credential, "org_ids": c.OrgIDs,
@@ -148,21 +148,21 @@ func (s Store) holders(ctx context.Context, tokens, where string, args postgres.
 	args["above_in_instance"], args["above_in_org"] = domain.AboveProjects()
 	return postgres.All[Holder](ctx, s.journal.DB, `select
 			p.id as token_id, u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
-			p.scopes, p.expires_at, asked.id as asked_id, a.state as asked_state,
+			p.scopes, p.expires_at, requested.id as requested_id, a.state as requested_state,
 			m.org_id as place, m.project_id as project, m.roles
 		from `+tokens+` p
 		join users u on u.id = p.user_id
 		join organizations o on o.id = u.org_id
-		cross join lateral (select coalesce(nullif(@org_id, ''), u.org_id) as id) asked
-		left join organizations a on a.id = asked.id and a.state <> org_removed()
+		cross join lateral (select coalesce(nullif(@org_id, ''), u.org_id) as id) requested
+		left join organizations a on a.id = requested.id and a.state <> org_removed()
 		left join lateral (
-			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id in ('', asked.id)
-				and w.project_id = ''
+			select w.org_id, w.project_id, w.roles from members w
+				where w.user_id = u.id and w.org_id in ('', requested.id) and w.project_id = ''
 			union all
-			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id = asked.id
+			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id = requested.id
 				and w.project_id <> '' and not exists (
 				select from members c where c.user_id = u.id and c.project_id = '' and (
-					c.org_id = '' and c.roles && @above_in_instance or c.org_id = asked.id
+					c.org_id = '' and c.roles && @above_in_instance or c.org_id = requested.id
 						and c.roles && @above_in_org))
 		) m on true
 		where `+where, args)

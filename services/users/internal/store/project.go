@@ -11,8 +11,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// CreateProjectOwner adds the first member of a project. It returns ErrProjectOwnerMade if the project has had
-// one, and ErrProjectRemoved if it is gone.
+// CreateProjectOwner adds the first member of a project. It returns ErrProjectOwnerMade if the project has had one, and
+// ErrProjectRemoved if the project was removed.
 func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added proto.Message) error {
 	save := newMember(m)
 	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`,
@@ -22,8 +22,8 @@ func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added pr
 	return err
 }
 
-// RemoveProjectMembers removes the members of a removed project. Those who are being added go too, and
-// later ones fail.
+// RemoveProjectMembers removes the members of a removed project. It also removes members who are being added, and later
+// ones fail.
 func (s Store) RemoveProjectMembers(ctx context.Context, removed event.Delivery) error {
 	if _, err := s.journal.DB.Exec(ctx, `with gone as (
 			insert into removed_projects (id) values (@project_id) on conflict do nothing

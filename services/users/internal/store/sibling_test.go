@@ -131,7 +131,7 @@ func TestHoldersElsewhere(t *testing.T) {
 	}
 	w.must(w.RemoveOrg(t.Context(), "org-b", happened))
 	rows, err = w.Holders(t.Context(), []byte{1}, "org-b")
-	if err != nil || len(rows) == 0 || rows[0].AskedState != nil {
+	if err != nil || len(rows) == 0 || rows[0].RequestedState != nil {
 		t.Errorf("in a removed organization: %+v, %v", rows, err)
 	}
 	if n, err := many(w.SearchOrgs(t.Context(), w.Orgs(), page)); n != 1 || err != nil {

@@ -12,13 +12,13 @@ import (
 	"herald/shared/postgres"
 )
 
-// free is an SQL condition: the row t is the stranger's own, or its place may be taken. A name whose guesses are
-// refused keeps its place for domain.PasswordMemory, so that guesses at invented names do not end that. Guesses at
-// another name in such a place do not count.
+// free is an SQL condition: the row t is the stranger's own, or another name may take its slot. A name whose guesses
+// are refused keeps its slot for domain.PasswordMemory, so that guesses at invented names do not end the refusal. Until
+// then guesses at other names with that slot do not count.
 const free = `(t.name = @name or t.tries < @most or t.since + @memory::interval <= @now)`
 
-// tryStranger counts a guess at a login name that nobody has, as TryPassword does for a user. A name takes the place
-// of another one with the same slot, so that guesses never cost more rows than there are slots.
+// tryStranger counts a guess at a login name that nobody has, as TryPassword does for a user. A name replaces another
+// one with the same slot, so that guesses never cost more rows than there are slots.
 func (s Store) tryStranger(ctx context.Context, who domain.Stranger, now time.Time) (time.Duration, error) {
 	args := triesArgs(now)
 	args["slot"], args["name"] = who.Slot, who.Name
@@ -44,7 +44,7 @@ func (s Store) untryStranger(ctx context.Context, who domain.Stranger) error {
 	return postgres.Fault(err)
 }
 
-// tryNoCode counts a guess at a code that is not there, as TryCode does for one that is.
+// tryNoCode counts a guess at a code that does not exist, as TryCode does for a code that exists.
 func (s Store) tryNoCode(ctx context.Context, nobody domain.Stranger) error {
 	c, err := postgres.One[struct{ Locked bool }](ctx, s.journal.DB, `
 		insert into strangers as t (slot, name, tries, since) values (@slot, @name, 1, @now)
@@ -57,7 +57,7 @@ func (s Store) tryNoCode(ctx context.Context, nobody domain.Stranger) error {
 		"memory": domain.PasswordMemory,
 	})
 	switch {
-	case errors.Is(err, pgx.ErrNoRows): // another name keeps the place
+	case errors.Is(err, pgx.ErrNoRows): // another name keeps the slot
 		return nil
 	case err == nil && c.Locked:
 		return usersfault.ErrCodeLocked
@@ -65,7 +65,7 @@ func (s Store) tryNoCode(ctx context.Context, nobody domain.Stranger) error {
 	return postgres.Fault(err)
 }
 
-// renewNoCode removes the guesses at a code that is not there when somebody who waits for a mail would get a new code.
+// renewNoCode removes the guesses at a code that does not exist, when a user who waits for a mail would get a new code.
 func (s Store) renewNoCode(ctx context.Context, nobody domain.Stranger, pause time.Duration) error {
 	_, err := s.journal.DB.Exec(ctx, `
 		insert into strangers as t (slot, name, tries, since, mails)

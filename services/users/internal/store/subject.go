@@ -36,7 +36,7 @@ func (s Store) Subject(
 		PublicKey  []byte
 		subjectOrgRow
 	}
-	// The statement looks for one key, in the same way for each question, so that Postgres plans it once.
+	// The statement is the same for each kind of proof, so that Postgres plans it once.
 	keyID := p.KeyID
 	if named, ok := strings.CutPrefix(p.Credential, "key:"); ok {
 		keyID = named

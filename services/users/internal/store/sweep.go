@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Sweep deletes what counts no more and what old notices told.
+// Sweep deletes guesses and counts of mails that no longer count, and the contents of old notices.
 func (s Store) Sweep(ctx context.Context, now time.Time) error {
 	return errors.Join(s.ForgetTries(ctx, now), s.ForgetNotices(ctx, now), s.ForgetMailCounts(ctx, now))
 }

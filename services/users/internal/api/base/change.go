@@ -14,8 +14,8 @@ import (
 )
 
 // ChangeUser changes a user. It returns the details of the change and the id of the mail that it sends, or "". Only
-// mails of users' own changes are counted, so that who hijacks an account cannot keep managers from recovering it. It
-// returns usersfault.ErrTooManyMails if such a change would send one too many.
+// mails of users' own changes are counted, so that a person who hijacks an account cannot keep managers from recovering
+// it. It returns usersfault.ErrTooManyMails if such a change would send one too many.
 func (b Base) ChangeUser(
 	ctx context.Context, orgID, userID string, change func(*domain.User) (store.UserChange, error),
 ) (*heraldv1.ObjectDetails, string, error) {
@@ -40,7 +40,7 @@ func (b Base) ChangeUser(
 	return details, made.Code.NotificationID, nil
 }
 
-// PasswordChanged returns the change of a password with its notice. own says that the user made it.
+// PasswordChanged returns the change of a password with its notice. own reports whether the user made the change.
 func PasswordChanged(found *domain.User, c domain.PasswordChange, own bool) store.UserChange {
 	changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: c.Changed}
 	change := store.UserChange{Event: changed, Ended: c.Ended, Forgiven: c.Forgiven}
@@ -51,8 +51,8 @@ func PasswordChanged(found *domain.User, c domain.PasswordChange, own bool) stor
 	return change
 }
 
-// NewNotice returns a notice. Those to an address that was verified are not counted, because their reader must always
-// be able to change what they are about.
+// NewNotice returns a notice. Notices to a verified address are not counted, because its owner must always be able to
+// make another such change.
 func NewNotice(to domain.Email, own bool) *store.Notice {
 	return &store.Notice{Recipient: to.Address, Verified: to.Verified, Own: own, Counted: !to.Verified}
 }

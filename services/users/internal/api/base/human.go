@@ -35,7 +35,7 @@ func (b Base) Human(ctx context.Context, d *usersv1.HumanUserData) (store.NewUse
 	return n, err
 }
 
-// NewHuman is Human for data whose password, if it has one, is still to be hashed.
+// NewHuman does the same as Human but does not hash the password.
 func NewHuman(orgID string, d *usersv1.HumanUserData) (store.NewUser, error) {
 	if err := domain.CheckEmail("email.email", d.Email.Email); err != nil {
 		return store.NewUser{}, err
@@ -78,8 +78,8 @@ func metadataByKey(list []*usersv1.Metadata) (map[string][]byte, error) {
 	return values, nil
 }
 
-// passwordHash returns the hash in the request, if there is one, and checks a password that is
-// there instead.
+// passwordHash returns the hash in the request, or "" if there is none. If the request has a password instead, it
+// checks the password.
 func passwordHash(d *usersv1.HumanUserData) (string, error) {
 	encoded := d.HashedPassword.GetValue()
 	switch {

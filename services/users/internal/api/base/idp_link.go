@@ -25,8 +25,8 @@ func (b Base) CheckIdpLinks(ctx context.Context, orgID string, links []domain.Id
 	return domain.CheckIdpLinks(links, known)
 }
 
-// KnownIdps returns those providers of the links that belong to the organization, by their ids, with the tenant whose
-// accounts alone they let log in.
+// KnownIdps returns the providers of the links that belong to the organization, by id. The value is the only tenant
+// that the provider admits, or "".
 func (b Base) KnownIdps(ctx context.Context, orgID string, links []domain.IdpLink) (map[string]string, error) {
 	if len(links) == 0 {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"herald/shared/secret"
 )
 
-// OTPNotice returns the notice of a change of an app and its kind; neither if nobody gets one. own says that the user
-// made the change.
+// OTPNotice returns the notice of a change of an app and its kind; neither if nobody gets one. own reports whether the
+// user made the change.
 func OTPNotice(f *domain.OTP, kind domain.Kind, own bool) (*store.Notice, string) {
 	to := f.Noticed()
 	if to.Address == "" {

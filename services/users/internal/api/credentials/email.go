@@ -68,7 +68,7 @@ func (s Server) UpdateEmail(ctx context.Context, r *usersv1.UpdateEmailRequest) 
 	return &usersv1.UpdateEmailResponse{Details: details, NotificationId: notification}, err
 }
 
-// mayChangeEmail refuses callers who may change users but not credentials, if the e-mail is one.
+// mayChangeEmail refuses callers who may change users but not credentials, if the e-mail is a credential.
 func mayChangeEmail(ctx context.Context, found *domain.User, to domain.Email) error {
 	const permission = "user.credential.write"
 	if found.EmailIsCredential(to) && !caller.From(ctx).Can(permission, "") {

@@ -87,7 +87,7 @@ func (s Server) repeated(ctx context.Context, n store.NewUser, taken error) (*us
 	first, err := s.Store.FirstImport(ctx, n.ID)
 	switch {
 	case errors.Is(err, usersfault.ErrUserNotFound):
-		return nil, taken // the id by a user who was not imported, or the name by another user
+		return nil, taken // a user who was not imported has the id, or another user has the name
 	case err != nil:
 		return nil, err
 	}
@@ -157,9 +157,9 @@ func (s Server) bringOTP(n *store.NewUser, d *usersv1.HumanUserData) error {
 	return err
 }
 
-// digestFields returns the imported values by JSON path, as they are kept: a default that is written out is no
-// other content. A password and a hash have the same path, credential, so that a fault does not tell which of
-// the two was imported.
+// digestFields returns the imported values by JSON path, in the form in which they are stored. So a default that is
+// written out is the same content. A password and a hash have the same path, credential, so that a fault does not show
+// which of the two was imported.
 func digestFields(u domain.User, d *usersv1.HumanUserData) map[string]string {
 	otp, _ := domain.OTPSecret(d.OtpCode) // an invalid one is refused after this
 	fields := map[string]string{

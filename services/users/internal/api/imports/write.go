@@ -156,8 +156,8 @@ func (s Server) hashPasswords(ctx context.Context, orgID string, all []*rowState
 	return nil
 }
 
-// above returns those of some users of an organization on whom the caller may not act. An import with such an id is
-// not compared with the first one, because that would tell a right password from a wrong one.
+// above returns which of some users of an organization the caller may not act on. An import with such an id is not
+// compared with the first import, because the comparison would show whether a password is right.
 func (s Server) above(ctx context.Context, orgID string, ids []string) (map[string]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil

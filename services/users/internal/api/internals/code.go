@@ -14,9 +14,9 @@ import (
 	"herald/shared/resource"
 )
 
-// PrepareMail returns the contents of a mail, with its code, when the mail is to be sent. A notice has no code
-// and names no address but the recipient's, which may belong to somebody else now. It tells the login name only to
-// an address that was verified; to another one it shows the address in its place.
+// PrepareMail returns the contents of a mail, with its code, when the mail is to be sent. A notice has no code. It
+// shows no address except the recipient's, because the recipient may be somebody else now. It shows the login name only
+// to an address that was verified, and otherwise the address instead.
 func (s Server) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 	m, err := s.Store.PrepareMail(ctx, r.NotificationId, r.UserId, s.Now())
 	if err != nil {
@@ -38,7 +38,7 @@ func (s Server) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) 
 	return out, nil
 }
 
-// reader returns what every mail to a user can say.
+// reader returns the fields that are the same for every mail to a user.
 func reader(u domain.User, orgName string) *usersv1.PrepareMailResponse {
 	r := &usersv1.PrepareMailResponse{
 		FirstName: u.FirstName, LastName: u.LastName, NickName: u.NickName, DisplayName: u.DisplayName,
@@ -52,8 +52,8 @@ func reader(u domain.User, orgName string) *usersv1.PrepareMailResponse {
 	return r
 }
 
-// CheckCode says whose code it is, if it is right, and whether it has expired. A wrong code counts as a
-// guess, because the response shows that it is wrong. It has no other effect.
+// CheckCode returns the holder of a right code, and whether the code has expired. A wrong code counts as a guess,
+// because the response shows that it is wrong. It has no other effect.
 func (s Server) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*usersv1.CheckCodeResponse, error) {
 	kind, known := domain.ParseKind(r.Kind)
 	if !known {
@@ -79,8 +79,8 @@ func (s Server) CheckCode(ctx context.Context, r *usersv1.CheckCodeRequest) (*us
 	}}, nil
 }
 
-// CompleteCode uses a mailed code: it sets the password or verifies the address. A password that the
-// policy refuses does not count as a guess. It is ignored if the mail asks for none.
+// CompleteCode uses a mailed code: it sets the password or verifies the address. A password that the policy refuses
+// does not count as a guess. The password is ignored if the mail asks for none.
 func (s Server) CompleteCode(
 	ctx context.Context, r *usersv1.CompleteCodeRequest,
 ) (*usersv1.CompleteCodeResponse, error) {
@@ -123,7 +123,7 @@ func (s Server) RequestCode(ctx context.Context, r *usersv1.RequestCodeRequest) 
 			return nil, err
 		}
 		if userID = named.ID; userID == "" {
-			userID = resource.NewID() // nobody's: the same is done as for somebody
+			userID = resource.NewID() // the id of nobody, so that the same work is done as for a user
 		}
 		if named.State == domain.UserInitial {
 			kind = domain.KindInit

@@ -14,7 +14,7 @@ import (
 	"herald/shared/resource"
 )
 
-// CheckExternalAccount returns who is linked to an account at an identity provider.
+// CheckExternalAccount returns the user who is linked to an account at an identity provider.
 func (s Server) CheckExternalAccount(
 	ctx context.Context, r *usersv1.CheckExternalAccountRequest,
 ) (*usersv1.CheckExternalAccountResponse, error) {
@@ -52,12 +52,12 @@ func (s Server) CreateExternalUser(
 	}
 	n.ID = resource.NewID()
 	created := base.Imported(&n, s.Settle(&n))
-	// Nobody else has made the link: it must not end when somebody else loses a role.
+	// The user is the only maker of the link, so that the link does not end when the user gets a role.
 	_, err = s.Store.CreateUser(caller.With(ctx, caller.Caller{UserID: n.ID, OrganizationID: n.OrgID}), n, created)
 	return &usersv1.CreateExternalUserResponse{UserId: n.ID}, err
 }
 
-// UpdateExternalUser replaces a person's names and language, where the identity provider tells them.
+// UpdateExternalUser replaces those of a person's names and language that the identity provider sends.
 func (s Server) UpdateExternalUser(
 	ctx context.Context, r *usersv1.UpdateExternalUserRequest,
 ) (*usersv1.UpdateExternalUserResponse, error) {

@@ -13,7 +13,7 @@ import (
 	"herald/shared/secret"
 )
 
-// CheckPassword returns who has a login name and a password. A guess is counted before it is checked.
+// CheckPassword returns the user with a login name and a password. It counts a guess before it checks it.
 func (s Server) CheckPassword(
 	ctx context.Context, r *usersv1.CheckPasswordRequest,
 ) (*usersv1.CheckPasswordResponse, error) {
@@ -26,7 +26,7 @@ func (s Server) CheckPassword(
 		return nil, err
 	}
 	line := r.Client
-	if hash.Slow(r.Password) { // its time tells whose it is anyway
+	if hash.Slow(r.Password) { // the time of the check shows the organization anyway
 		line = found.OrgID
 	}
 	right, outdated, err := s.Passwords.Verify(password.In(ctx, line), hash, r.Password)
@@ -39,7 +39,7 @@ func (s Server) CheckPassword(
 		return nil, usersfault.ErrLoginWrong
 	}
 	next := password.Hash{}
-	if outdated { // a login does not fail because of it
+	if outdated { // a login does not fail if this fails
 		next, _ = s.Passwords.Hash(password.In(ctx, r.Client), r.Password)
 	}
 	if err := s.Store.LoggedIn(ctx, found.ID, found.PasswordHash, domain.Hidden(next.Encoded())); err != nil {

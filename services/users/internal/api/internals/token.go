@@ -21,8 +21,8 @@ type Server struct {
 	base.Base
 }
 
-// ResolveToken returns the caller whose personal access token it is. The fault does not say whether an
-// organization exists in which the caller has no role.
+// ResolveToken returns the caller with a personal access token. The fault does not show whether an organization exists
+// in which the caller has no role.
 func (s Server) ResolveToken(
 	ctx context.Context, r *usersv1.ResolveTokenRequest,
 ) (*usersv1.ResolveTokenResponse, error) {
@@ -33,8 +33,8 @@ func (s Server) ResolveToken(
 	return s.callerOf(rows, r.OrgId)
 }
 
-// ResolveCaller does the same for the user of a token that the service auth issued. The caller has no scopes: auth
-// knows them.
+// ResolveCaller does the same for the user of a token that the service auth issued. The caller has no scopes, because
+// auth knows them.
 func (s Server) ResolveCaller(
 	ctx context.Context, r *usersv1.ResolveCallerRequest,
 ) (*usersv1.ResolveTokenResponse, error) {
@@ -59,16 +59,16 @@ func (s Server) callerOf(rows []store.Holder, orgID string) (*usersv1.ResolveTok
 	if h.UserState != domain.UserActive || h.HomeState != domain.OrgActive || !s.Now().Before(h.ExpiresAt) {
 		return nil, fault.ErrTokenInvalid
 	}
-	c := caller.Caller{UserID: h.UserID, OrganizationID: h.AskedID, HomeOrganizationID: h.HomeOrgID, Scopes: h.Scopes,
-		TokenID: h.TokenID}
+	c := caller.Caller{UserID: h.UserID, OrganizationID: h.RequestedID, HomeOrganizationID: h.HomeOrgID,
+		Scopes: h.Scopes, TokenID: h.TokenID}
 	for _, row := range rows {
 		c.Memberships = append(c.Memberships, row.Memberships()...)
 	}
 	switch instance := c.InInstance(); {
-	case h.AskedState == nil && instance:
+	case h.RequestedState == nil && instance:
 		return nil, usersfault.ErrOrgNotFound
-	case h.AskedState == nil, h.AskedID != h.HomeOrgID && len(c.Memberships) == 0,
-		*h.AskedState != domain.OrgActive && !instance:
+	case h.RequestedState == nil, h.RequestedID != h.HomeOrgID && len(c.Memberships) == 0,
+		*h.RequestedState != domain.OrgActive && !instance:
 		return nil, rpc.Denied("membership", orgID)
 	}
 	return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil

@@ -65,17 +65,17 @@ func (s Server) UpdateProjectMember(
 	return s.updateMember(ctx, domain.Member{OrgID: base.OrgID(ctx), ProjectID: r.ProjectId, UserID: r.UserId}, r.Roles)
 }
 
-// RemoveOrgMember takes all roles in the organization acted on.
+// RemoveOrgMember removes all roles of a user in the organization acted on.
 func (s Server) RemoveOrgMember(ctx context.Context, r *usersv1.RemoveMemberRequest) (*usersv1.MemberResponse, error) {
 	return s.removeMember(ctx, domain.Member{OrgID: base.OrgID(ctx), UserID: r.UserId})
 }
 
-// RemoveIamMember takes all roles in the instance.
+// RemoveIamMember removes all roles of a user in the instance.
 func (s Server) RemoveIamMember(ctx context.Context, r *usersv1.RemoveMemberRequest) (*usersv1.MemberResponse, error) {
 	return s.removeMember(ctx, domain.Member{UserID: r.UserId})
 }
 
-// RemoveProjectMember takes all roles on a project.
+// RemoveProjectMember removes all roles of a user on a project.
 func (s Server) RemoveProjectMember(
 	ctx context.Context, r *usersv1.RemoveProjectMemberRequest,
 ) (*usersv1.MemberResponse, error) {
