@@ -97,7 +97,7 @@ func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 }
 
 // After a promotion that ended the password, a user whose address was not outranked chooses one with a mailed code.
-// Otherwise somebody of enough rank sets the address first.
+// Otherwise somebody with the permissions sets the address first.
 func TestPasswordAfterThePromotion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,7 +154,7 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 }
 
 // Hostile case 29: a password chosen with a mail to an address that somebody outranked chose ends with the promotion,
-// because that somebody may have read the mail.
+// because whoever chose the address may have read the mail.
 func TestPasswordOfAPlantedAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,8 +9,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Hostile case 29: what somebody has planted ends when the user is promoted above that maker: tokens, keys and
-// secrets. What one made who has the new permissions stays, and so does one's own.
+// Hostile case 29: what somebody has planted ends when the user is promoted above that maker: tokens, keys and secrets.
+// Credentials by somebody who has the new permissions stay, and so do the user's own.
 func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -26,7 +26,7 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 		}
 		return made.Token
 	}
-	planted, given := plant(asPlanter, bot), plant(inA, bot)
+	planted, administrators := plant(asPlanter, bot), plant(inA, bot)
 	loggedIn := w.Caller(inA, bot, "")
 	loggedIn.AuthenticatedAt = w.Ground.Now()
 	own, err := w.Gateway.AddMyPersonalAccessToken(w.As(loggedIn),
@@ -48,22 +48,22 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roundAbout := plant(w.As(through), bot)
+	indirect := plant(w.As(through), bot)
 	w.AddIamMember(other, "IAM_OWNER")
 
-	w.AddMember(inA, bot, "ORG_USER_MANAGER") // the planter may all of that
-	for _, token := range []string{planted, given, own.Token, roundAbout} {
+	w.AddMember(inA, bot, "ORG_USER_MANAGER") // the planter has all these permissions
+	for _, token := range []string{planted, administrators, own.Token, indirect} {
 		if _, err := w.Resolve(token, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.AddIamMember(bot, "IAM_USER_MANAGER")
-	for what, token := range map[string]string{"planted": planted, "planted through another": roundAbout} {
+	for what, token := range map[string]string{"planted": planted, "planted through another": indirect} {
 		if _, err := w.Resolve(token, ""); err == nil {
 			t.Errorf("the token %s still works", what)
 		}
 	}
-	for what, token := range map[string]string{"by the administrator": given, "of one's own": own.Token} {
+	for what, token := range map[string]string{"by the administrator": administrators, "of one's own": own.Token} {
 		if c, err := w.Resolve(token, ""); err != nil || !c.Can("user.delete", "") {
 			t.Errorf("the token %s: %+v, %v", what, c, err)
 		}
@@ -83,8 +83,8 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	}
 }
 
-// Hostile case 29: a code that went to a mailbox of a user manager's choice is of no use after the promotion. The
-// code of a mail that the promoter asked for stays.
+// Hostile case 29: a code that went to a mailbox of a user manager's choice does not work after the promotion. The code
+// of a mail that the promoter requested stays valid.
 func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -112,7 +112,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	if _, err := w.Complete(wanted, codes[wanted], "correct horse"); err != nil {
 		t.Error(err)
 	}
-	// No other code goes to the address that the manager chose, until somebody sets it who may.
+	// No other code is sent to the address that the manager chose, until somebody with the permissions sets it.
 	w.Unwritten(func() { w.Request("init", planted) })
 	again := &usersv1.ResendInitializationRequest{UserId: planted}
 	_, err = w.Gateway.ResendInitialization(inA, again)
@@ -125,7 +125,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 		t.Error(err)
 	}
 
-	// An address that is to be verified, and a password to be reset, both by a mail asked for without login.
+	// The codes to verify an address and to reset a password, of mails that were requested without a login.
 	for kind, verified := range map[string]string{"verifyemail": "false", "passwordreset": "true"} {
 		id := w.Person(inA, kind)
 		w.SetColumns(id, "email_verified = "+verified)
@@ -137,8 +137,8 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	}
 }
 
-// Hostile case 29: a verified address that an owner of the organization chose is no way into an account that gets a
-// role in the instance. The user is told, and sets the address again.
+// Hostile case 29: a verified address that an owner of the organization chose does not give access to an account that
+// gets a role in the instance. A mail is refused until somebody with the permissions sets the address again.
 func TestPlantedAddressEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -32,17 +32,17 @@ var plantLogin = map[string]func(w *world, as context.Context, userID string) st
 	},
 }
 
-// Hostile case 29: what was made with a token for a planted key or secret ends at the promotion, as these do: whoever
-// planted them may know it. What was made with a login of one's own maker's stays.
+// Hostile case 29: a token that was made with a planted key or secret ends at the promotion, as the key or secret does,
+// because whoever planted it may know the token. A token that was made with a credential of the administrator stays.
 func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {
 		w := newWorld(t)
 		_, inA := w.Org("A")
-		planter, planted, given := w.Person(inA, "planter"), w.Machine(inA, "planted"), w.Machine(inA, "given")
+		planter, planted, managed := w.Person(inA, "planter"), w.Machine(inA, "planted"), w.Machine(inA, "managed")
 		w.AddMember(inA, planter, "ORG_OWNER")
 		made := map[string]string{}
-		for userID, as := range map[string]context.Context{planted: w.Login(inA, planter, ""), given: inA} {
+		for userID, as := range map[string]context.Context{planted: w.Login(inA, planter, ""), managed: inA} {
 			c := w.Caller(inA, userID, "")
 			c.TokenID, c.Credential, c.AuthenticatedAt = "", plant(w, as, userID), w.Ground.Now()
 			pat, err := w.Gateway.AddMyPersonalAccessToken(w.As(c), &usersv1.AddMyPersonalAccessTokenRequest{})
@@ -55,13 +55,13 @@ func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 		if _, err := w.Resolve(made[planted], ""); err == nil {
 			t.Errorf("what a planted %s made still works", name)
 		}
-		if _, err := w.Resolve(made[given], ""); err != nil {
+		if _, err := w.Resolve(made[managed], ""); err != nil {
 			t.Errorf("what a %s of the administrator made: %v", name, err)
 		}
 	}
 }
 
-// With a login whose key or secret has ended meanwhile nothing is made: nobody would know its makers.
+// A login whose key or secret has ended makes nothing, because the makers would not be known.
 func TestEndedLoginsMakeNothing(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {

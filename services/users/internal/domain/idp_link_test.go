@@ -45,8 +45,7 @@ func TestCheckIdpLinks(t *testing.T) {
 	}
 }
 
-// Only an active person who has logged in with the password may link an account, as long as the login is worth
-// something.
+// Only an active person who has logged in with the password may link an account, while that login is valid.
 func TestMayLink(t *testing.T) {
 	t.Parallel()
 	ada := domain.User{Type: domain.Human, State: domain.UserActive, Generation: 3}

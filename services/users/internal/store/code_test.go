@@ -53,7 +53,7 @@ func TestUntryCode(t *testing.T) {
 	}
 }
 
-// A code that is not there is locked as one that is, until a mail would be sent.
+// A code that does not exist is locked like one that exists, until a mail would be sent.
 func TestTryNoCode(t *testing.T) {
 	t.Parallel()
 	l := newLogins(t)

@@ -17,13 +17,12 @@ import (
 	"herald/shared/testkit"
 )
 
-// asked is a call of a method of the store about the user u1 or the machine m1, both of org-a. u1
-// owns the project p1 and has the token t1 and an app. m1 has the key k1. The call returns how many
-// rows it found or changed.
-type asked struct {
+// call is a call of a method of the store about the user u1 or the machine m1, both of org-a. u1 owns the project p1
+// and has the token t1 and an app. m1 has the key k1. The call returns how many rows it found or changed.
+type call struct {
 	names  []string     // of methods; a search has one for the query and one to run it
 	absent *fault.Fault // if nothing is found; nil for a list, which is then empty
-	ask    func(ctx context.Context, s store.Store, orgID string) (int, error)
+	run    func(ctx context.Context, s store.Store, orgID string) (int, error)
 }
 
 func one[T any](_ T, err error) (int, error)               { return 1, err }
@@ -36,7 +35,7 @@ func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
 var page = search.Page{Limit: 100}
 
 // everything has a call of every method about an organization. Removals come last.
-var everything = []asked{
+var everything = []call{
 	{[]string{"User"}, usersfault.ErrUserNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
 		return one(s.User(ctx, orgID, "u1"))
 	}},
@@ -54,8 +53,8 @@ var everything = []asked{
 		return listed(s.Changes(ctx, "user", orgID, "u1", page))
 	}},
 	{[]string{"AskedMails"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		asked, err := s.AskedMails(ctx, orgID, "u1", time.Now().Add(-time.Hour))
-		return len(asked), err
+		mails, err := s.AskedMails(ctx, orgID, "u1", time.Now().Add(-time.Hour))
+		return len(mails), err
 	}},
 	{[]string{"AddMachineKey"}, usersfault.ErrUserNotFound,
 		func(ctx context.Context, s store.Store, orgID string) (int, error) {
@@ -169,22 +168,22 @@ var everything = []asked{
 // elsewhere lists the methods that need not have an organization as a condition, with the reason.
 var elsewhere = map[string]string{
 	"RemoveOrg": "is the organization itself", "ForgetOrg": "is the organization itself",
-	"SomeUsers": "are of an organization that is gone", "SomeMembers": "are of an organization that is gone",
-	"Now":     "asks no database",
-	"Subject": "is asked by auth for any user: TestResolveSubject", "OrgsWith": "is asked by auth: TestResolveSubject",
-	"CheckedHolders": "is asked by auth for any user: TestResolveCaller",
-	"ImportUsers":    "needs nothing that is there", "Taken": "ids and login names are the instance's",
-	"CreateUser": "needs nothing that is there", "CreateOrg": "needs nothing that is there",
-	"CreateInstance": "needs nothing that is there", "Started": "is the instance's",
+	"SomeUsers": "reads for a removed organization", "SomeMembers": "reads for a removed organization",
+	"Now":     "reads no database",
+	"Subject": "auth calls it for any user: TestResolveSubject", "OrgsWith": "auth calls it: TestResolveSubject",
+	"CheckedHolders": "auth calls it for any user: TestResolveCaller",
+	"ImportUsers":    "needs no existing object", "Taken": "ids and login names are the instance's",
+	"CreateUser": "needs no existing object", "CreateOrg": "needs no existing object",
+	"CreateInstance": "needs no existing object", "Started": "is the instance's",
 	"LastingKey": "is the instance's",
 	"Org":        "is the organization itself", "ChangeOrg": "is the organization itself",
 	"EndLogins": "is the organization itself",
 	"Orgs":      "are the instance's", "SearchOrgs": "are the instance's",
 	"UserNameFree": "names are the instance's", "FirstImport": "ids are the instance's",
-	"AnyUser":       "is for services that ask about a user of any organization",
-	"ExternalLogin": "is asked by auth for any account: TestCheckExternalAccount",
+	"AnyUser":       "other services call it for a user of any organization",
+	"ExternalLogin": "auth calls it for any account: TestCheckExternalAccount",
 	"CreateMember":  "takes users of any organization", "CreateProjectOwner": "takes users of any organization",
-	"RemoveProjectMembers": "follows an event of projects", "RemoveIdpLinks": "follows an event of idp",
+	"RemoveProjectMembers": "handles an event of projects", "RemoveIdpLinks": "handles an event of idp",
 	"KnownToken": "is by the token's hash", "Holders": "is by the token's hash",
 	"CodeHolder": "is by the code's holder", "RequestCode": "is by the code's holder",
 	"ForgetNotices": "is by the time", "ForgetMailCounts": "is by the time", "Sweep": "is by the time",
@@ -217,7 +216,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 
 	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {
-		n, err := m.ask(t.Context(), w.Store, "org-b")
+		n, err := m.run(t.Context(), w.Store, "org-b")
 		if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
 			t.Errorf("%s in another organization: %d, %v", m.names, n, err)
 		}
@@ -226,13 +225,13 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		t.Error("something was written")
 	}
 	for _, m := range everything {
-		if n, err := m.ask(t.Context(), w.Store, "org-a"); n == 0 || err != nil {
+		if n, err := m.run(t.Context(), w.Store, "org-a"); n == 0 || err != nil {
 			t.Errorf("%s where it is: %d, %v", m.names, n, err)
 		}
 	}
 }
 
-func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
+func TestEveryMethodIsCalledForAForeignOrganization(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, m := range everything {

@@ -52,8 +52,8 @@ func TestIdpLinkLimit(t *testing.T) {
 	}
 }
 
-// Whoever has set a user's password has made what its login links: it ends with the user's promotion, as all that they
-// have planted.
+// Whoever set a user's password is a maker of the links that a login with it adds. So these links end with the user's
+// promotion.
 func TestPlantedLinks(t *testing.T) {
 	t.Parallel()
 	w := newPlantedWorld(t)

@@ -141,8 +141,8 @@ func TestMakersOfLogins(t *testing.T) {
 	})
 }
 
-// Who reads the mail with a code may be who chose the address, so a password that is chosen with the code has the
-// makers of the address too.
+// The reader of the mail with a code may be whoever chose the address. So a password that is chosen with the code has
+// the makers of the address too.
 func TestMakersOfMailedPasswords(t *testing.T) {
 	t.Parallel()
 	const password = "users where id = 'k' and password_hash <> ''"
@@ -183,7 +183,7 @@ func leave(t *testing.T, all map[string]making) {
 	}
 }
 
-// What somebody brought who has the permissions, or who is the first start, stays.
+// Credentials that came with a new user stay if their maker has the permissions or is the first start.
 func TestBroughtByThoseAbove(t *testing.T) {
 	t.Parallel()
 	for how, create := range creating {
@@ -205,7 +205,8 @@ func TestBroughtByThoseAbove(t *testing.T) {
 	}
 }
 
-// newPlantedWorld has an IAM_OWNER, root, and a user k whom a, without any role, has brought and made a token for.
+// newPlantedWorld has an IAM_OWNER, root, and a user k. The user a, who has no role, has created k and made a token for
+// k.
 func newPlantedWorld(t *testing.T) world {
 	t.Helper()
 	w, ctx := newWorld(t), t.Context()

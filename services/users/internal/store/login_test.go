@@ -106,8 +106,8 @@ func TestUntryLogin(t *testing.T) {
 	l.try(30 * time.Minute)
 }
 
-// Names that nobody has take the places of others, but not of a name at which guesses are refused: that stays refused
-// for a day, however many other names there are.
+// A name that nobody has can take the slot of another one, but not of a name whose guesses are refused. These stay
+// refused for a day, however many other names there are.
 func TestPlacesOfStrangers(t *testing.T) {
 	t.Parallel()
 	l := newLogins(t)

@@ -32,7 +32,7 @@ func member(userID string, r caller.Role) domain.Member {
 }
 
 // A new role ends the token of a maker who lacks one of its permissions: for every role of the maker, every role that
-// the member had and every one that is given, as package caller says it.
+// the member had and every new role, with the result of package caller.
 func TestMakersAreComparedAsCallers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,29 +47,29 @@ func TestMakersAreComparedAsCallers(t *testing.T) {
 	}
 	w.user("org-a", "nobody")
 	ended, kept := 0, 0
-	for _, given := range all {
-		w.user("org-a", "to "+given.Name)
+	for _, added := range all {
+		w.user("org-a", "to "+added.Name)
 		for _, r := range append(all, caller.Role{Name: "nobody"}) {
-			id := r.Name + " for " + given.Name
-			made := token("to "+given.Name, "org-a", id)
+			id := r.Name + " for " + added.Name
+			made := token("to "+added.Name, "org-a", id)
 			w.must(w.CreatePAT(by(t.Context(), r.Name, ""), made, []byte(id), happened))
 		}
-		m := member("to "+given.Name, given)
+		m := member("to "+added.Name, added)
 		w.must(w.CreateMember(t.Context(), m, happened))
 		for _, r := range all {
 			_, _, lacks := caller.MissingPermission([]caller.Membership{member(r.Name, r).Membership()},
 				[]caller.Membership{m.Membership()})
-			id := r.Name + " for " + given.Name
+			id := r.Name + " for " + added.Name
 			left := testkit.Rows(t, w.db, "personal_access_tokens where id = $1", id)
 			events := testkit.Rows(t, w.db, "events where aggregate_id = $1 and name = 'removed'", id)
 			if lacks != (left == 0) || lacks != (events == 1) {
-				t.Errorf("%s is given: the token by a %s, who lacks a permission: %t; %d left, %d events",
-					given.Name, r.Name, lacks, left, events)
+				t.Errorf("%s is added: the token by a %s, who lacks a permission: %t; %d left, %d events",
+					added.Name, r.Name, lacks, left, events)
 			}
 			ended, kept = ended+events, kept+left
 		}
-		if n := testkit.Rows(t, w.db, "personal_access_tokens where id = $1", "nobody for "+given.Name); n != 0 {
-			t.Errorf("%s is given: the token by nobody stays", given.Name)
+		if n := testkit.Rows(t, w.db, "personal_access_tokens where id = $1", "nobody for "+added.Name); n != 0 {
+			t.Errorf("%s is added: the token by nobody stays", added.Name)
 		}
 	}
 	if ended < 50 || kept < 20 {
@@ -77,12 +77,12 @@ func TestMakersAreComparedAsCallers(t *testing.T) {
 	}
 }
 
-// What the makers may in another organization or on another project does not count, and neither does a permission
-// that the member has had.
+// Permissions of the makers in another organization or on another project do not count. A permission that the member
+// had before ends nothing.
 func TestMakersElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		maker, had, given domain.Member
+		maker, had, added domain.Member
 		ends              bool
 	}{
 		"in another organization": {owner("a", "org-b", ""), domain.Member{}, owner("u", "org-a", ""), true},
@@ -104,7 +104,7 @@ func TestMakersElsewhere(t *testing.T) {
 		w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
 		w.must(w.CreatePAT(by(t.Context(), "u", ""), token("u", "org-a", "own"), []byte{2}, happened))
 		w.must(w.CreatePAT(t.Context(), token("u", "org-a", "first start"), []byte{3}, happened))
-		w.must(w.CreateMember(t.Context(), c.given, happened))
+		w.must(w.CreateMember(t.Context(), c.added, happened))
 		if n := testkit.Rows(t, w.db, "personal_access_tokens where id = 't1'"); (n == 0) != c.ends {
 			t.Errorf("%s: %d tokens", name, n)
 		}
@@ -114,7 +114,7 @@ func TestMakersElsewhere(t *testing.T) {
 	}
 }
 
-// Who made a token is a maker of all that is made with it, and of what is made with that in turn.
+// The maker of a token is a maker of everything that is made with it, also through further tokens.
 func TestMakersOfTokensAreMakers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

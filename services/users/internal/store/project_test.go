@@ -10,8 +10,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// A member who is added while the project goes is waited for, and one who comes later is refused:
-// nobody stays. Members of other projects and of the organization do.
+// The removal of a project's members waits for a member who is being added, and a later member is refused. So no member
+// stays. Members of other projects and of the organization stay.
 func TestMemberAddedWhileProjectRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

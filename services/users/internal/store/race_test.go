@@ -181,7 +181,7 @@ func (w world) waiting(id string, mac []byte) {
 	w.must(w.CreateUser(w.Context(), u, happened))
 }
 
-// nobody has the guesses at codes that are not there.
+// nobody counts the guesses at codes that do not exist.
 var nobody = domain.Stranger{Name: []byte("nobody")}
 
 // code returns a code of an initialize-user mail.

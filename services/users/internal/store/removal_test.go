@@ -35,8 +35,8 @@ func TestRemoveOrg(t *testing.T) {
 	other.Name, other.PrimaryDomain = "ORG-A", "org-a"
 	w.must(w.CreateOrg(t.Context(), other, "", happened))
 
-	w.must(nil, w.ForgetOrg(t.Context(), "org-a")) // which still has a user
-	w.must(nil, w.ForgetOrg(t.Context(), "org-b")) // which was not removed
+	w.must(nil, w.ForgetOrg(t.Context(), "org-a")) // org-a still has a user
+	w.must(nil, w.ForgetOrg(t.Context(), "org-b")) // org-b was not removed
 	if n := testkit.Rows(t, w.db, "organizations"); n != 3 {
 		t.Errorf("%d organizations", n)
 	}

@@ -64,8 +64,8 @@ func TestListsAreOfOneUser(t *testing.T) {
 	}
 }
 
-// A user who is a member of two organizations stays one of the second when the first changes. Nothing
-// of one organization is swept away with another one.
+// A user who is a member of two organizations stays one of the second when the first changes. The removal of one
+// organization removes nothing of another one.
 func TestOneOrganizationOfTwo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -114,8 +114,8 @@ func TestOneOrganizationOfTwo(t *testing.T) {
 	}
 }
 
-// The holder of a token has roles on a project beside a role in another organization. A removed
-// organization is none, neither for the holder nor in a list.
+// The holder of a token has roles on a project beside a role in another organization. A removed organization does not
+// exist, neither for the holder nor in a list.
 func TestHoldersElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

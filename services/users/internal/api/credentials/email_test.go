@@ -302,7 +302,7 @@ func TestResendEmailVerification(t *testing.T) {
 	})
 }
 
-// Hostile case 4: a caller cannot set the own new address as verified.
+// Hostile case 4: callers cannot set their own new address as verified.
 func TestMyEmail(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)

@@ -26,8 +26,8 @@ func (w *world) changeMyEmail(me context.Context, address string) error {
 	return err
 }
 
-// Who is logged in has ten mails with a code sent to themselves within a day, whatever the address and the call. What
-// strangers ask for is not refused.
+// A logged-in person can have ten mails with a code sent within a day, whatever the address and the call. Requests of
+// strangers are not refused.
 func TestMailsToAPersonAreCounted(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -65,8 +65,8 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 	}
 }
 
-// What a manager changes and sends again is neither refused nor counted, however many mails a person, or whoever
-// hijacked the account, has had sent.
+// Mails of a manager are neither refused nor counted, however many mails the person, or a hijacker of the account, has
+// had sent.
 func TestMailsOfManagersAreNotCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -208,7 +208,7 @@ func TestNoticesAreCounted(t *testing.T) {
 	if _, err := w.CompleteKind("passwordreset", unverified, w.Mail(unverified).Code, "battery staple"); err != nil {
 		t.Errorf("a new password by mail: %v", err)
 	}
-	w.AddMember(w.Admin, other, "ORG_OWNER") // who may set an own address as verified, without a code
+	w.AddMember(w.Admin, other, "ORG_OWNER") // an owner may set the own address as verified, without a code
 	for i := range domain.CodesADay - 1 {
 		if err := w.changeEmail(w.Fresh(other, ""), other, fmt.Sprintf("victim%d@example.com", i%2), true); err != nil {
 			t.Fatalf("address %d: %v", i, err)

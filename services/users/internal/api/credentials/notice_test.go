@@ -28,9 +28,9 @@ func (w *world) noticed(userID string) (kind string, m *usersv1.PrepareMailRespo
 	return "", nil
 }
 
-// The address that was gets a notice of another one, and the address that is of another password. The notice
-// says who made the change, and has neither a code nor another address. It tells the login name to a verified address
-// only.
+// The former address gets a notice of a new address. The current address gets a notice of a new password. The notice
+// shows who made the change, and has neither a code nor another address. Only a notice to a verified address has the
+// login name.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -85,7 +85,8 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A person hears of an authenticator app that logins ask for, of its removal, and of each recovery code that is used.
+// A person gets a notice of an authenticator app that logins ask for, of its removal, and of each recovery code that is
+// used.
 func TestNoticesOfFactors(t *testing.T) {
 	t.Parallel()
 	o := userstest.NewOTP(t)

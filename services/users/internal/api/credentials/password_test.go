@@ -43,7 +43,7 @@ func TestSetPassword(t *testing.T) {
 	}
 }
 
-// Nobody but who has the mailed code chooses a first password, whatever was done to the user before.
+// Only the mailed code allows to choose a first password, whatever happened to the user before.
 func TestSetPasswordOfWaitingUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -332,10 +332,10 @@ func TestMailsLeakNothing(t *testing.T) {
 	}
 }
 
-// A password that must be changed is changed, in whichever way its user chooses the next one.
-func TestRequiredChangeChanges(t *testing.T) {
+// A password that must be changed cannot be chosen again, in whatever way the user chooses the next one.
+func TestRequiredChangeRefusesTheSamePassword(t *testing.T) {
 	t.Parallel()
-	const given, same = "given hörse", "given ho\u0308rse"
+	const required, same = "given hörse", "given ho\u0308rse"
 	w := newWorld(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	generation := uint64(1)
@@ -350,7 +350,7 @@ func TestRequiredChangeChanges(t *testing.T) {
 			c := w.Caller(w.Admin, id, "")
 			c.AuthenticatedAt = w.Ground.Now()
 			_, err := w.Gateway.UpdateMyPassword(w.As(c), &usersv1.UpdateMyPasswordRequest{
-				OldPassword: given, NewPassword: typed,
+				OldPassword: required, NewPassword: typed,
 			})
 			return err
 		},
@@ -361,7 +361,7 @@ func TestRequiredChangeChanges(t *testing.T) {
 			return err
 		},
 	} {
-		if err := w.SetPassword(id, given, true); err != nil {
+		if err := w.SetPassword(id, required, true); err != nil {
 			t.Fatal(err)
 		}
 		generation++
@@ -373,8 +373,8 @@ func TestRequiredChangeChanges(t *testing.T) {
 	}
 }
 
-// Who logs in with an account elsewhere alone reads that there is no password to change.
-func TestMyUserHasPassword(t *testing.T) {
+// GetMyUser returns whether the caller has a password. A user who logs in only with a linked account has none.
+func TestMyUserReportsPassword(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.Person(w.Admin, "mini")

@@ -78,7 +78,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 	testkit.Refused(t, err, "TOKEN_INVALID")
 }
 
-// A token ends itself by either path. Another one of its user it ends by neither: that takes a login.
+// A token can end itself on either path. It cannot end another token of its user, because that needs a login.
 func TestTokenEndsItself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -330,13 +330,13 @@ func TestOTPLeaksNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]string{}
+	texts := map[string]string{}
 	for _, name := range []string{"added", "code_refused", "verified"} {
 		m, err := events.NextMsg(30 * time.Second)
 		if err != nil || !strings.Contains(m.Subject, ".otp."+name+".") {
 			t.Fatalf("%v, %v, want %s", m, err, name)
 		}
-		said["message "+name] = fmt.Sprint(m.Subject, m.Header, string(m.Data))
+		texts["message "+name] = fmt.Sprint(m.Subject, m.Header, string(m.Data))
 	}
 	for _, table := range []string{"users", "otp_factors", "codes", "password_tries", "events", "outbox"} {
 		var dump string
@@ -344,12 +344,12 @@ func TestOTPLeaksNothing(t *testing.T) {
 			`select coalesce(string_agg(x::text, E'\n'), '') from `+table+" x").Scan(&dump); err != nil {
 			t.Fatal(err)
 		}
-		said["table "+table] = dump
+		texts["table "+table] = dump
 	}
-	said["log"] = log.String()
+	texts["log"] = log.String()
 	for _, secret := range append([]string{canary, added.Secret}, verified.RecoveryCodes...) {
 		bare := strings.ReplaceAll(secret, "-", "")
-		for place, text := range said {
+		for place, text := range texts {
 			for _, form := range []string{secret, bare, hex.EncodeToString([]byte(bare))} {
 				if strings.Contains(text, form) {
 					t.Errorf("%s: %q stands in %s", place, form, text)

@@ -8,8 +8,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Where Postgres has no room any more in the middle of a batch, none of the batch is written, no row is said to be
-// refused, and all of it is imported once there is room.
+// If the disk of Postgres becomes full in the middle of a batch, none of the batch is written and no row is reported as
+// refused. All of it is imported once there is room.
 func TestImportUsersIntoAFullDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,8 +10,8 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// A repeated import tells nobody a right password from a wrong one, if the user may more than the caller: it is refused
-// as for any taken id, over each path. For others it is compared as before.
+// A repeated import of a user with more permissions than the caller is refused like any taken id, on each path, so that
+// the caller cannot test passwords. The import of another user is compared with the first one.
 func TestRepeatsOfUsersAboveTheCallerAreNotCompared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

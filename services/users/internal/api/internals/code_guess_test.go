@@ -15,8 +15,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Hostile case 33: guesses between mails get the same answers whether the user exists or not. A mail that comes
-// too soon, or after the tenth of a day, is not sent, and takes no guess back.
+// Hostile case 33: guesses between mails get the same answers whether the user exists or not. A mail that comes too
+// soon, or after the tenth of a day, is not sent, and resets no guesses.
 func TestGuessesBetweenMails(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -106,8 +106,8 @@ func TestGuessesAtCodesOfNoUse(t *testing.T) {
 	}
 }
 
-// A right code says whose it is, and opening its link any number of times counts as no guess. A wrong one says
-// nothing and counts, so that nobody can guess codes by opening links.
+// The check of a right code returns its holder, and opening its link any number of times counts as no guess. The check
+// of a wrong code returns nothing and counts, so that nobody can guess codes by opening links.
 func TestCheckCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

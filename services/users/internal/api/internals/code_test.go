@@ -120,7 +120,7 @@ func TestInitializationExpires(t *testing.T) {
 	w.Request("init", "nobody")
 	w.Request("init", w.AdminID)
 	if n := w.Rows("events where name = 'initialization_requested'"); n != 1 {
-		t.Errorf("%d mails asked for, want 1", n)
+		t.Errorf("%d mails requested, want 1", n)
 	}
 	if n := w.Rows("events where name = 'initialization_requested' and organization_id = $1", w.OrgID); n != 1 {
 		t.Error("the event does not name the user's organization")
@@ -258,7 +258,7 @@ func TestRequestCode(t *testing.T) {
 	}
 }
 
-// Hostile case 33: a user gets ten mails a day that were asked for without a login, whoever asks.
+// Hostile case 33: a user gets ten mails a day that were requested without a login, whoever requests them.
 func TestRequestCodeInALoop(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)

@@ -147,7 +147,7 @@ func TestCreateExternalUser(t *testing.T) {
 	testkit.Refused(t, err, "ORG_NOT_FOUND")
 }
 
-// A login takes over what the provider tells, and nothing else changes.
+// A login updates the fields that the provider sends, and nothing else.
 func TestUpdateExternalUser(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)
@@ -174,7 +174,7 @@ func TestUpdateExternalUser(t *testing.T) {
 	testkit.Refused(t, err, "USER_NOT_FOUND")
 }
 
-// A person links an account, of which they are the maker, while the login with their password is worth something.
+// A person can link an account while the login with the password is valid, and is then the maker of the link.
 func TestLinkExternalAccount(t *testing.T) {
 	t.Parallel()
 	w, _ := newLinkedWorld(t)

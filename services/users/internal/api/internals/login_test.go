@@ -82,8 +82,8 @@ func TestLoginByEmail(t *testing.T) {
 	testkit.Refused(t, err, "LOGIN_WRONG")
 }
 
-// Whoever has the right password learns why it is not enough.
-func TestCheckPasswordTellsState(t *testing.T) {
+// With the right password the answer has the reason why the login is not complete.
+func TestCheckPasswordReturnsState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
@@ -279,13 +279,13 @@ func TestChooseNextPassword(t *testing.T) {
 		return err
 	}
 	testkit.Refused(t, choose(1, "another horse"), "LOGIN_OVER")
-	if err := w.SetPassword(id, "given horse", true); err != nil {
+	if err := w.SetPassword(id, "required horse", true); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Refused(t, choose(1, "another horse"), "LOGIN_OVER")
 	testkit.Refused(t, choose(2, "short"), "PASSWORD_TOO_SHORT")
 	testkit.Refused(t, choose(2, ""), "PASSWORD_REQUIRED")
-	testkit.Refused(t, choose(2, "given horse"), "PASSWORD_UNCHANGED")
+	testkit.Refused(t, choose(2, "required horse"), "PASSWORD_UNCHANGED")
 	if err := choose(2, "another horse"); err != nil || !w.IsPassword(id, "another horse") {
 		t.Error(err)
 	}

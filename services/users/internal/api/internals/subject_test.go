@@ -15,7 +15,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// The service auth finds a user of any organization with all that tokens depend on.
+// The service auth finds a user of any organization, with everything that tokens depend on.
 func TestResolveSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -54,7 +54,7 @@ func TestResolveSubject(t *testing.T) {
 	testkit.Refused(t, err, "USER_NOT_FOUND")
 }
 
-// A machine user is told by its secret or by one of its keys, while it has them.
+// The secret or a key of a machine user has a credential while the user has it.
 func TestResolveSubjectWithCredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +94,7 @@ func TestResolveSubjectWithCredential(t *testing.T) {
 	}
 }
 
-// A user still has the credential of an earlier answer or has it no more, and no key comes with it.
+// The credential of an earlier answer is returned while the user has it, without a key.
 func TestResolveSubjectStillHasCredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -179,7 +179,7 @@ func TestResolveCaller(t *testing.T) {
 			testkit.Refused(t, err, "TOKEN_INVALID")
 		}
 	}
-	// A token ends with what it was asked for with.
+	// A token ends with the credential that it was requested with.
 	ahead.Add(int64(2 * time.Minute))
 	_, err = resolve(issued("key:"+key.KeyId), "")
 	testkit.Refused(t, err, "TOKEN_INVALID")

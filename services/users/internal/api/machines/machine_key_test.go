@@ -177,15 +177,15 @@ func verified(t *testing.T, publicKey []byte, text string, signature []byte) (ou
 	c := exec.CommandContext(t.Context(), "openssl", "dgst", "-sha256", "-verify", "key.pem", "-signature", "sig",
 		"text")
 	c.Dir = dir
-	said, err := c.CombinedOutput()
+	output, err := c.CombinedOutput()
 	if c.ProcessState == nil {
 		t.Fatalf("openssl: %v", err)
 	}
-	if ok = strings.Contains(string(said), "Verified OK"); ok != (err == nil) ||
-		!ok && !strings.Contains(string(said), "Verification failure") {
-		t.Fatalf("openssl: %v: %s", err, said)
+	if ok = strings.Contains(string(output), "Verified OK"); ok != (err == nil) ||
+		!ok && !strings.Contains(string(output), "Verification failure") {
+		t.Fatalf("openssl: %v: %s", err, output)
 	}
-	return string(said), ok
+	return string(output), ok
 }
 
 // An expired key can be read until it is removed, which succeeds once.

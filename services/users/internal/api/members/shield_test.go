@@ -60,7 +60,7 @@ func TestRolesElsewhereShieldNobody(t *testing.T) {
 	}
 }
 
-// A user ends any own membership. Nobody's organization ends one of somebody who may more than the caller.
+// Users can end all their own memberships. Callers cannot end a membership of a user with more permissions.
 func TestEndMemberships(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,7 +108,7 @@ func TestEndMemberships(t *testing.T) {
 	testkit.Refused(t, err, "LAST_IAM_OWNER")
 }
 
-// An owner of an organization does not end the logins of its users who may more than the owner, in the instance.
+// An owner of an organization cannot end the logins of users who have more permissions in the instance than the owner.
 func TestOrganizationOfInstanceMembersStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

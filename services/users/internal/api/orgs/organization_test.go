@@ -160,7 +160,7 @@ func TestSearches(t *testing.T) {
 	}
 }
 
-// Hostile case 30: who manages settings does not end the organization of its owners.
+// Hostile case 30: a manager of settings cannot deactivate or remove the organization of its owners.
 func TestSettingsManagerEndsNoOrganization(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
