@@ -35,7 +35,7 @@ func (s Store) Access(ctx context.Context, projectID, userID, orgID string) (dom
 			p.org_id = @org_id or exists (
 				select from project_grants g
 				where g.project_id = p.id and g.granted_org_id = @org_id and g.state = @active
-			) as org_has_project, given.key, given.org_id
+			) as org_has_project, granted.key, granted.org_id
 		from projects p
 		left join lateral (
 			select distinct role.key, u.org_id
@@ -44,9 +44,9 @@ func (s Store) Access(ctx context.Context, projectID, userID, orgID string) (dom
 			cross join unnest(u.role_keys) role (key)
 			where u.project_id = p.id and u.user_id = @user_id
 				and (u.project_grant_id is null or g.state = @active and role.key = any (g.role_keys))
-		) given on true
+		) granted on true
 		where p.id = @project_id
-		order by given.key, given.org_id`,
+		order by granted.key, granted.org_id`,
 		postgres.Args{"project_id": projectID, "user_id": userID, "org_id": orgID, "active": domain.GrantActive})
 	var a domain.Access
 	for _, r := range rows {

@@ -40,9 +40,9 @@ func (u *User) Outgoing() Hidden {
 type PasswordChange struct {
 	Changed []string
 	Ended   []Kind // whose codes are no longer valid
-	// Forgiven reports whether the counted guesses at the password are removed.
-	Forgiven bool
-	Noticed  Email // gets a notice; none if the address is empty
+	// ResetTries reports whether the counted guesses at the password are removed.
+	ResetTries bool
+	Noticed    Email // gets a notice; none if the address is empty
 }
 
 // SetPassword sets the user's password, which ends all logins, their tokens, and codes for choosing one. A user who
@@ -79,6 +79,6 @@ func (u *User) ReplacePassword(verified, hash Hidden) (PasswordChange, error) {
 		return PasswordChange{}, usersfault.ErrPasswordWrong
 	}
 	c, err := u.SetPassword(Password{Hash: hash})
-	c.Forgiven = true
+	c.ResetTries = true
 	return c, err
 }

@@ -110,7 +110,7 @@ func TestReplacePassword(t *testing.T) {
 	u := domain.User{Type: domain.Human, State: domain.UserActive, PasswordHash: "a", PasswordChangeRequired: true}
 	c, err := u.ReplacePassword("a", "b")
 	if err != nil || u.PasswordHash != "b" || u.PasswordChangeRequired ||
-		fmt.Sprint(c.Ended) != "[passwordreset]" || !c.Forgiven {
+		fmt.Sprint(c.Ended) != "[passwordreset]" || !c.ResetTries {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if _, err := u.ReplacePassword("a", "c"); !errors.Is(err, usersfault.ErrPasswordWrong) || u.PasswordHash != "b" {

@@ -48,18 +48,18 @@ func (r *reader) number(text string, l limit) int {
 // parameters parses "name=number,…" with each name once, in any order, and returns the numbers in
 // the order of the limits.
 func (r *reader) parameters(text string, limits ...limit) []int {
-	given := make(map[string]string)
+	values := make(map[string]string)
 	for parameter := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(parameter, "=")
-		_, twice := given[name]
+		_, twice := values[name]
 		r.require(!twice, "a parameter is given twice")
-		given[name] = value
+		values[name] = value
 	}
 	numbers := make([]int, len(limits))
 	for i, l := range limits {
-		numbers[i] = r.number(given[l.name], l)
+		numbers[i] = r.number(values[l.name], l)
 	}
-	r.require(len(given) == len(limits), "a parameter is unknown")
+	r.require(len(values) == len(limits), "a parameter is unknown")
 	return numbers
 }
 

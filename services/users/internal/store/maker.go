@@ -61,7 +61,7 @@ func endOutranked(save *event.Statement, m domain.Member) {
 		where c.user_id = @promoted and (`+lacking("c.makers")+` or `+lacking(chosenBy)+`)
 	)`, postgres.Args{
 		"promoted": m.UserID, "human": domain.Human, "in_org": m.OrgID, "on_project": m.ProjectID, "gets": gets,
-		"giving_roles": roles, "given_permissions": permissions,
+		"permission_roles": roles, "role_permissions": permissions,
 	})
 }
 
@@ -103,7 +103,7 @@ func lacking(makers string) string {
 // or in a wider one, gives the permission.
 func holds(userID string) string {
 	return strings.ReplaceAll(`exists (
-				select from members h, unnest(@giving_roles::text[], @given_permissions::text[]) r (role, permission)
+				select from members h, unnest(@permission_roles::text[], @role_permissions::text[]) r (role, permission)
 				where h.user_id = USER and h.org_id in ('', @in_org) and h.project_id in ('', @on_project)
 					and r.role = any (h.roles) and r.permission = gets.permission)`, "USER", userID)
 }

@@ -151,7 +151,7 @@ func (s Store) UntryLogin(ctx context.Context, who domain.Candidate) error {
 // LoggedIn removes the counted guesses at a password that was right, and replaces its hash, if next is not empty, by
 // another one of the same password.
 func (s Store) LoggedIn(ctx context.Context, userID string, checked, next domain.Hidden) error {
-	_, err := s.journal.DB.Exec(ctx, `with forgiven as (delete from password_tries where user_id = @id)
+	_, err := s.journal.DB.Exec(ctx, `with reset_tries as (delete from password_tries where user_id = @id)
 		update users set password_hash = @next where id = @id and password_hash = @checked and @next <> ''`,
 		postgres.Args{"id": userID, "checked": string(checked), "next": string(next)})
 	return postgres.Fault(err)

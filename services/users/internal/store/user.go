@@ -95,7 +95,7 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 	return save
 }
 
-// newUserColumns are the columns of a new user that are written as they are given.
+// newUserColumns are the columns of a new user that are written unchanged.
 const newUserColumns = `id, type, state, user_name, user_name_folded,
 	first_name, first_name_folded, last_name, last_name_folded, nick_name, display_name, display_name_folded,
 	preferred_language, gender, email, email_folded, email_verified, phone, phone_verified,
@@ -151,8 +151,8 @@ type UserChange struct {
 	Event proto.Message // nil if nothing changes
 	Code  *NewCode      // to be mailed; nil for none
 	Ended []domain.Kind // kinds whose codes are removed; not that of Code
-	// Forgiven removes the counted guesses at the password.
-	Forgiven bool
+	// ResetTries reports whether to remove the counted guesses at the password.
+	ResetTries bool
 	// Notice is mailed beside Code; nil for none. The event names its kind.
 	Notice *Notice
 	// Counts are those of Code and Notice; nil if the mails are not counted.
@@ -199,8 +199,8 @@ func (c UserChange) save(s *event.Statement) {
 	if len(c.Ended) > 0 {
 		endCodes(s, c.Ended)
 	}
-	if c.Forgiven {
-		s.Also(`forgiven as (delete from password_tries using event where user_id = @id)`, nil)
+	if c.ResetTries {
+		s.Also(`reset_tries as (delete from password_tries using event where user_id = @id)`, nil)
 	}
 	if c.Code != nil {
 		c.Code.save(s)
