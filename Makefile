@@ -49,7 +49,7 @@ test: ## Run all tests, on real servers and a real browser
 .PHONY: check
 check: ## Check formatting, style, contracts, generated code and module files
 	@test -z "$$(gofmt -l $(MODULES) $(TOOLS) | grep -v /gen/ | tee /dev/stderr)"
-	@GOWORK=off go -C tools/structure test -count=1 | { ! grep -v "^ok"; }
+	@GOWORK=off go -C tools/structure test -count=1 . | { ! grep -v "^ok"; }
 	@lint=$(LINT); $$lint run --allow-parallel-runners $(MODULES:%=./%/...); \
 		for m in $(TOOLS); do (cd $$m && GOWORK=off $$lint run --allow-parallel-runners); done
 	@go test -run '^TestTexts' ./services/text/internal/domain ./services/auth/internal/web/frame | { ! grep -v "^ok"; }
