@@ -35,7 +35,8 @@ func TestCall(t *testing.T) {
 	if err := os.WriteFile(nobody, []byte("hrld_nobody\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	person := `{"userId":"u1","userName":"mini","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com","isEmailVerified":true},"password":"correct horse battery"}`
+	person := `{"userId":"u1","userName":"mini","profile":{"firstName":"Mini","lastName":"Mouse"},` +
+		`"email":{"email":"mini@example.com","isEmailVerified":true},"password":"correct horse battery"}`
 	var imported struct{ UserID string }
 	out, complaints, code := i.Herald(person, "call", "Imports.ImportHumanUser", "--json", "-")
 	if err := json.Unmarshal([]byte(out), &imported); err != nil || code != 0 || imported.UserID != "u1" ||

@@ -63,15 +63,18 @@ var shapes = map[string]struct {
 		rows: []string{`1 o human {"a":"]}"}`, `2 o human [ ]`, `3 o human "x"`, `4 o human 1`, `5 p machine {}`},
 	},
 	"unknown": {
-		body: `{"x":[{"y":"\"}"}],"dataOrgs":{"z":1,"orgs":[{"n":null,"orgId":"o","humanUsers":[{}],"m":{}}]},"w":-1.5}`,
+		body: `{"x":[{"y":"\"}"}],"dataOrgs":{"z":1,"orgs":[{"n":null,"orgId":"o","humanUsers":[{}],"m":{}}]},` +
+			`"w":-1.5}`,
 		rows: []string{`1 o human {}`},
 	},
 	"users before their organization": {
-		body: `{"dataOrgs":{"orgs":[{"humanUsers":[{"a":1}],"machineUsers":[{"b":2}],"orgId":"o","org":{"name":"O"}}]}}`,
+		body: `{"dataOrgs":{"orgs":[{"humanUsers":[{"a":1}],"machineUsers":[{"b":2}],"orgId":"o",` +
+			`"org":{"name":"O"}}]}}`,
 		rows: []string{`1 o human {"a":1}`, `2 o machine {"b":2}`, `0 o org  in {"name":"O"}`},
 	},
 	"organization with data": {
-		body: `{"dataOrgs":{"orgs":[{"orgId":"o","org":{"name":"O"},"humanUsers":[{}]},{"org":{"name":"P"},"orgId":"p"}]}}`,
+		body: `{"dataOrgs":{"orgs":[{"orgId":"o","org":{"name":"O"},"humanUsers":[{}]},{"org":{"name":"P"},` +
+			`"orgId":"p"}]}}`,
 		rows: []string{`1 o human {} in {"name":"O"}`, `0 p org  in {"name":"P"}`},
 	},
 	"a byte order mark": {

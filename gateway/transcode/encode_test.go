@@ -303,7 +303,8 @@ func TestEncodeWrites(t *testing.T) {
 		want string
 	}{
 		{&heraldv1.ObjectDetails{}, `{"sequence":"0","resourceOwner":""}`},
-		{&heraldv1.ObjectDetails{Sequence: math.MaxUint64, ChangeDate: at}, `{"sequence":"18446744073709551615","changeDate":"0001-01-01T00:00:00.120Z","resourceOwner":""}`},
+		{&heraldv1.ObjectDetails{Sequence: math.MaxUint64, ChangeDate: at}, `{"sequence":"18446744073709551615",` +
+			`"changeDate":"0001-01-01T00:00:00.120Z","resourceOwner":""}`},
 		{&projectsv1.SearchProjectsResponse{}, `{"result":[]}`},
 		{&projectsv1.SearchProjectsResponse{Result: []*projectsv1.Project{}, Details: &heraldv1.ListDetails{}},
 			`{"result":[],"details":{"totalResult":"0","processedSequence":"0"}}`},
@@ -312,7 +313,8 @@ func TestEncodeWrites(t *testing.T) {
 			"{\"userName\":\"\\u0000<\u2028\\\"\",\"method\":99}"},
 		{&annotations.HttpRule{Pattern: &annotations.HttpRule_Get{}},
 			`{"selector":"","get":"","body":"","responseBody":"","additionalBindings":[]}`},
-		{extended, `{"uninterpretedOption":[],"[google.api.http]":{"selector":"","body":"*","responseBody":"","additionalBindings":[]}}`},
+		{extended, `{"uninterpretedOption":[],"[google.api.http]":{"selector":"","body":"*","responseBody":"",` +
+			`"additionalBindings":[]}}`},
 		{
 			&structpb.Struct{Fields: map[string]*structpb.Value{"b": structpb.NewNullValue(),
 				"a": structpb.NewNumberValue(1)}}, `{"a":1,"b":null}`,

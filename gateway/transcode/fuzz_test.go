@@ -87,7 +87,8 @@ func FuzzQuery(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	body := []byte(`{"query":{"offset":"0","limit":50,"asc":true},"queries":[{"userNameQuery":{"userName":"alice","method":"TEXT_QUERY_METHOD_CONTAINS"}},{"stateQuery":{"state":"USER_STATE_ACTIVE"}}]}`)
+	body := []byte(`{"query":{"offset":"0","limit":50,"asc":true},"queries":[{"userNameQuery":{"userName":"alice",` +
+		`"method":"TEXT_QUERY_METHOD_CONTAINS"}},{"stateQuery":{"state":"USER_STATE_ACTIVE"}}]}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := Decode(body, &usersv1.SearchUsersRequest{}); err != nil {

@@ -38,7 +38,8 @@ func TestDecodeDocuments(t *testing.T) {
 		{search, `{"query":null,"queries":null}`, ""},
 		{search, `{"unknown":{"deep":[1e9,{"x":null}]}}`, ""},
 		{search,
-			`{"queries":[{"user_name_query":{"userName":"\u0041\ud83d\ude00","method":"TEXT_QUERY_METHOD_STARTS_WITH"}}]}`, ""},
+			`{"queries":[{"user_name_query":{"userName":"\u0041\ud83d\ude00",` +
+				`"method":"TEXT_QUERY_METHOD_STARTS_WITH"}}]}`, ""},
 		{search, `{"queries":[{"userNameQuery":{"method":2}},{"stateQuery":{"state":"USER_STATE_ACTIVE"}}]}`, ""},
 		{search, `{"unknown":` + nest(MaxDepth-1) + `}`, ""},
 

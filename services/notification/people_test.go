@@ -194,8 +194,10 @@ func (*people) ResolveMessageText(
 	return &textv1.ResolveMessageTextResponse{Language: language, CustomText: &textv1.CustomText{
 		Title: "Willkommen", PreHeader: "Konto bei {{.OrgName}}", Subject: subject,
 		Greeting: "Guten Tag {{ .FirstName }}",
-		Text: "{{.LastName}}|{{.NickName}}|{{.UserName}}|{{.LoginName}}|{{.LoginNames}}|{{.PreferredLoginName}}|{{.LastEmail}}|{{.VerifiedEmail}}|" +
-			"{{.LastPhone}}|{{.VerifiedPhone}}|{{.UserID}}|{{.OrgID}}|{{.CreationDate}}|{{.ChangeDate}}|{{.Expiry}}|{{.Code}}",
+		Text: "{{.LastName}}|{{.NickName}}|{{.UserName}}|{{.LoginName}}|{{.LoginNames}}|{{.PreferredLoginName}}|" +
+			"{{.LastEmail}}|{{.VerifiedEmail}}|" +
+			"{{.LastPhone}}|{{.VerifiedPhone}}|{{.UserID}}|{{.OrgID}}|{{.CreationDate}}|{{.ChangeDate}}|" +
+			"{{.Expiry}}|{{.Code}}",
 		ButtonText: "Passwort setzen", FooterText: "Ihr {{.OrgName}}",
 	}}, nil
 }

@@ -32,8 +32,10 @@ func mailOf(kind mail.Kind) Mail {
 func TestMail(t *testing.T) {
 	t.Parallel()
 	for kind, link := range map[mail.Kind]string{
-		"init":          "https://id.example.com/ui/login/user/init?userID=u%261&code=K7MPX4RD&orgID=o+1&passwordset=true&lang=de",
-		"verifyemail":   "https://id.example.com/ui/login/mail/verification?userID=u%261&code=K7MPX4RD&orgID=o+1&lang=de",
+		"init": "https://id.example.com/ui/login/user/init?userID=u%261&code=K7MPX4RD&orgID=o+1&" +
+			"passwordset=true&lang=de",
+		"verifyemail": "https://id.example.com/ui/login/mail/verification?userID=u%261&code=K7MPX4RD&orgID=o+1&" +
+			"lang=de",
 		"passwordreset": "https://id.example.com/ui/login/password/reset?userID=u%261&code=K7MPX4RD&orgID=o+1&lang=de",
 	} {
 		r, err := mailOf(kind).Render()

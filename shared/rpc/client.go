@@ -26,8 +26,8 @@ const (
 	MaxDuration = 30 * time.Second
 	// hedgeDelay is how long a request to a safe method waits before it is sent to all replicas.
 	hedgeDelay = 750 * time.Millisecond
-	// maxHedges is how many requests of a process are hedged at a time. When all services are slow, more would only make
-	// them slower.
+	// maxHedges is how many requests of a process are hedged at a time. When all services are slow, more would
+	// only make them slower.
 	maxHedges = 256
 )
 

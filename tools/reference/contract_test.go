@@ -108,7 +108,8 @@ func TestDocuments(t *testing.T) {
 			`{"$ref":"#/components/schemas/users.ImportHumanUserRequest"}`},
 		{imported + "parameters", `[{"$ref":"#/components/parameters/Organization"}]`},
 		{listed + "parameters 0", `{"in":"path","name":"userId","required":true,"schema":{"type":"string"}}`},
-		{listed + "parameters 2", `{"in":"query","name":"query.limit","schema":{"format":"int64","type":["string","integer"]}}`},
+		{listed + "parameters 2", `{"in":"query","name":"query.limit","schema":{"format":"int64","type":["string",` +
+			`"integer"]}}`},
 		{listed + "requestBody", ""},
 		{listed + "responses 409", ""},
 		{text + "requestBody content application/json schema",
@@ -131,8 +132,10 @@ func TestDocuments(t *testing.T) {
 		{schema + "users.HashedPassword properties value writeOnly", "true"},
 		{schema + "users.AddPersonalAccessTokenResponse properties token", `{"type":"string"}`},
 		{schema + "users.UserState enum 4", `"USER_STATE_INITIAL"`},
-		{schema + "users.UserStateQuery", `{"properties":{"state":{"allOf":[{"$ref":"#/components/schemas/users.UserState"}],"description":"Not USER_STATE_UNSPECIFIED."}},"required":["state"],"type":"object"}`},
-		{schema + "users.AddMemberRequest properties roles", `{"items":{"type":"string"},"maxItems":20,"minItems":1,"type":"array","uniqueItems":true}`},
+		{schema + "users.UserStateQuery", `{"properties":{"state":` +
+			`{"allOf":[{"$ref":"#/components/schemas/users.UserState"}],"description":"Not USER_STATE_UNSPECIFIED."}},"required":["state"],"type":"object"}`},
+		{schema + "users.AddMemberRequest properties roles", `{"items":{"type":"string"},"maxItems":20,` +
+			`"minItems":1,"type":"array","uniqueItems":true}`},
 		{schema + "users.User required", `["id","state","userName","loginNames","preferredLoginName"]`},
 		{schema + "ObjectDetails properties sequence", `{"format":"uint64","type":"string"}`},
 		{schema + "ObjectDetails properties creationDate", `{"format":"date-time","type":"string"}`},

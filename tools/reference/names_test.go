@@ -32,7 +32,8 @@ func TestNamesOfFaults(t *testing.T) {
 	if !states["ORG_ACTIVE"] || !states["PROJECT_GRANT_INACTIVE"] {
 		t.Errorf("states %v", states)
 	}
-	backwards := regexp.MustCompile(`^(INVALID_[^A]|MALFORMED_|MISSING_|UNKNOWN_|UNSUPPORTED_)|_UNSUPPORTED$|ORGANIZATION`)
+	backwards := regexp.MustCompile(`^(INVALID_[^A]|MALFORMED_|MISSING_|UNKNOWN_|UNSUPPORTED_)|_UNSUPPORTED$|` +
+		`ORGANIZATION`)
 	for _, f := range Faults(protoregistry.GlobalFiles) {
 		if states[f.ID] {
 			t.Errorf("%s is a state: say NOT_ or ALREADY_ before it", f.ID)

@@ -15,7 +15,8 @@ var uncollated = map[string]bool{
 }
 
 // textColumn is the definition of a column of texts, up to its collation. Lists of texts have none.
-var textColumn = regexp.MustCompile(`(?im)(?:^ +|\badd column +(?:if not exists +)?)"?(\w+)"? +text\b(\[\]| collate "C")?`)
+var textColumn = regexp.MustCompile(`(?im)(?:^ +|\badd column +(?:if not exists +)?)"?(\w+)"? +text\b` +
+	`(\[\]| collate "C")?`)
 
 // migrations checks that the migrations of each service are numbered from 001 without a gap, because a
 // service with two of the same number does not start, and that columns of texts have the collation "C". With another

@@ -30,9 +30,10 @@ func TestRulesOfMigrations(t *testing.T) {
 			dir + "002_c.sql: the next migration here is 003_: give it that number"},
 		"a gap": {map[string]string{"001_a.sql": "", "003_b.sql": ""},
 			dir + "003_b.sql: the next migration here is 002_: give it that number"},
-		"a collated column": {map[string]string{"001_a.sql": "create table a (\n    \"b\" text collate \"C\" not null\n)"}, ""},
-		"a list of texts":   {map[string]string{"001_a.sql": "create table a (\n    b text[] not null\n)"}, ""},
-		"a parameter":       {map[string]string{"001_a.sql": "create function f(a text) returns text"}, ""},
+		"a collated column": {map[string]string{"001_a.sql": "create table a (\n    \"b\" text collate \"C\" " +
+			"not null\n)"}, ""},
+		"a list of texts": {map[string]string{"001_a.sql": "create table a (\n    b text[] not null\n)"}, ""},
+		"a parameter":     {map[string]string{"001_a.sql": "create function f(a text) returns text"}, ""},
 		"a column": {map[string]string{"001_a.sql": "create table a (\n    b   text not null\n)"},
 			dir + `001_a.sql: define b as text collate "C"`},
 		"an added column": {map[string]string{"001_a.sql": "alter table a add column b text not null"},

@@ -13,7 +13,8 @@ var refusedSQL = []struct {
 	instead string
 }{
 	{regexp.MustCompile(`\$[0-9]`), "name the argument: @id, with postgres.Args"},
-	{regexp.MustCompile(`\bstate\s*(=|<>|in)\s*\(?\s*[0-9]`), "name the state: @active, with the domain's constant in postgres.Args"},
+	{regexp.MustCompile(`\bstate\s*(=|<>|in)\s*\(?\s*[0-9]`), "name the state: " +
+		"@active, with the domain's constant in postgres.Args"},
 	{regexp.MustCompile(`\bid = @\w+ and (\w+\.)?(org_id|project_id|user_id) = @\w+`), byID},
 	{regexp.MustCompile(`\b(org_id|project_id|user_id) = @\w+( and (\w+\.)?\w+ = @\w+)* and (\w+\.)?id = @\w+`), byID},
 }

@@ -55,10 +55,11 @@ func TestTree(t *testing.T) {
 func TestPlantedAndShared(t *testing.T) {
 	t.Parallel()
 	sources, err := read(fstest.MapFS{
-		"shared/once/a.go":         {Data: []byte("package once")},
-		"shared/twice/a.go":        {Data: []byte("package twice")},
-		"shared/testkit/a.go":      {Data: []byte("package testkit")},
-		"gateway/a.go":             {Data: []byte(`package a; import "herald/shared/once"; import "herald/shared/twice"`)},
+		"shared/once/a.go":    {Data: []byte("package once")},
+		"shared/twice/a.go":   {Data: []byte("package twice")},
+		"shared/testkit/a.go": {Data: []byte("package testkit")},
+		"gateway/a.go": {Data: []byte(`package a; import "herald/shared/once";` +
+			` import "herald/shared/twice"`)},
 		"gateway/b/a.go":           {Data: []byte(`package b; import "herald/shared/once"`)},
 		"services/users/a.go":      {Data: []byte(`package users; import "herald/shared/twice"`)},
 		"services/users/a_test.go": {Data: []byte(`package users; import "herald/shared/once"`)},

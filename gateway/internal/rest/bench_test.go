@@ -18,7 +18,8 @@ func BenchmarkREST(b *testing.B) {
 	for _, c := range []struct{ name, method, path, body string }{
 		{"read", "GET", "/management/v1/users/u1", ""},
 		{"search", "POST", "/management/v1/users/_search",
-			`{"query":{"limit":50},"queries":[{"userNameQuery":{"userName":"alice","method":"TEXT_QUERY_METHOD_CONTAINS"}}]}`},
+			`{"query":{"limit":50},"queries":[{"userNameQuery":{"userName":"alice",` +
+				`"method":"TEXT_QUERY_METHOD_CONTAINS"}}]}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetParallelism(8)

@@ -70,7 +70,8 @@ func TestStreamedShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ body, kind, encoding string }{
-		"json":  {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"a"},{"userId":"c"}]},{"humanUsers":[{"userId":"b"}],"orgId":"o2"}]}}`, "application/json", ""},
+		"json": {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"a"},{"userId":"c"}]},` +
+			`{"humanUsers":[{"userId":"b"}],"orgId":"o2"}]}}`, "application/json", ""},
 		"lines": {lines, "application/x-ndjson; charset=utf-8", ""},
 		"gzip":  {packed.String(), "application/x-ndjson", "gzip"},
 	} {

@@ -181,11 +181,14 @@ func TestCallSends(t *testing.T) {
 
 const (
 	twoUsers = `{"details":{"totalResult":"7","viewTimestamp":"2030-01-02T03:04:05Z"},"result":[` +
-		`{"id":"u1","details":{"sequence":"5","changeDate":"2030-01-02T03:04:05Z","resourceOwner":"o"},"userName":"mini\u001b[2J\n","loginNames":["a","b"],"human":{"profile":{"firstName":"Mini"}}},` +
+		`{"id":"u1","details":{"sequence":"5","changeDate":"2030-01-02T03:04:05Z","resourceOwner":"o"},` +
+		`"userName":"mini\u001b[2J\n","loginNames":["a","b"],"human":{"profile":{"firstName":"Mini"}}},` +
 		`{"id":"u2","userName":"` + "\u202e\u009b\U000e0001" + strings70 +
 		`","machine":{"hasSecret":false},"isNew":true}]}`
 	strings70 = "1234567890123456789012345678901234567890123456789012345678901234567890"
-	oneUser   = `{"user":{"id":"u1","details":{"sequence":"5"},"loginNames":[],"human":{"profile":{"firstName":"ミニ\nMaus","gender":"GENDER_MALE"},"email":{"isEmailVerified":false}}},"later":1}`
+	oneUser   = `{"user":{"id":"u1","details":{"sequence":"5"},"loginNames":[],` +
+		`"human":{"profile":{"firstName":"ミニ\nMaus","gender":"GENDER_MALE"},"email":{"isEmailVerified":false}}},` +
+		`"later":1}`
 )
 
 func TestCallPrints(t *testing.T) {

@@ -161,7 +161,8 @@ func redrive(ctx context.Context, js jetstream.JetStream, sequences []uint64, ou
 // asOperator connects as the operator and calls a function with the connection.
 func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream) error) error {
 	var own services.RunConfig
-	if err := boot.Load(os.Environ(), append(services.New().Configs(), &own, &single{}, &boot.Observe{})...); err != nil {
+	configs := append(services.New().Configs(), &own, &single{}, &boot.Observe{})
+	if err := boot.Load(os.Environ(), configs...); err != nil {
 		return err
 	}
 	address, err := operator(own)

@@ -58,7 +58,8 @@ func TestMessagesHaveMailpitsShape(t *testing.T) {
 	in := open(t, t.TempDir())
 	server := website(t, in)
 	_, empty := call(t, server, "GET", "/api/v1/messages", "")
-	if want := `{"total":0,"unread":0,"count":0,"messages_count":0,"messages_unread":0,"start":0,"tags":[],"messages":[],"repeats":0}` + "\n"; empty != want {
+	if want := `{"total":0,"unread":0,"count":0,"messages_count":0,"messages_unread":0,"start":0,"tags":[],` +
+		`"messages":[],"repeats":0}` + "\n"; empty != want {
 		t.Errorf("empty: %s", empty)
 	}
 	for i := range 5 {

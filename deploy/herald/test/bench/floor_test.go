@@ -139,16 +139,17 @@ func startFloor(b *testing.B) string {
 	b.Helper()
 	db, org := floorTables(b, ownServer(b))
 	f := newFloor(b)
-	f.handle("/management/v1/users/human/_import", "Imports.ImportHumanUser", readImport, func(data []byte) ([]byte, error) {
-		var u struct{ UserID, UserName, Email, Hash string }
-		if err := json.Unmarshal(data, &u); err != nil {
-			return nil, err
-		}
-		var position int64
-		err := db.QueryRow(context.Background(), insert, resource.NewID(), u.UserID, org, u.UserName, u.Email, u.Hash).
-			Scan(&position)
-		return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
-	})
+	f.handle("/management/v1/users/human/_import", "Imports.ImportHumanUser", readImport,
+		func(data []byte) ([]byte, error) {
+			var u struct{ UserID, UserName, Email, Hash string }
+			if err := json.Unmarshal(data, &u); err != nil {
+				return nil, err
+			}
+			var position int64
+			err := db.QueryRow(context.Background(), insert, resource.NewID(), u.UserID, org, u.UserName, u.Email, u.Hash).
+				Scan(&position)
+			return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
+		})
 	return f.url
 }
 

@@ -197,7 +197,8 @@ func BenchmarkImportUsers(b *testing.B) {
 	b.ReportMetric(rate/floor, "ratio")
 	b.ReportMetric(rate, "users/s")
 	if rate < 0.4*floor || published > 2*took || peak > 256<<20 {
-		fallsShort(b, "import of %d users: want 40 %% of the bare SQL, all published within twice the time, and at most 256 MiB", n)
+		fallsShort(b, "import of %d users: want 40 %% of the bare SQL, all published within twice the time,"+
+			" and at most 256 MiB", n)
 	}
 	if n >= 1_000_000 && last < 0.8*first {
 		fallsShort(b, "import: the last tenth takes more than a quarter longer than the first")

@@ -94,8 +94,8 @@ func startFloorOf(b *testing.B, name, value string) string {
 func serveReads(b *testing.B, server string) {
 	f := newFloor(b)
 	row[userRow](f, pool(b, server, "users"), "/user/{id}", "Users.GetUser", `select id, org_id, user_name,
-		first_name, last_name, nick_name, display_name, preferred_language, email, phone, type, state, gender, email_verified,
-		phone_verified, sequence, created_at, changed_at from users where id = @id`)
+		first_name, last_name, nick_name, display_name, preferred_language, email, phone, type, state, gender,
+		email_verified, phone_verified, sequence, created_at, changed_at from users where id = @id`)
 	row[projectRow](f, pool(b, server, "projects"), "/project/{id}", "Users.GetMyUser", `select id, org_id, name, state,
 		private_labeling_setting, project_role_assertion, project_role_check, has_project_check, sequence,
 		created_at, changed_at from projects where id = @id`)

@@ -93,7 +93,8 @@ func imported(i *whole.Instance) map[string]bool {
 	i.T.Helper()
 	ids := map[string]bool{}
 	for offset := 0; ; offset += 1000 {
-		status, page := i.Call("POST", "/management/v1/users/_search", fmt.Sprintf(`{"query":{"offset":%d,"asc":true},"queries":[{"stateQuery":{"state":"USER_STATE_INITIAL"}}]}`, offset))
+		status, page := i.Call("POST", "/management/v1/users/_search", fmt.Sprintf(`{"query":{"offset":%d,`+
+			`"asc":true},"queries":[{"stateQuery":{"state":"USER_STATE_INITIAL"}}]}`, offset))
 		if status != http.StatusOK {
 			i.T.Fatalf("search: %d %v", status, page)
 		}

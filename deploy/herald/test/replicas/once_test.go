@@ -137,7 +137,8 @@ func TestOnceAtThreeReplicas(t *testing.T) {
 	r := newReplicas(t, "users", "projects", "text", "auth")
 	project, _ := r.admin(0, "", "POST", "/management/v1/projects", `{"name":"Shop"}`).at("id").(string)
 	clientID, _ := r.admin(0, "", "POST", "/management/v1/projects/"+project+"/apps/oidc", fmt.Sprintf(
-		`{"name":"App","appType":"OIDC_APP_TYPE_NATIVE","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE","redirectUris":[%q],
+		`{"name":"App","appType":"OIDC_APP_TYPE_NATIVE","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE",
+		"redirectUris":[%q],
 		"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE","OIDC_GRANT_TYPE_REFRESH_TOKEN"]}`,
 		redirectURI)).at("clientId").(string)
 	r.admin(0, "", "POST", "/management/v1/users/human/_import", strings.Replace(whole.Active("mini"),

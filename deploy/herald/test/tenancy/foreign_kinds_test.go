@@ -156,7 +156,8 @@ var (
 		"SetPassword.password": `"correct horse battery"`, "ImportHumanUser.password": `""`, "code": `"ABCDEFGH"`,
 		"recipient": `"mini@example.com"`, "client_id": `"herald"`, "client_secret": `"{new}"`,
 		"kind": `"init"`, "language": `"en"`, "subject": `"Welcome"`, "primary_color": `"#0b6e4f"`,
-		"logo":               `"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=="`,
+		"logo": `"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5` +
+			`ErkJggg=="`,
 		"AddOrgMember.roles": `["ORG_OWNER_VIEWER"]`, "UpdateOrgMember.roles": `["ORG_USER_MANAGER"]`,
 		"AddProjectMember.roles":    `["PROJECT_OWNER_VIEWER"]`,
 		"UpdateProjectMember.roles": `["PROJECT_OWNER"]`, "AddIamMember.roles": `["IAM_OWNER_VIEWER"]`,

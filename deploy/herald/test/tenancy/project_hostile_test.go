@@ -138,8 +138,10 @@ func (w *world) ignores(m contract.Method, owner visitor) {
 	for _, name := range contract.PathFields(path) {
 		body += fmt.Sprintf("%q:%q,", m.Input().Fields().ByTextName(name).JSONName(), theirs[name])
 	}
-	body += `"details":{"sequence":"1","resourceOwner":"evil"},"state":2,"resourceOwner":"evil","isDefault":true,"orgId":"` + w.foreign.org +
-		`","org_id":"evil","id":"evil","clientId":"evil","clientSecret":"evil","generation":"9","evil":{"evil":["evil"]}}`
+	body += `"details":{"sequence":"1","resourceOwner":"evil"},"state":2,"resourceOwner":"evil","isDefault":true,` +
+		`"orgId":"` + w.foreign.org +
+		`","org_id":"evil","id":"evil","clientId":"evil","clientSecret":"evil","generation":"9",` +
+		`"evil":{"evil":["evil"]}}`
 	if strings.HasPrefix(route, "DELETE ") {
 		body = ""
 	}

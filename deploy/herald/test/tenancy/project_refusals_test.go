@@ -89,7 +89,8 @@ var projectRefusals = []struct{ id, method, json string }{
 	{"APP_USES_NO_SECRET", "GenerateOidcClientSecret", `{"projectId":"{p}","appId":"{open}"}`},
 	{"APP_KEY_NOT_FOUND", "GetAppKey", `{"projectId":"{p}","appId":"{web}","keyId":"nowhere"}`},
 	{"APP_KEY_LIMIT", "AddAppKey", `{"projectId":"{p}","appId":"{web}","publicKey":"{publicKey}"}`},
-	{"OIDC_CONFIG_INVALID", "CreateOidcApp", `{"projectId":"{p}","name":"x","redirectUris":["https://a.example/#f","http://b.example"]}`},
+	{"OIDC_CONFIG_INVALID", "CreateOidcApp", `{"projectId":"{p}","name":"x","redirectUris":["https://a.example/#f",` +
+		`"http://b.example"]}`},
 	{"EXPIRATION_DATE_PAST", "AddAppKey",
 		`{"projectId":"{p}","appId":"{web}","expirationDate":"2001-01-01T00:00:00Z"}`},
 	{"PUBLIC_KEY_INVALID", "AddAppKey", `{"projectId":"{p}","appId":"{web}","publicKey":"AAAA"}`},

@@ -42,7 +42,8 @@ var refusals = []struct{ patch, id, says string }{
 	{`{"userId":"a/b"}`, "USER_ID_INVALID", "userId"},
 	{`{"userId":"me"}`, "USER_ID_INVALID", "userId"},
 	{`{"dataOrgs":{"orgs":[]}}`, "IMPORT_IS_BULK", "/admin/v1/import"},
-	{`{"user":{"userName":"b","profile":{"firstName":"a","lastName":"b"},"email":{"email":"a@b.ch"}}}`, "IMPORT_MIXED", ""},
+	{`{"user":{"userName":"b","profile":{"firstName":"a","lastName":"b"},"email":{"email":"a@b.ch"}}}`,
+		"IMPORT_MIXED", ""},
 	{hashed("hunter2"), "PASSWORD_HASH_INVALID", "hashedPassword.value"},
 	{hashed(strings.Replace(whole.Hash, "6400", "0", 1)), "PASSWORD_HASH_INVALID", "pbkdf2-sha256"},
 	{hashed(strings.Replace(whole.Hash, "6400", "-1", 1)), "PASSWORD_HASH_INVALID", "pbkdf2-sha256"},
@@ -68,7 +69,8 @@ func TestRefusalsAreAlike(t *testing.T) {
 	client := usersv1.NewImportsClient(i.Dial(t))
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+i.Token)
 	for n, c := range refusals {
-		body := patched(t, fmt.Sprintf(`{"userName":"u%d","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com"}}`, n), c.patch)
+		body := patched(t, fmt.Sprintf(`{"userName":"u%d","profile":{"firstName":"Mini","lastName":"Mouse"},`+
+			`"email":{"email":"mini@example.com"}}`, n), c.patch)
 		code, answer := i.Call("POST", "/management/v1/users/human/_import", body)
 		var rest status.Status
 		text, _ := json.Marshal(answer)
@@ -111,7 +113,8 @@ var accepted = []string{
 	"$pbkdf2-sha224$1000$3O2ELUuj.CuRLsTLYzrVqg$dH4CRH.SulIST.LtqrlW5of25NkqAiX1DXn0/Q",
 	"$pbkdf2-sha256$1000$t9VoYrHe/lIBGZrV1sBSQA==$kukw2BtEEzzn+RnwftAUJENYxwd6CuG+Hs38lG/mJ1Q=",
 	"$pbkdf2-sha384$1000$9oYHCV/mxylimkMe5TyYEw$vO6b95Mk10pBMprP95Wo5OF8qgM6440ka0vHwqbZAeDk0ra4VfsR6miU2xeTnWod",
-	"$pbkdf2-sha512$1000$YRdp.F6eVKElkdjqGrhCuQ$UAetA/RPRISu67lzshDnNiux576SZ0yXL9K/iu4xckJ6hbGIacdp7R.baK4BJ7/6DCjRCG/TRhZ/vxCzTNz7gg",
+	"$pbkdf2-sha512$1000$YRdp.F6eVKElkdjqGrhCuQ$" +
+		"UAetA/RPRISu67lzshDnNiux576SZ0yXL9K/iu4xckJ6hbGIacdp7R.baK4BJ7/6DCjRCG/TRhZ/vxCzTNz7gg",
 	"$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
 	"$2b$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
 	"$2y$05$EElRo6bjzXZ29/zd8YIwBu1EkilFiqqUnbos9Tuxqe4ePA2D11176",
@@ -121,7 +124,8 @@ var accepted = []string{
 	"$scrypt$ln=14,r=8,p=5$PLTnMmMfR+brlh80VUt83g$tPyjKL9J2RafDw1wzWW4qkz1HC3E6EKfBeKXvFaXr28",
 	"$1$Sa1tSa1t$QGjzyiNvn1GRFDelzj2ww0",
 	"$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5",
-	"$6$rounds=10000$saltstringsaltst$OW1/O6BYHV6BcXZu8QVeXbDWra3Oeqh0sbHbbMCVNSnCM/UrjmM0Dp8vOuZeHBy/YTBmSK6H9qs/y3RnOaw5v.",
+	"$6$rounds=10000$saltstringsaltst$" +
+		"OW1/O6BYHV6BcXZu8QVeXbDWra3Oeqh0sbHbbMCVNSnCM/UrjmM0Dp8vOuZeHBy/YTBmSK6H9qs/y3RnOaw5v.",
 	"$P$9IQRaTwmfeRo7ud9Fh4E2PdI0S3r.L0",
 	"$H$6E95FNZhYRu86qAn/GHzxciTgHkctn1",
 	"{SSHA}tUxWqoWlgF6ODL0fj7A+SoQ1Rqg8tOcyYx9H5g==",
@@ -132,7 +136,8 @@ func TestAcceptedHashes(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
 	for n, hash := range accepted {
-		body := fmt.Sprintf(`{"userName":"u%d","profile":{"firstName":"Mini","lastName":"Mouse"},"email":{"email":"mini@example.com","isEmailVerified":true},"hashedPassword":{"value":%q}}`, n, hash)
+		body := fmt.Sprintf(`{"userName":"u%d","profile":{"firstName":"Mini","lastName":"Mouse"},`+
+			`"email":{"email":"mini@example.com","isEmailVerified":true},"hashedPassword":{"value":%q}}`, n, hash)
 		code, answer := i.Call("POST", "/management/v1/users/human/_import", body)
 		if code != http.StatusOK || answer["initMail"] != "INIT_MAIL_NOT_NEEDED" {
 			t.Errorf("%s: %d %v", hash, code, answer)

@@ -150,7 +150,8 @@ func TestReflection(t *testing.T) {
 	for _, version := range []string{"v1", "v1alpha"} {
 		r := reflectionOf(i, t, version)
 		services := r.services()
-		for _, want := range []string{projectsService, "herald.users.v1.Users", "herald.users.v1.Orgs", "herald.text.v1.Text",
+		for _, want := range []string{projectsService, "herald.users.v1.Users", "herald.users.v1.Orgs",
+			"herald.text.v1.Text",
 			"herald.notification.v1.Notifications", "herald.idp.v1.Idps", "grpc.health.v1.Health"} {
 			if !slices.Contains(services, want) {
 				t.Errorf("%s: no %s among %v", version, want, services)
@@ -163,7 +164,8 @@ func TestReflection(t *testing.T) {
 		}
 		ask := whole.Request{Method: r.service(projectsService).Methods().ByName("SearchProjects"),
 			Path: "POST /management/v1/projects/_search",
-			JSON: `{"query":{"asc":true},"queries":[{"nameQuery":{"name":"äPF","method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]}`, Token: i.Token}
+			JSON: `{"query":{"asc":true},"queries":[{"nameQuery":{"name":"äPF",` +
+				`"method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]}`, Token: i.Token}
 		got, refused := i.GRPC(t, ask)
 		if refused.Code != 0 {
 			t.Fatal(refused)
@@ -191,7 +193,9 @@ func project(i *whole.Instance, name string) string {
 // visitor imports a person without roles and returns a token of hers.
 func visitor(i *whole.Instance) string {
 	i.T.Helper()
-	status, answer := i.Call("POST", "/management/v1/users/human/_import", `{"userId":"visitor","userName":"visitor","profile":{"firstName":"Vi","lastName":"Sitor"},"email":{"email":"vi@example.com","isEmailVerified":true},"password":"correct horse battery"}`)
+	status, answer := i.Call("POST", "/management/v1/users/human/_import", `{"userId":"visitor",`+
+		`"userName":"visitor","profile":{"firstName":"Vi","lastName":"Sitor"},"email":{"email":"vi@example.com",`+
+		`"isEmailVerified":true},"password":"correct horse battery"}`)
 	if status != http.StatusOK {
 		i.T.Fatalf("%d %v", status, answer)
 	}
@@ -218,7 +222,9 @@ func TestProtocolsAnswerAlike(t *testing.T) {
 		{method: "CreateProject", path: create, json: `{"name":"Made over %s","projectRoleCheck":true}`,
 			varying: []string{"id", "details.sequence", "details.creationDate", "details.changeDate"},
 			says:    `{"details":{"resourceOwner":`},
-		{method: "SearchProjects", path: search, json: `{"query":{"limit":"3","asc":true},"queries":[{"nameQuery":{"name":"made","method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]}`, varying: []string{"details.viewTimestamp"}, says: `"totalResult":"5"`},
+		{method: "SearchProjects", path: search, json: `{"query":{"limit":"3","asc":true},"queries":[` +
+			`{"nameQuery":{"name":"made","method":"TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE"}}]}`,
+			varying: []string{"details.viewTimestamp"}, says: `"totalResult":"5"`},
 		{method: "GetProject", path: "GET /management/v1/projects/" + id, json: `{"projectId":"` + id + `"}`,
 			says: `"name":"Äpfel"`},
 		{method: "SearchProjects", path: search, token: visitor, json: `{}`, varying: []string{"details.viewTimestamp"},

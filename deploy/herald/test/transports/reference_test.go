@@ -136,9 +136,12 @@ func TestAnswersFitTheirDescription(t *testing.T) {
 	d.try(200, "GET", users+"/_is_unique?userName=mini", "")
 	i.Mail("mini@example.com")
 	d.try(200, "GET", users+"/{userId}/notifications?query.limit=5", "", "mini-mouse")
-	d.try(200, "POST", users+"/_search", `{"query":{"offset":"0","limit":5,"asc":true},"queries":[{"userNameQuery":{"userName":"mi","method":"TEXT_QUERY_METHOD_STARTS_WITH"}},{"stateQuery":{"state":"USER_STATE_INITIAL"}}]}`)
+	d.try(200, "POST", users+"/_search", `{"query":{"offset":"0","limit":5,"asc":true},`+
+		`"queries":[{"userNameQuery":{"userName":"mi","method":"TEXT_QUERY_METHOD_STARTS_WITH"}},`+
+		`{"stateQuery":{"state":"USER_STATE_INITIAL"}}]}`)
 	d.try(200, "POST", users+"/{userId}/_resend_initialization", `{}`, "mini-mouse")
-	d.try(200, "POST", users+"/human", `{"userName":"ada","profile":{"firstName":"Ada","lastName":"L"},"email":{"email":"ada@example.com","isEmailVerified":true},"phone":{"phone":"+41791234567"}}`)
+	d.try(200, "POST", users+"/human", `{"userName":"ada","profile":{"firstName":"Ada","lastName":"L"},`+
+		`"email":{"email":"ada@example.com","isEmailVerified":true},"phone":{"phone":"+41791234567"}}`)
 	ci := d.try(200, "POST", users+"/machine", `{"userName":"ci","name":"CI"}`)["userId"].(string)
 	d.try(200, "GET", users+"/{userId}", "", ci)
 	d.try(200, "PUT", users+"/{userId}/machine", `{"userName":"ci","name":"Builds","description":"x"}`, ci)
@@ -284,7 +287,8 @@ func TestReferenceInABrowser(t *testing.T) {
 	open("/docs/settings", "HERALD_PUBLIC_URL")
 	open("/docs/protos", "herald/users/v1/users.proto")
 	open("/docs/events", "users.human.imported")
-	open("/docs/api#/imports", "Imports a human user, optionally with a password hash", "Needs the permission", "Ctrl+K")
+	open("/docs/api#/imports", "Imports a human user, optionally with a password hash", "Needs the permission",
+		"Ctrl+K")
 	search := chromedp.Steps(
 		chromedp.Click(chromedp.CSS("[data-testid=search-trigger]")),
 		chromedp.SendKeys(chromedp.CSS("input"), "initialize"),

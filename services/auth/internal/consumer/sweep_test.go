@@ -35,7 +35,8 @@ func TestRemoved(t *testing.T) {
 			g := testkit.Ground(t)
 			s := testworld.Kit.Open(t, g)
 			testworld.ShareKeys(t, s)
-			if err := auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}); err != nil {
+			config := auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}
+			if err := auth.New(t.Context(), s, config); err != nil {
 				t.Fatal(err)
 			}
 			testkit.Run(t, s)

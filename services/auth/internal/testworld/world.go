@@ -33,7 +33,8 @@ func Open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	g.PublicURL = address
 	s := Kit.Open(t, g)
 	ShareKeys(t, s)
-	if err := auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}); err != nil {
+	config := auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}
+	if err := auth.New(t.Context(), s, config); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)

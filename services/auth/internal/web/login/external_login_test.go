@@ -153,7 +153,8 @@ func newExternalBrowser(t *testing.T) externalBrowser {
 	g.PublicURL = address
 	s := testworld.Kit.Open(t, g)
 	testworld.ShareKeys(t, s)
-	if err := auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}); err != nil {
+	config := auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}
+	if err := auth.New(t.Context(), s, config); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
 var refused, race = testkit.Refused, testkit.Race
 
 // has returns the roles of a user's grant.
-func has(w *apitest.World, ctx context.Context, userID, id string) []string {
+func has(ctx context.Context, w *apitest.World, userID, id string) []string {
 	w.Helper()
 	r, err := w.GetUserGrant(ctx, &projectsv1.GetUserGrantRequest{UserId: userID, GrantId: id})
 	w.Must(r, err)
@@ -221,7 +221,7 @@ func TestUserGrantIsReadAndReplaced(t *testing.T) {
 	again, err := w.UpdateUserGrant(w.InA, update)
 	w.Must(again, err)
 	testkit.Equal(t, again, changed)
-	if roles := has(w, w.InA, "user-org-a", made.GrantId); !slices.Equal(roles, []string{"admin"}) {
+	if roles := has(w.InA, w, "user-org-a", made.GrantId); !slices.Equal(roles, []string{"admin"}) {
 		t.Errorf("roles %v", roles)
 	}
 }
@@ -330,10 +330,10 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 	other := w.Give(w.InB, "user-org-b", id, grantID, "admin", "clerk", "guest")
 	check := func(step string, inA, inB []string) {
 		t.Helper()
-		if got := has(w, w.InA, "user-org-a", own); !slices.Equal(got, inA) {
+		if got := has(w.InA, w, "user-org-a", own); !slices.Equal(got, inA) {
 			t.Errorf("%s: the owner's user has %v, want %v", step, got, inA)
 		}
-		if got := has(w, w.InB, "user-org-b", other); !slices.Equal(got, inB) {
+		if got := has(w.InB, w, "user-org-b", other); !slices.Equal(got, inB) {
 			t.Errorf("%s: the other's user has %v, want %v", step, got, inB)
 		}
 	}
