@@ -51,6 +51,15 @@ func Race(t testing.TB, n int, attempt func(i int) error, ids ...string) (succee
 	return succeeded
 }
 
+// Once fails the test unless exactly one of n attempts at once succeeds. The others must fail with a
+// fault of one of the ids.
+func Once(t testing.TB, n int, attempt func(i int) error, ids ...string) {
+	t.Helper()
+	if succeeded := Race(t, n, attempt, ids...); succeeded != 1 {
+		t.Errorf("%d of %d attempts succeeded, want 1", succeeded, n)
+	}
+}
+
 // Rows counts the rows of a table. sql is its name, perhaps followed by a condition.
 func Rows(t testing.TB, db *pgxpool.Pool, sql string, args ...any) (n int) {
 	t.Helper()
