@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +49,7 @@ func TestCompose(t *testing.T) {
 		if t.Failed() {
 			t.Log(p.run("docker", "compose", "ps", "--all"), p.run("docker", "compose", "logs", "--tail", "30"))
 		}
-		p.compose("down", "--volumes", "--timeout", "5")
+		p.down("--volumes", "--timeout", "5")
 	})
 	for _, story := range []struct {
 		name string
@@ -74,6 +75,15 @@ func TestCompose(t *testing.T) {
 // run runs a command in the repository's root and returns what it printed.
 func (p *project) run(name string, args ...string) string {
 	p.T.Helper()
+	out, err := p.try(name, args...)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return out
+}
+
+// try runs a program and returns what it writes, without white space around it. The error has all that it says.
+func (p *project) try(name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, name, args...)
@@ -81,14 +91,34 @@ func (p *project) run(name string, args ...string) string {
 	c.Dir, c.Env, c.Stderr = whole.Root(p.T), p.Env, &said
 	out, err := c.Output()
 	if err != nil {
-		p.T.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, said.String())
+		err = fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out, said.String())
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), err
 }
 
 func (p *project) compose(args ...string) string {
 	p.T.Helper()
 	return p.run("docker", append([]string{"compose"}, args...)...)
+}
+
+// down removes the containers and networks. Docker's engine sometimes keeps the endpoint of a container that is gone,
+// and then does not remove the network: such endpoints are disconnected, and the second try must succeed.
+func (p *project) down(args ...string) {
+	p.T.Helper()
+	args = append([]string{"compose", "down"}, args...)
+	_, err := p.try("docker", args...)
+	if err == nil {
+		return
+	}
+	stuck := regexp.MustCompile(`network (\S+) id \S+ has active endpoints`).FindStringSubmatch(err.Error())
+	if stuck == nil || len(p.ids()) > 0 {
+		p.T.Fatal(err)
+	}
+	names := p.run("docker", "network", "inspect", "--format", "{{range .Containers}}{{.Name}} {{end}}", stuck[1])
+	for _, name := range strings.Fields(names) {
+		p.run("docker", "network", "disconnect", "--force", stuck[1], name)
+	}
+	p.run("docker", args...)
 }
 
 func (p *project) up(args ...string) {
@@ -522,7 +552,7 @@ func (p *project) upgrade() {
 
 // After down and up people, passwords, the token and mails are still there.
 func (p *project) downAndUp() {
-	p.compose("down")
+	p.down()
 	if left := p.ids(); len(left) > 0 {
 		p.T.Errorf("down leaves %v", left)
 	}
@@ -544,7 +574,7 @@ func (p *project) downAndUp() {
 
 // removal checks that nothing of the project is left.
 func (p *project) removal() {
-	p.compose("down", "--volumes")
+	p.down("--volumes")
 	label := "label=com.docker.compose.project=" + os.Getenv("COMPOSE_PROJECT_NAME")
 	for _, kind := range [][]string{{"ps", "--all"}, {"volume", "ls"}, {"network", "ls"}} {
 		if left := p.run("docker", append(kind, "--quiet", "--filter", label)...); left != "" {
