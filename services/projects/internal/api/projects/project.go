@@ -62,7 +62,7 @@ func (s Server) makeOwner(ctx context.Context, p domain.Project, userID string) 
 		OrgId: p.OrgID, ProjectId: p.ID, UserId: userID,
 	})
 	if err != nil {
-		s.Log.WarnContext(ctx, "a project's owner comes with its event", "project", p.ID, "err", err)
+		s.Log.WarnContext(ctx, "the owner of a project is added later, by its event", "project", p.ID, "err", err)
 	}
 }
 
