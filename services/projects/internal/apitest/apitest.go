@@ -7,9 +7,12 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/projects"
 	"herald/shared/boot"
 	"herald/shared/caller"
+	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -129,6 +132,17 @@ func (w *World) With(orgID string, m ...caller.Membership) context.Context {
 func (w *World) Rows(sql string, args ...any) int {
 	w.Helper()
 	return testkit.Rows(w, w.Service.DB, sql, args...)
+}
+
+// Event fails the test unless exactly one event of an object has the type and the data of m.
+func (w *World) Event(aggregateID string, m proto.Message) {
+	w.Helper()
+	e, err := event.New(m, event.Origin{AggregateID: aggregateID})
+	w.Must(e, err)
+	if n := w.Rows("events where aggregate = $1 and name = $2 and aggregate_id = $3 and data = $4", e.Aggregate, e.Name,
+		aggregateID, e.Data); n != 1 {
+		w.Errorf("%d events %s.%s of %s with %s, want 1", n, e.Aggregate, e.Name, aggregateID, e.Data)
+	}
 }
 
 // Must fails the test at once if a call fails.

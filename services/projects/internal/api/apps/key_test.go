@@ -127,9 +127,8 @@ func TestKeysAreListed(t *testing.T) {
 	})
 	refused(t, err, "LIMIT_EXCEEDED", "1000")
 	testkit.Equal(t, w.App(w.id, app.AppId).Details, app.Details)
-	if w.Rows(`events where name = 'key_added' and aggregate = 'application' and aggregate_id = $1
-		and data = jsonb_build_object('projectId', $2::text, 'keyId', $3::text)`, app.AppId, w.id, own.KeyId) != 1 ||
-		w.Rows("events") != events+2 {
+	w.Event(app.AppId, &projectsv1.ApplicationKeyAdded{ProjectId: w.id, KeyId: own.KeyId})
+	if w.Rows("events") != events+2 {
 		t.Error("the events are not those of two keys")
 	}
 }
