@@ -51,6 +51,8 @@ type Method struct {
 	Streamed bool
 	// Limit is how long the method may take.
 	Limit time.Duration
+	// Faults are the ids of the faults that callers may get, sorted.
+	Faults []string
 
 	// ids are the request's fields that stand in the REST paths.
 	ids []protoreflect.FieldDescriptor
@@ -173,6 +175,7 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 	if m.Scopes = m.Access.GetScopes(); len(m.Scopes) == 0 {
 		m.Scopes = []string{OpenID, Audience}
 	}
+	m.Faults = m.faults()
 	return m, m.check()
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 	"herald/shared/fault"
 	"herald/shared/queue"
 )
+
+// Undeclared is the line of the log about a fault that the contract of its method does not name.
+const Undeclared = "the contract lacks the fault: add it to herald.v1.faults of the method"
 
 // recovered turns a panic into an internal fault that keeps the stack for the log.
 func recovered(next endpoint.Endpoint) endpoint.Endpoint {
@@ -39,6 +43,19 @@ func logged(log *slog.Logger, name string) endpoint.Middleware {
 			response, err := next(ctx, request)
 			if err != nil && fault.From(err).Code == fault.Internal {
 				log.ErrorContext(ctx, "request failed", "method", name, "err", err)
+			}
+			return response, err
+		}
+	}
+}
+
+// declared warns of a fault that the contract of the method does not name. The caller gets it all the same.
+func declared(log *slog.Logger, name string, ids []string) endpoint.Middleware {
+	return func(next endpoint.Endpoint) endpoint.Endpoint {
+		return func(ctx context.Context, request any) (any, error) {
+			response, err := next(ctx, request)
+			if err != nil && !slices.Contains(ids, fault.From(err).ID) {
+				log.WarnContext(ctx, Undeclared, "method", name, "id", fault.From(err).ID)
 			}
 			return response, err
 		}

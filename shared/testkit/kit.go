@@ -157,10 +157,11 @@ func (k *Kit) Journal(t testing.TB) event.Journal {
 }
 
 // Open opens the package's service on a new database. When the test ends, Open checks the events
-// in it against their contracts.
+// in it and the faults of its answers against their contracts.
 func (k *Kit) Open(t testing.TB, g boot.Ground) *boot.Service {
 	t.Helper()
 	database := k.Database(t)
+	g.Log = declared(t, g.Log)
 	s, err := g.Open(t.Context(), k.service, database, k.migrations)
 	if err != nil {
 		t.Fatal(err)

@@ -111,6 +111,8 @@ func TestDocuments(t *testing.T) {
 		{listed + "parameters 2", `{"in":"query","name":"query.limit","schema":{"format":"int64","type":["string",` +
 			`"integer"]}}`},
 		{listed + "requestBody", ""},
+		{listed + "x-faults 403", `["INSUFFICIENT_SCOPE","ORIGIN_NOT_ALLOWED","PERMISSION_DENIED"]`},
+		{listed + "x-faults 409", ""},
 		{listed + "responses 409", ""},
 		{text + "requestBody content application/json schema",
 			`{"$ref":"#/components/schemas/text.SetMessageTextBody"}`},

@@ -2,7 +2,10 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -52,4 +55,35 @@ func owner(file protoreflect.FileDescriptor) string {
 		return "shared"
 	}
 	return parts[1]
+}
+
+// checkFaults refuses an operation with the id of a fault that no contract declares.
+func checkFaults(operations []Operation, faults []Fault) error {
+	for _, o := range operations {
+		for _, id := range o.Faults {
+			if _, found := search(faults, id); !found {
+				return fmt.Errorf("contract of %s: no enum Fault has the value %s of herald.v1.faults", o.FullName(), id)
+			}
+		}
+	}
+	return nil
+}
+
+// byStatus returns the ids of an operation's faults by the HTTP status with which they come.
+func byStatus(o Operation, faults []Fault) object {
+	ids := map[int][]string{}
+	for _, id := range o.Faults {
+		i, _ := search(faults, id)
+		status := faults[i].HTTPStatus()
+		ids[status] = append(ids[status], id)
+	}
+	var all object
+	for _, status := range slices.Sorted(maps.Keys(ids)) {
+		all = all.with(strconv.Itoa(status), ids[status])
+	}
+	return all
+}
+
+func search(faults []Fault, id string) (int, bool) {
+	return slices.BinarySearchFunc(faults, id, func(f Fault, id string) int { return cmp.Compare(f.ID, id) })
 }

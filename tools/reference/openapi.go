@@ -21,8 +21,13 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 		in = append(in, o.Input())
 	}
 	requested := reachable(in)
+	faults := Faults(c.files)
+	if err := checkFaults(c.Operations, faults); err != nil {
+		return nil, err
+	}
 	s := &schemas{
 		made:      map[string]object{},
+		faults:    faults,
 		inRequest: func(m protoreflect.MessageDescriptor) bool { return requested[m.FullName()] },
 	}
 	s.required = func(f protoreflect.FieldDescriptor) bool {
@@ -94,7 +99,7 @@ func (s *schemas) operation(o Operation) object {
 	if o.Body {
 		entry = entry.with("requestBody", s.body(o))
 	}
-	return entry.with("responses", s.responses(o))
+	return entry.with("responses", s.responses(o)).with("x-faults", byStatus(o, s.faults))
 }
 
 // who returns a sentence about who may call.

@@ -23,6 +23,7 @@ type schemas struct {
 	required func(protoreflect.FieldDescriptor) bool
 	// inRequest reports whether a message is part of a request.
 	inRequest func(protoreflect.MessageDescriptor) bool
+	faults    []Fault
 }
 
 // components returns the schemas to which others refer, by name.

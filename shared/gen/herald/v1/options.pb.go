@@ -715,6 +715,14 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "herald/v1/options.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: ([]string)(nil),
+		Field:         84006,
+		Name:          "herald.v1.faults",
+		Tag:           "bytes,84006,rep,name=faults",
+		Filename:      "herald/v1/options.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.MessageOptions)(nil),
 		ExtensionType: (*Event)(nil),
 		Field:         84001,
@@ -780,6 +788,11 @@ var (
 	//
 	// optional uint32 seconds = 84005;
 	E_Seconds = &file_herald_v1_options_proto_extTypes[4]
+	// The ids of the faults that the method may answer, besides those that follow from its other options and its
+	// fields, such as PERMISSION_DENIED. An answer with any other id is a line in the log, and fails tests.
+	//
+	// repeated string faults = 84006;
+	E_Faults = &file_herald_v1_options_proto_extTypes[5]
 )
 
 // Extension fields to descriptorpb.MessageOptions.
@@ -787,11 +800,11 @@ var (
 	// Makes the message a domain event.
 	//
 	// optional herald.v1.Event event = 84001;
-	E_Event = &file_herald_v1_options_proto_extTypes[5]
+	E_Event = &file_herald_v1_options_proto_extTypes[6]
 	// Marks the message as a query of a search. A query without any field set is refused.
 	//
 	// optional bool filter = 84002;
-	E_Filter = &file_herald_v1_options_proto_extTypes[6]
+	E_Filter = &file_herald_v1_options_proto_extTypes[7]
 )
 
 // Extension fields to descriptorpb.FieldOptions.
@@ -800,11 +813,11 @@ var (
 	// characters or with invisible ones (Unicode Cc, Cf, default-ignorable) is refused.
 	//
 	// optional bool trim = 84001;
-	E_Trim = &file_herald_v1_options_proto_extTypes[7]
+	E_Trim = &file_herald_v1_options_proto_extTypes[8]
 	// What a field with a pattern asks for, as a caller is told who sent something else: "must be …".
 	//
 	// optional string says = 84002;
-	E_Says = &file_herald_v1_options_proto_extTypes[8]
+	E_Says = &file_herald_v1_options_proto_extTypes[9]
 )
 
 // Extension fields to descriptorpb.EnumValueOptions.
@@ -812,7 +825,7 @@ var (
 	// Makes a value of an enum Fault a fault. Its name is the fault's id, which is unique in all contracts.
 	//
 	// optional herald.v1.FaultOptions fault = 84001;
-	E_Fault = &file_herald_v1_options_proto_extTypes[9]
+	E_Fault = &file_herald_v1_options_proto_extTypes[10]
 )
 
 var File_herald_v1_options_proto protoreflect.FileDescriptor
@@ -888,7 +901,8 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x05pages\x12\x1e.google.protobuf.MethodOptions\x18\xa2\x90\x05 \x01(\v2\x10.herald.v1.PagesR\x05pages::\n" +
 	"\ahistory\x12\x1e.google.protobuf.MethodOptions\x18\xa3\x90\x05 \x01(\tR\ahistory:<\n" +
 	"\bstreamed\x12\x1e.google.protobuf.MethodOptions\x18\xa4\x90\x05 \x01(\bR\bstreamed::\n" +
-	"\aseconds\x12\x1e.google.protobuf.MethodOptions\x18\xa5\x90\x05 \x01(\rR\aseconds:I\n" +
+	"\aseconds\x12\x1e.google.protobuf.MethodOptions\x18\xa5\x90\x05 \x01(\rR\aseconds:8\n" +
+	"\x06faults\x12\x1e.google.protobuf.MethodOptions\x18\xa6\x90\x05 \x03(\tR\x06faults:I\n" +
 	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
 	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
 	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trim:3\n" +
@@ -927,19 +941,20 @@ var file_herald_v1_options_proto_depIdxs = []int32{
 	5,  // 3: herald.v1.history:extendee -> google.protobuf.MethodOptions
 	5,  // 4: herald.v1.streamed:extendee -> google.protobuf.MethodOptions
 	5,  // 5: herald.v1.seconds:extendee -> google.protobuf.MethodOptions
-	6,  // 6: herald.v1.event:extendee -> google.protobuf.MessageOptions
-	6,  // 7: herald.v1.filter:extendee -> google.protobuf.MessageOptions
-	7,  // 8: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	7,  // 9: herald.v1.says:extendee -> google.protobuf.FieldOptions
-	8,  // 10: herald.v1.fault:extendee -> google.protobuf.EnumValueOptions
-	1,  // 11: herald.v1.access:type_name -> herald.v1.Access
-	2,  // 12: herald.v1.pages:type_name -> herald.v1.Pages
-	3,  // 13: herald.v1.event:type_name -> herald.v1.Event
-	4,  // 14: herald.v1.fault:type_name -> herald.v1.FaultOptions
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	11, // [11:15] is the sub-list for extension type_name
-	1,  // [1:11] is the sub-list for extension extendee
+	5,  // 6: herald.v1.faults:extendee -> google.protobuf.MethodOptions
+	6,  // 7: herald.v1.event:extendee -> google.protobuf.MessageOptions
+	6,  // 8: herald.v1.filter:extendee -> google.protobuf.MessageOptions
+	7,  // 9: herald.v1.trim:extendee -> google.protobuf.FieldOptions
+	7,  // 10: herald.v1.says:extendee -> google.protobuf.FieldOptions
+	8,  // 11: herald.v1.fault:extendee -> google.protobuf.EnumValueOptions
+	1,  // 12: herald.v1.access:type_name -> herald.v1.Access
+	2,  // 13: herald.v1.pages:type_name -> herald.v1.Pages
+	3,  // 14: herald.v1.event:type_name -> herald.v1.Event
+	4,  // 15: herald.v1.fault:type_name -> herald.v1.FaultOptions
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	12, // [12:16] is the sub-list for extension type_name
+	1,  // [1:12] is the sub-list for extension extendee
 	0,  // [0:1] is the sub-list for field type_name
 }
 
@@ -964,7 +979,7 @@ func file_herald_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   4,
-			NumExtensions: 10,
+			NumExtensions: 11,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,

@@ -28,31 +28,30 @@ var File_herald_idp_v1_idps_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\n" +
-	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xc8\r\n" +
-	"\x04Idps\x12\xa6\x01\n" +
-	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\";\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\x9c\x01\n" +
-	"\x12UpdateDirectoryIdp\x12(.herald.idp.v1.UpdateDirectoryIdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"@\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02':\x01*\x1a\"/management/v1/idps/directory/{id}\x12v\n" +
-	"\x06GetIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1d.herald.idp.v1.GetIdpResponse\"2\x8a\x82)\x0e\n" +
-	"\forg.idp.read\x82\xd3\xe4\x93\x02\x1a\x12\x18/management/v1/idps/{id}\x12\x8e\x01\n" +
+	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xb3\x10\n" +
+	"\x04Idps\x12\xbc\x01\n" +
+	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\"Q\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xb2\x82)\x12IDP_TENANT_INVALID\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\xc3\x01\n" +
+	"\x12UpdateDirectoryIdp\x12(.herald.idp.v1.UpdateDirectoryIdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"g\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xb2\x82)\rIDP_NOT_FOUND\xb2\x82)\x12IDP_TENANT_INVALID\x82\xd3\xe4\x93\x02':\x01*\x1a\"/management/v1/idps/directory/{id}\x12\x87\x01\n" +
+	"\x06GetIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1d.herald.idp.v1.GetIdpResponse\"C\x8a\x82)\x0e\n" +
+	"\forg.idp.read\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02\x1a\x12\x18/management/v1/idps/{id}\x12\x8e\x01\n" +
 	"\n" +
 	"SearchIdps\x12 .herald.idp.v1.SearchIdpsRequest\x1a!.herald.idp.v1.SearchIdpsResponse\";\x8a\x82)\x0e\n" +
-	"\forg.idp.read\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/management/v1/idps/_search\x90\x02\x01\x12\x8d\x01\n" +
-	"\rDeactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"E\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_deactivate\x90\x02\x02\x12\x8d\x01\n" +
-	"\rReactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"E\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_reactivate\x90\x02\x02\x12w\n" +
-	"\tRemoveIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"3\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\x82\xd3\xe4\x93\x02\x1a*\x18/management/v1/idps/{id}\x12\xad\x01\n" +
-	"\x10SearchIdpChanges\x12&.herald.idp.v1.SearchIdpChangesRequest\x1a .herald.v1.SearchChangesResponse\"O\x8a\x82)\x0e\n" +
-	"\forg.idp.read\x9a\x82)\x03idp\x82\xd3\xe4\x93\x02-:\x01*\"(/management/v1/idps/{id}/changes/_search\x90\x02\x01\x12j\n" +
+	"\forg.idp.read\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/management/v1/idps/_search\x90\x02\x01\x12\xb0\x01\n" +
+	"\rDeactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"h\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xb2\x82)\x0eIDP_NOT_ACTIVE\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_deactivate\x90\x02\x02\x12\xb2\x01\n" +
+	"\rReactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"j\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xb2\x82)\rIDP_NOT_FOUND\xb2\x82)\x10IDP_NOT_INACTIVE\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_reactivate\x90\x02\x02\x12\x88\x01\n" +
+	"\tRemoveIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"D\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02\x1a*\x18/management/v1/idps/{id}\x12\xbe\x01\n" +
+	"\x10SearchIdpChanges\x12&.herald.idp.v1.SearchIdpChangesRequest\x1a .herald.v1.SearchChangesResponse\"`\x8a\x82)\x0e\n" +
+	"\forg.idp.read\x9a\x82)\x03idp\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02-:\x01*\"(/management/v1/idps/{id}/changes/_search\x90\x02\x01\x12j\n" +
 	"\vResolveIdps\x12!.herald.idp.v1.ResolveIdpsRequest\x1a\".herald.idp.v1.ResolveIdpsResponse\"\x14\x8a\x82)\r*\x05users*\x04auth\x90\x02\x01\x12o\n" +
-	"\x0fListOfferedIdps\x12%.herald.idp.v1.ListOfferedIdpsRequest\x1a&.herald.idp.v1.ListOfferedIdpsResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12i\n" +
-	"\rBeginIdpLogin\x12#.herald.idp.v1.BeginIdpLoginRequest\x1a$.herald.idp.v1.BeginIdpLoginResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12m\n" +
-	"\x0eFinishIdpLogin\x12$.herald.idp.v1.FinishIdpLoginRequest\x1a%.herald.idp.v1.FinishIdpLoginResponse\"\x0e\x8a\x82)\x06*\x04auth\xa8\x82)\x16\x12o\n" +
-	"\x10NoteRefusedLogin\x12&.herald.idp.v1.NoteRefusedLoginRequest\x1a'.herald.idp.v1.NoteRefusedLoginResponse\"\n" +
-	"\x8a\x82)\x06*\x04authB'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
+	"\x0fListOfferedIdps\x12%.herald.idp.v1.ListOfferedIdpsRequest\x1a&.herald.idp.v1.ListOfferedIdpsResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12\x98\x01\n" +
+	"\rBeginIdpLogin\x12#.herald.idp.v1.BeginIdpLoginRequest\x1a$.herald.idp.v1.BeginIdpLoginResponse\"<\x8a\x82)\x06*\x04auth\xb2\x82)\bIDP_AWAY\xb2\x82)\x0eIDP_NOT_ACTIVE\xb2\x82)\rIDP_NOT_FOUND\x90\x02\x01\x12\xdb\x01\n" +
+	"\x0eFinishIdpLogin\x12$.herald.idp.v1.FinishIdpLoginRequest\x1a%.herald.idp.v1.FinishIdpLoginResponse\"|\x8a\x82)\x06*\x04auth\xa8\x82)\x16\xb2\x82)\bIDP_AWAY\xb2\x82)\x10IDP_CODE_REFUSED\xb2\x82)\x0eIDP_NOT_ACTIVE\xb2\x82)\rIDP_NOT_FOUND\xb2\x82)\x12IDP_TENANT_REFUSED\xb2\x82)\x11IDP_TOKEN_INVALID\x12\x80\x01\n" +
+	"\x10NoteRefusedLogin\x12&.herald.idp.v1.NoteRefusedLoginRequest\x1a'.herald.idp.v1.NoteRefusedLoginResponse\"\x1b\x8a\x82)\x06*\x04auth\xb2\x82)\rIDP_NOT_FOUNDB'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var file_herald_idp_v1_idps_proto_goTypes = []any{
 	(*CreateDirectoryIdpRequest)(nil),  // 0: herald.idp.v1.CreateDirectoryIdpRequest

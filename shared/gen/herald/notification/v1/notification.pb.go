@@ -565,15 +565,16 @@ const file_herald_notification_v1_notification_proto_rawDesc = "" +
 	"\x17NOTIFICATION_STATE_SENT\x10\x03\x12\x1f\n" +
 	"\x1bNOTIFICATION_STATE_RETRYING\x10\x04\x12\x1d\n" +
 	"\x19NOTIFICATION_STATE_FAILED\x10\x05\x12 \n" +
-	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\x97\x05\n" +
+	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\xa3\b\n" +
 	"\rNotifications\x12\xbd\x01\n" +
 	"\x11ListNotifications\x120.herald.notification.v1.ListNotificationsRequest\x1a1.herald.notification.v1.ListNotificationsResponse\"C\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notifications\x12\xa5\x02\n" +
-	"\x12ResendNotification\x121.herald.notification.v1.ResendNotificationRequest\x1a2.herald.notification.v1.ResendNotificationResponse\"\xa7\x01\x8a\x82)R\n" +
+	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notifications\x12\xd9\x04\n" +
+	"\x12ResendNotification\x121.herald.notification.v1.ResendNotificationRequest\x1a2.herald.notification.v1.ResendNotificationResponse\"\xdb\x03\x8a\x82)R\n" +
 	"\n" +
-	"user.writeBDa mail that waits is only sent sooner; users decides about a new one\x82\xd3\xe4\x93\x02K:\x01*\"F/management/v1/users/{user_id}/notifications/{notification_id}/_resend\x12\x9d\x01\n" +
-	"\fSendTestMail\x12+.herald.notification.v1.SendTestMailRequest\x1a,.herald.notification.v1.SendTestMailResponse\"2\x8a\x82)\v\n" +
-	"\tiam.write\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/mail/_testB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"user.writeBDa mail that waits is only sent sooner; users decides about a new one\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x14FRESH_LOGIN_REQUIRED\xb2\x82)\x10NOTICE_SENT_ONCE\xb2\x82)\x16NOTIFICATION_NOT_FOUND\xb2\x82)\x13TEST_MAIL_SENT_ONCE\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02K:\x01*\"F/management/v1/users/{user_id}/notifications/{notification_id}/_resend\x12\xf5\x01\n" +
+	"\fSendTestMail\x12+.herald.notification.v1.SendTestMailRequest\x1a,.herald.notification.v1.SendTestMailResponse\"\x89\x01\x8a\x82)\v\n" +
+	"\tiam.write\xa8\x82)\x1e\xb2\x82)\x16NOTIFICATION_NOT_FOUND\xb2\x82)\x11RECIPIENT_INVALID\xb2\x82)\x12RECIPIENT_REQUIRED\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/mail/_testB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_notification_proto_rawDescOnce sync.Once

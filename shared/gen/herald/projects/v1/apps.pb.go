@@ -1380,57 +1380,57 @@ const file_herald_projects_v1_apps_proto_rawDesc = "" +
 	"\bAppState\x12\x19\n" +
 	"\x15APP_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10APP_STATE_ACTIVE\x10\x01\x12\x16\n" +
-	"\x12APP_STATE_INACTIVE\x10\x022\xc8\x19\n" +
-	"\x04Apps\x12\xc2\x01\n" +
-	"\rCreateOidcApp\x12(.herald.projects.v1.CreateOidcAppRequest\x1a).herald.projects.v1.CreateOidcAppResponse\"\\\x8a\x82)\x1f\n" +
+	"\x12APP_STATE_INACTIVE\x10\x022\xa9\x1e\n" +
+	"\x04Apps\x12\x81\x02\n" +
+	"\rCreateOidcApp\x12(.herald.projects.v1.CreateOidcAppRequest\x1a).herald.projects.v1.CreateOidcAppResponse\"\x9a\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/projects/{project_id}/apps/oidc\x12\xbe\x01\n" +
-	"\fCreateApiApp\x12'.herald.projects.v1.CreateApiAppRequest\x1a(.herald.projects.v1.CreateApiAppResponse\"[\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\x13OIDC_CONFIG_INVALID\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/projects/{project_id}/apps/oidc\x12\xe6\x01\n" +
+	"\fCreateApiApp\x12'.herald.projects.v1.CreateApiAppRequest\x1a(.herald.projects.v1.CreateApiAppResponse\"\x82\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/{project_id}/apps/api\x12\xad\x01\n" +
-	"\x06GetApp\x12!.herald.projects.v1.GetAppRequest\x1a\".herald.projects.v1.GetAppResponse\"\\\x8a\x82)\x1e\n" +
+	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/{project_id}/apps/api\x12\xbe\x01\n" +
+	"\x06GetApp\x12!.herald.projects.v1.GetAppRequest\x1a\".herald.projects.v1.GetAppResponse\"m\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x024\x122/management/v1/projects/{project_id}/apps/{app_id}\x12\xbe\x01\n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x024\x122/management/v1/projects/{project_id}/apps/{app_id}\x12\xd3\x01\n" +
 	"\n" +
-	"SearchApps\x12%.herald.projects.v1.SearchAppsRequest\x1a&.herald.projects.v1.SearchAppsResponse\"a\x8a\x82)\x1e\n" +
+	"SearchApps\x12%.herald.projects.v1.SearchAppsRequest\x1a&.herald.projects.v1.SearchAppsResponse\"v\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x026:\x01*\"1/management/v1/projects/{project_id}/apps/_search\x90\x02\x01\x12\xb4\x01\n" +
-	"\tUpdateApp\x12$.herald.projects.v1.UpdateAppRequest\x1a\x1f.herald.projects.v1.AppResponse\"`\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x026:\x01*\"1/management/v1/projects/{project_id}/apps/_search\x90\x02\x01\x12\xd8\x01\n" +
+	"\tUpdateApp\x12$.herald.projects.v1.UpdateAppRequest\x1a\x1f.herald.projects.v1.AppResponse\"\x83\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x027:\x01*\x1a2/management/v1/projects/{project_id}/apps/{app_id}\x12\xce\x01\n" +
-	"\x10UpdateOidcConfig\x12+.herald.projects.v1.UpdateOidcConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"l\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\x1a2/management/v1/projects/{project_id}/apps/{app_id}\x12\x87\x02\n" +
+	"\x10UpdateOidcConfig\x12+.herald.projects.v1.UpdateOidcConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"\xa4\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\x1a>/management/v1/projects/{project_id}/apps/{app_id}/oidc_config\x12\xcb\x01\n" +
-	"\x0fUpdateApiConfig\x12*.herald.projects.v1.UpdateApiConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"k\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\fAPP_NOT_OIDC\xb2\x82)\x13OIDC_CONFIG_INVALID\x82\xd3\xe4\x93\x02C:\x01*\x1a>/management/v1/projects/{project_id}/apps/{app_id}/oidc_config\x12\xec\x01\n" +
+	"\x0fUpdateApiConfig\x12*.herald.projects.v1.UpdateApiConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"\x8b\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B:\x01*\x1a=/management/v1/projects/{project_id}/apps/{app_id}/api_config\x12\x84\x02\n" +
-	"\x18GenerateOidcClientSecret\x12/.herald.projects.v1.GenerateClientSecretRequest\x1a0.herald.projects.v1.GenerateClientSecretResponse\"\x84\x01\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\vAPP_NOT_API\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x02B:\x01*\x1a=/management/v1/projects/{project_id}/apps/{app_id}/api_config\x12\xbb\x02\n" +
+	"\x18GenerateOidcClientSecret\x12/.herald.projects.v1.GenerateClientSecretRequest\x1a0.herald.projects.v1.GenerateClientSecretResponse\"\xbb\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02[:\x01*\"V/management/v1/projects/{project_id}/apps/{app_id}/oidc_config/_generate_client_secret\x12\x82\x02\n" +
-	"\x17GenerateApiClientSecret\x12/.herald.projects.v1.GenerateClientSecretRequest\x1a0.herald.projects.v1.GenerateClientSecretResponse\"\x83\x01\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\fAPP_NOT_OIDC\xb2\x82)\x12APP_USES_NO_SECRET\x82\xd3\xe4\x93\x02[:\x01*\"V/management/v1/projects/{project_id}/apps/{app_id}/oidc_config/_generate_client_secret\x12\xb8\x02\n" +
+	"\x17GenerateApiClientSecret\x12/.herald.projects.v1.GenerateClientSecretRequest\x1a0.herald.projects.v1.GenerateClientSecretResponse\"\xb9\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02Z:\x01*\"U/management/v1/projects/{project_id}/apps/{app_id}/api_config/_generate_client_secret\x12\xc1\x01\n" +
-	"\rDeactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\vAPP_NOT_API\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\x12APP_USES_NO_SECRET\x82\xd3\xe4\x93\x02Z:\x01*\"U/management/v1/projects/{project_id}/apps/{app_id}/api_config/_generate_client_secret\x12\xe5\x01\n" +
+	"\rDeactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"\x92\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_deactivate\x90\x02\x02\x12\xc1\x01\n" +
-	"\rReactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\x0eAPP_NOT_ACTIVE\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_deactivate\x90\x02\x02\x12\xe7\x01\n" +
+	"\rReactivateApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"\x94\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_reactivate\x90\x02\x02\x12\xac\x01\n" +
-	"\tRemoveApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"^\x8a\x82) \n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\x10APP_NOT_INACTIVE\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_reactivate\x90\x02\x02\x12\xbd\x01\n" +
+	"\tRemoveApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82) \n" +
 	"\x12project.app.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x024*2/management/v1/projects/{project_id}/apps/{app_id}\x12\xbf\x01\n" +
-	"\tAddAppKey\x12$.herald.projects.v1.AddAppKeyRequest\x1a%.herald.projects.v1.AddAppKeyResponse\"e\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x024*2/management/v1/projects/{project_id}/apps/{app_id}\x12\x90\x02\n" +
+	"\tAddAppKey\x12$.herald.projects.v1.AddAppKeyRequest\x1a%.herald.projects.v1.AddAppKeyResponse\"\xb5\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02<:\x01*\"7/management/v1/projects/{project_id}/apps/{app_id}/keys\x12\xc4\x01\n" +
-	"\tGetAppKey\x12$.herald.projects.v1.GetAppKeyRequest\x1a%.herald.projects.v1.GetAppKeyResponse\"j\x8a\x82)\x1e\n" +
+	"project_id\xb2\x82)\rAPP_KEY_LIMIT\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x12PUBLIC_KEY_INVALID\x82\xd3\xe4\x93\x02<:\x01*\"7/management/v1/projects/{project_id}/apps/{app_id}/keys\x12\xd9\x01\n" +
+	"\tGetAppKey\x12$.herald.projects.v1.GetAppKeyRequest\x1a%.herald.projects.v1.GetAppKeyResponse\"\x7f\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B\x12@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12\xd5\x01\n" +
-	"\rSearchAppKeys\x12(.herald.projects.v1.SearchAppKeysRequest\x1a).herald.projects.v1.SearchAppKeysResponse\"o\x8a\x82)\x1e\n" +
+	"project_id\xb2\x82)\x11APP_KEY_NOT_FOUND\x82\xd3\xe4\x93\x02B\x12@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12\xe7\x01\n" +
+	"\rSearchAppKeys\x12(.herald.projects.v1.SearchAppKeysRequest\x1a).herald.projects.v1.SearchAppKeysResponse\"\x80\x01\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02D:\x01*\"?/management/v1/projects/{project_id}/apps/{app_id}/keys/_search\x90\x02\x01\x12\xce\x01\n" +
-	"\fRemoveAppKey\x12'.herald.projects.v1.RemoveAppKeyRequest\x1a(.herald.projects.v1.RemoveAppKeyResponse\"k\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x02D:\x01*\"?/management/v1/projects/{project_id}/apps/{app_id}/keys/_search\x90\x02\x01\x12\xe4\x01\n" +
+	"\fRemoveAppKey\x12'.herald.projects.v1.RemoveAppKeyRequest\x1a(.herald.projects.v1.RemoveAppKeyResponse\"\x80\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02B*@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_id\xb2\x82)\x11APP_KEY_NOT_FOUND\x82\xd3\xe4\x93\x02B*@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_apps_proto_rawDescOnce sync.Once

@@ -2038,39 +2038,39 @@ const file_herald_projects_v1_grants_proto_rawDesc = "" +
 	"\x11ProjectGrantState\x12#\n" +
 	"\x1fPROJECT_GRANT_STATE_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aPROJECT_GRANT_STATE_ACTIVE\x10\x01\x12 \n" +
-	"\x1cPROJECT_GRANT_STATE_INACTIVE\x10\x022\x94\x16\n" +
-	"\x06Grants\x12\xc7\x01\n" +
-	"\x0fAddProjectGrant\x12*.herald.projects.v1.AddProjectGrantRequest\x1a+.herald.projects.v1.AddProjectGrantResponse\"[\x8a\x82)!\n" +
+	"\x1cPROJECT_GRANT_STATE_INACTIVE\x10\x022\xcb\x1d\n" +
+	"\x06Grants\x12\xbe\x02\n" +
+	"\x0fAddProjectGrant\x12*.herald.projects.v1.AddProjectGrantRequest\x1a+.herald.projects.v1.AddProjectGrantResponse\"\xd1\x01\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/projects/{project_id}/grants\x12\xce\x01\n" +
-	"\x0fGetProjectGrant\x12*.herald.projects.v1.GetProjectGrantRequest\x1a+.herald.projects.v1.GetProjectGrantResponse\"b\x8a\x82) \n" +
+	"project_id\xb2\x82)\x13GRANTED_ORG_UNKNOWN\xb2\x82)\x14PROJECT_GRANT_EXISTS\xb2\x82)\x16PROJECT_GRANT_TO_OWNER\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/projects/{project_id}/grants\x12\xe9\x01\n" +
+	"\x0fGetProjectGrant\x12*.herald.projects.v1.GetProjectGrantRequest\x1a+.herald.projects.v1.GetProjectGrantResponse\"}\x8a\x82) \n" +
 	"\x12project.grant.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028\x126/management/v1/projects/{project_id}/grants/{grant_id}\x12\xd5\x01\n" +
-	"\x12UpdateProjectGrant\x12-.herald.projects.v1.UpdateProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"f\x8a\x82)!\n" +
+	"project_id\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x028\x126/management/v1/projects/{project_id}/grants/{grant_id}\x12\x89\x02\n" +
+	"\x12UpdateProjectGrant\x12-.herald.projects.v1.UpdateProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"\x99\x01\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xe2\x01\n" +
-	"\x16DeactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"u\x8a\x82)!\n" +
+	"project_id\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xb2\x02\n" +
+	"\x16DeactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"\xc4\x01\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_deactivate\x90\x02\x02\x12\xe2\x01\n" +
-	"\x16ReactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"u\x8a\x82)!\n" +
+	"project_id\xb2\x82)\x18PROJECT_GRANT_NOT_ACTIVE\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_deactivate\x90\x02\x02\x12\xb4\x02\n" +
+	"\x16ReactivateProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"\xc6\x01\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_reactivate\x90\x02\x02\x12\xcd\x01\n" +
-	"\x12RemoveProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"d\x8a\x82)\"\n" +
+	"project_id\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x1aPROJECT_GRANT_NOT_INACTIVE\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\x82\xd3\xe4\x93\x02G:\x01*\"B/management/v1/projects/{project_id}/grants/{grant_id}/_reactivate\x90\x02\x02\x12\xe8\x01\n" +
+	"\x12RemoveProjectGrant\x12'.herald.projects.v1.ProjectGrantRequest\x1a(.herald.projects.v1.ProjectGrantResponse\"\x7f\x8a\x82)\"\n" +
 	"\x14project.grant.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xdd\x01\n" +
-	"\x13SearchProjectGrants\x12..herald.projects.v1.SearchProjectGrantsRequest\x1a/.herald.projects.v1.SearchProjectGrantsResponse\"e\x8a\x82) \n" +
+	"project_id\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/grants/{grant_id}\x12\xf2\x01\n" +
+	"\x13SearchProjectGrants\x12..herald.projects.v1.SearchProjectGrantsRequest\x1a/.herald.projects.v1.SearchProjectGrantsResponse\"z\x8a\x82) \n" +
 	"\x12project.grant.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/projects/{project_id}/grants/_search\x90\x02\x01\x12\xc5\x01\n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/projects/{project_id}/grants/_search\x90\x02\x01\x12\xc5\x01\n" +
 	"\x15SearchGrantedProjects\x120.herald.projects.v1.SearchGrantedProjectsRequest\x1a1.herald.projects.v1.SearchGrantedProjectsResponse\"G\x8a\x82)\x0e\n" +
-	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x90\x02\x01\x12\xee\x01\n" +
-	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"\x8a\x01\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xb0\x01\n" +
-	"\fGetUserGrant\x12'.herald.projects.v1.GetUserGrantRequest\x1a(.herald.projects.v1.GetUserGrantResponse\"M\x8a\x82)\x11\n" +
-	"\x0fuser.grant.read\x82\xd3\xe4\x93\x022\x120/management/v1/users/{user_id}/grants/{grant_id}\x12\xfc\x01\n" +
-	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x95\x01\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\xf9\x01\n" +
-	"\x0fRemoveUserGrant\x12*.herald.projects.v1.RemoveUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x92\x01\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb5\x01\n" +
+	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x90\x02\x01\x12\xed\x03\n" +
+	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"\x89\x03\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x18PROJECT_GRANT_NOT_ACTIVE\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\xb2\x82)\x11USER_GRANT_EXISTS\xb2\x82)\x13USER_GRANT_OUTDATED\xb2\x82) USER_GRANT_PROJECT_GRANT_UNKNOWN\xb2\x82)\x1aUSER_GRANT_PROJECT_UNKNOWN\xb2\x82)\x17USER_GRANT_USER_REMOVED\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xc8\x01\n" +
+	"\fGetUserGrant\x12'.herald.projects.v1.GetUserGrantRequest\x1a(.herald.projects.v1.GetUserGrantResponse\"e\x8a\x82)\x11\n" +
+	"\x0fuser.grant.read\xb2\x82)\x14USER_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x022\x120/management/v1/users/{user_id}/grants/{grant_id}\x12\xec\x03\n" +
+	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x85\x03\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x18PROJECT_GRANT_NOT_ACTIVE\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\xb2\x82)\x14USER_GRANT_NOT_FOUND\xb2\x82)\x13USER_GRANT_OUTDATED\xb2\x82) USER_GRANT_PROJECT_GRANT_UNKNOWN\xb2\x82)\x1aUSER_GRANT_PROJECT_UNKNOWN\xb2\x82)\x17USER_GRANT_USER_REMOVED\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\x91\x02\n" +
+	"\x0fRemoveUserGrant\x12*.herald.projects.v1.RemoveUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\xaa\x01\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x14USER_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb5\x01\n" +
 	"\x10SearchUserGrants\x12+.herald.projects.v1.SearchUserGrantsRequest\x1a,.herald.projects.v1.SearchUserGrantsResponse\"F\x8a\x82)\x11\n" +
 	"\x0fuser.grant.read\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/grants/_search\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 

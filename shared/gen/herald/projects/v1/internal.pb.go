@@ -499,11 +499,11 @@ const file_herald_projects_v1_internal_proto_rawDesc = "" +
 	"\x05roles\x18\x02 \x03(\v2\x1f.herald.projects.v1.GrantedRoleR\x05roles\"6\n" +
 	"\vGrantedRole\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x15\n" +
-	"\x06org_id\x18\x02 \x01(\tR\x05orgId2\xed\x02\n" +
-	"\bInternal\x12w\n" +
-	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01\x12s\n" +
-	"\rResolveClient\x12(.herald.projects.v1.ResolveClientRequest\x1a).herald.projects.v1.ResolveClientResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12s\n" +
-	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\x06org_id\x18\x02 \x01(\tR\x05orgId2\xab\x03\n" +
+	"\bInternal\x12\x8c\x01\n" +
+	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"#\x8a\x82)\a*\x05users\xb2\x82)\x11PROJECT_NOT_FOUND\x90\x02\x01\x12\x84\x01\n" +
+	"\rResolveClient\x12(.herald.projects.v1.ResolveClientRequest\x1a).herald.projects.v1.ResolveClientResponse\"\x1e\x8a\x82)\x06*\x04auth\xb2\x82)\rAPP_NOT_FOUND\x90\x02\x01\x12\x88\x01\n" +
+	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\"\x8a\x82)\x06*\x04auth\xb2\x82)\x11PROJECT_NOT_FOUND\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_internal_proto_rawDescOnce sync.Once

@@ -1224,30 +1224,30 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x16PrivateLabelingSetting\x12(\n" +
 	"$PRIVATE_LABELING_SETTING_UNSPECIFIED\x10\x00\x12B\n" +
 	">PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY\x10\x01\x12C\n" +
-	"?PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY\x10\x022\xdb\v\n" +
-	"\bProjects\x12\x9c\x01\n" +
-	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"6\x8a\x82)\x10\n" +
-	"\x0eproject.create\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xa7\x01\n" +
+	"?PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY\x10\x022\xb6\r\n" +
+	"\bProjects\x12\xb2\x01\n" +
+	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"L\x8a\x82)\x10\n" +
+	"\x0eproject.create\xb2\x82)\x12PROJECT_NAME_TAKEN\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xbc\x01\n" +
 	"\n" +
-	"GetProject\x12%.herald.projects.v1.GetProjectRequest\x1a&.herald.projects.v1.GetProjectResponse\"J\x8a\x82)\x1a\n" +
+	"GetProject\x12%.herald.projects.v1.GetProjectRequest\x1a&.herald.projects.v1.GetProjectResponse\"_\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02&\x12$/management/v1/projects/{project_id}\x12\xb4\x01\n" +
-	"\rUpdateProject\x12(.herald.projects.v1.UpdateProjectRequest\x1a).herald.projects.v1.UpdateProjectResponse\"N\x8a\x82)\x1b\n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x02&\x12$/management/v1/projects/{project_id}\x12\xdf\x01\n" +
+	"\rUpdateProject\x12(.herald.projects.v1.UpdateProjectRequest\x1a).herald.projects.v1.UpdateProjectResponse\"y\x8a\x82)\x1b\n" +
 	"\rproject.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/projects/{project_id}\x12\xcf\x01\n" +
-	"\x11DeactivateProject\x12,.herald.projects.v1.DeactivateProjectRequest\x1a-.herald.projects.v1.DeactivateProjectResponse\"]\x8a\x82)\x1b\n" +
+	"project_id\xb2\x82)\x12PROJECT_NAME_TAKEN\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/projects/{project_id}\x12\xfb\x01\n" +
+	"\x11DeactivateProject\x12,.herald.projects.v1.DeactivateProjectRequest\x1a-.herald.projects.v1.DeactivateProjectResponse\"\x88\x01\x8a\x82)\x1b\n" +
 	"\rproject.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_deactivate\x90\x02\x02\x12\xcf\x01\n" +
-	"\x11ReactivateProject\x12,.herald.projects.v1.ReactivateProjectRequest\x1a-.herald.projects.v1.ReactivateProjectResponse\"]\x8a\x82)\x1b\n" +
+	"project_id\xb2\x82)\x12PROJECT_NOT_ACTIVE\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_deactivate\x90\x02\x02\x12\xfd\x01\n" +
+	"\x11ReactivateProject\x12,.herald.projects.v1.ReactivateProjectRequest\x1a-.herald.projects.v1.ReactivateProjectResponse\"\x8a\x01\x8a\x82)\x1b\n" +
 	"\rproject.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_reactivate\x90\x02\x02\x12\xb2\x01\n" +
-	"\rRemoveProject\x12(.herald.projects.v1.RemoveProjectRequest\x1a).herald.projects.v1.RemoveProjectResponse\"L\x8a\x82)\x1c\n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_NOT_INACTIVE\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/_reactivate\x90\x02\x02\x12\xc7\x01\n" +
+	"\rRemoveProject\x12(.herald.projects.v1.RemoveProjectRequest\x1a).herald.projects.v1.RemoveProjectResponse\"a\x8a\x82)\x1c\n" +
 	"\x0eproject.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02&*$/management/v1/projects/{project_id}\x12\x9c\x01\n" +
-	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x90\x02\x01\x12\xd6\x01\n" +
-	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"k\x8a\x82)\x1a\n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x02&*$/management/v1/projects/{project_id}\x12\x9c\x01\n" +
+	"\x0eSearchProjects\x12).herald.projects.v1.SearchProjectsRequest\x1a*.herald.projects.v1.SearchProjectsResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/management/v1/projects/_search\x90\x02\x01\x12\xec\x01\n" +
+	"\x14SearchProjectChanges\x12/.herald.projects.v1.SearchProjectChangesRequest\x1a .herald.v1.SearchChangesResponse\"\x80\x01\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +
-	"project_id\x9a\x82)\aproject\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_id\x9a\x82)\aproject\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/changes/_search\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_projects_proto_rawDescOnce sync.Once

@@ -759,23 +759,23 @@ const file_herald_projects_v1_roles_proto_rawDesc = "" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x87\x01\n" +
 	"\x1aSearchProjectRolesResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x127\n" +
-	"\x06result\x18\x02 \x03(\v2\x1f.herald.projects.v1.ProjectRoleR\x06result2\x88\b\n" +
-	"\x05Roles\x12\xbf\x01\n" +
-	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"Y\x8a\x82) \n" +
+	"\x06result\x18\x02 \x03(\v2\x1f.herald.projects.v1.ProjectRoleR\x06result2\xd7\t\n" +
+	"\x05Roles\x12\x82\x02\n" +
+	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"\x9b\x01\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\xc7\x01\n" +
-	"\x0fAddProjectRoles\x12*.herald.projects.v1.AddProjectRolesRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x13PROJECT_ROLE_EXISTS\xb2\x82)\x12PROJECT_ROLE_TWICE\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\x8a\x02\n" +
+	"\x0fAddProjectRoles\x12*.herald.projects.v1.AddProjectRolesRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"\xa1\x01\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xcb\x01\n" +
-	"\x11UpdateProjectRole\x12,.herald.projects.v1.UpdateProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"_\x8a\x82) \n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x13PROJECT_ROLE_EXISTS\xb2\x82)\x12PROJECT_ROLE_TWICE\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xe5\x01\n" +
+	"\x11UpdateProjectRole\x12,.herald.projects.v1.UpdateProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"y\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xc9\x01\n" +
-	"\x11RemoveProjectRole\x12,.herald.projects.v1.RemoveProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"]\x8a\x82)!\n" +
+	"project_id\xb2\x82)\x16PROJECT_ROLE_NOT_FOUND\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xe3\x01\n" +
+	"\x11RemoveProjectRole\x12,.herald.projects.v1.RemoveProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"w\x8a\x82)!\n" +
 	"\x13project.role.delete\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x022*0/management/v1/projects/{project_id}/roles/{key}\x12\xd8\x01\n" +
-	"\x12SearchProjectRoles\x12-.herald.projects.v1.SearchProjectRolesRequest\x1a..herald.projects.v1.SearchProjectRolesResponse\"c\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\x16PROJECT_ROLE_NOT_FOUND\x82\xd3\xe4\x93\x022*0/management/v1/projects/{project_id}/roles/{key}\x12\xed\x01\n" +
+	"\x12SearchProjectRoles\x12-.herald.projects.v1.SearchProjectRolesRequest\x1a..herald.projects.v1.SearchProjectRolesResponse\"x\x8a\x82)\x1f\n" +
 	"\x11project.role.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/projects/{project_id}/roles/_search\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/projects/{project_id}/roles/_search\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_roles_proto_rawDescOnce sync.Once

@@ -1260,37 +1260,37 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x1aResolveMessageTextResponse\x12;\n" +
 	"\vcustom_text\x18\x01 \x01(\v2\x1a.herald.text.v1.CustomTextR\n" +
 	"customText\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage2\xe0\x15\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage2\xf6\x19\n" +
 	"\x04Text\x12\x7f\n" +
-	"\rListLanguages\x12$.herald.text.v1.ListLanguagesRequest\x1a%.herald.text.v1.ListLanguagesResponse\"!\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x15\x12\x13/admin/v1/languages\x12\xa7\x01\n" +
-	"\x0eGetMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"F\x8a\x82)\r\n" +
-	"\vpolicy.read\x82\xd3\xe4\x93\x02/\x12-/management/v1/text/message/{kind}/{language}\x12\xb6\x01\n" +
-	"\x15GetDefaultMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"N\x8a\x82)\r\n" +
-	"\vpolicy.read\x82\xd3\xe4\x93\x027\x125/management/v1/text/default/message/{kind}/{language}\x12\xab\x01\n" +
-	"\x0eSetMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a&.herald.text.v1.SetMessageTextResponse\"J\x8a\x82)\x0e\n" +
-	"\fpolicy.write\x82\xd3\xe4\x93\x022:\x01*\x1a-/management/v1/text/message/{kind}/{language}\x12\xb2\x01\n" +
-	"\x11RemoveMessageText\x12(.herald.text.v1.RemoveMessageTextRequest\x1a).herald.text.v1.RemoveMessageTextResponse\"H\x8a\x82)\x0f\n" +
-	"\rpolicy.delete\x82\xd3\xe4\x93\x02/*-/management/v1/text/message/{kind}/{language}\x12\xbe\x01\n" +
-	"\x12PreviewMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a*.herald.text.v1.PreviewMessageTextResponse\"U\x8a\x82)\r\n" +
-	"\vpolicy.read\x82\xd3\xe4\x93\x02;:\x01*\"6/management/v1/text/message/{kind}/{language}/_preview\x90\x02\x01\x12\x96\x01\n" +
-	"\x12GetDefaultLanguage\x12).herald.text.v1.GetDefaultLanguageRequest\x1a*.herald.text.v1.GetDefaultLanguageResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/default\x12\xad\x01\n" +
-	"\x12SetDefaultLanguage\x12).herald.text.v1.SetDefaultLanguageRequest\x1a*.herald.text.v1.SetDefaultLanguageResponse\"@\x8a\x82)\v\n" +
-	"\tiam.write\x82\xd3\xe4\x93\x02+:\x01*\x1a&/admin/v1/languages/default/{language}\x12\x99\x01\n" +
-	"\x13GetAllowedLanguages\x12*.herald.text.v1.GetAllowedLanguagesRequest\x1a+.herald.text.v1.GetAllowedLanguagesResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/allowed\x12\xa5\x01\n" +
-	"\x13SetAllowedLanguages\x12*.herald.text.v1.SetAllowedLanguagesRequest\x1a+.herald.text.v1.SetAllowedLanguagesResponse\"5\x8a\x82)\v\n" +
-	"\tiam.write\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/languages/allowed\x12\x90\x01\n" +
+	"\rListLanguages\x12$.herald.text.v1.ListLanguagesRequest\x1a%.herald.text.v1.ListLanguagesResponse\"!\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x15\x12\x13/admin/v1/languages\x12\xd5\x01\n" +
+	"\x0eGetMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"t\x8a\x82)\r\n" +
+	"\vpolicy.read\xb2\x82)\x10LANGUAGE_INVALID\xb2\x82)\x16MESSAGE_KIND_NOT_FOUND\x82\xd3\xe4\x93\x02/\x12-/management/v1/text/message/{kind}/{language}\x12\xe4\x01\n" +
+	"\x15GetDefaultMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"|\x8a\x82)\r\n" +
+	"\vpolicy.read\xb2\x82)\x10LANGUAGE_INVALID\xb2\x82)\x16MESSAGE_KIND_NOT_FOUND\x82\xd3\xe4\x93\x027\x125/management/v1/text/default/message/{kind}/{language}\x12\xf8\x01\n" +
+	"\x0eSetMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a&.herald.text.v1.SetMessageTextResponse\"\x96\x01\x8a\x82)\x0e\n" +
+	"\fpolicy.write\xb2\x82)\x16LANGUAGE_NOT_SUPPORTED\xb2\x82)\x16MESSAGE_KIND_NOT_FOUND\xb2\x82)\x14MESSAGE_TEXT_INVALID\x82\xd3\xe4\x93\x022:\x01*\x1a-/management/v1/text/message/{kind}/{language}\x12\x80\x02\n" +
+	"\x11RemoveMessageText\x12(.herald.text.v1.RemoveMessageTextRequest\x1a).herald.text.v1.RemoveMessageTextResponse\"\x95\x01\x8a\x82)\x0f\n" +
+	"\rpolicy.delete\xb2\x82)\x15CUSTOM_TEXT_NOT_FOUND\xb2\x82)\x16LANGUAGE_NOT_SUPPORTED\xb2\x82)\x16MESSAGE_KIND_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/management/v1/text/message/{kind}/{language}\x12\x8b\x02\n" +
+	"\x12PreviewMessageText\x12%.herald.text.v1.SetMessageTextRequest\x1a*.herald.text.v1.PreviewMessageTextResponse\"\xa1\x01\x8a\x82)\r\n" +
+	"\vpolicy.read\xb2\x82)\x16LANGUAGE_NOT_SUPPORTED\xb2\x82)\x16MESSAGE_KIND_NOT_FOUND\xb2\x82)\x14MESSAGE_TEXT_INVALID\x82\xd3\xe4\x93\x02;:\x01*\"6/management/v1/text/message/{kind}/{language}/_preview\x90\x02\x01\x12\x96\x01\n" +
+	"\x12GetDefaultLanguage\x12).herald.text.v1.GetDefaultLanguageRequest\x1a*.herald.text.v1.GetDefaultLanguageResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/default\x12\xdf\x01\n" +
+	"\x12SetDefaultLanguage\x12).herald.text.v1.SetDefaultLanguageRequest\x1a*.herald.text.v1.SetDefaultLanguageResponse\"r\x8a\x82)\v\n" +
+	"\tiam.write\xb2\x82)\x14LANGUAGE_NOT_ALLOWED\xb2\x82)\x16LANGUAGE_NOT_SUPPORTED\x82\xd3\xe4\x93\x02+:\x01*\x1a&/admin/v1/languages/default/{language}\x12\x99\x01\n" +
+	"\x13GetAllowedLanguages\x12*.herald.text.v1.GetAllowedLanguagesRequest\x1a+.herald.text.v1.GetAllowedLanguagesResponse\")\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x1d\x12\x1b/admin/v1/languages/allowed\x12\xdf\x01\n" +
+	"\x13SetAllowedLanguages\x12*.herald.text.v1.SetAllowedLanguagesRequest\x1a+.herald.text.v1.SetAllowedLanguagesResponse\"o\x8a\x82)\v\n" +
+	"\tiam.write\xb2\x82)\x1cDEFAULT_LANGUAGE_NOT_ALLOWED\xb2\x82)\x16LANGUAGE_NOT_SUPPORTED\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/languages/allowed\x12\x90\x01\n" +
 	"\vGetBranding\x12\".herald.text.v1.GetBrandingRequest\x1a#.herald.text.v1.GetBrandingResponse\"8\x8a\x82)\r\n" +
 	"\vpolicy.read\x82\xd3\xe4\x93\x02!\x12\x1f/management/v1/orgs/me/branding\x12\x94\x01\n" +
 	"\vSetBranding\x12\".herald.text.v1.SetBrandingRequest\x1a#.herald.text.v1.SetBrandingResponse\"<\x8a\x82)\x0e\n" +
-	"\fpolicy.write\x82\xd3\xe4\x93\x02$:\x01*\x1a\x1f/management/v1/orgs/me/branding\x12\xa5\x01\n" +
-	"\x0fSetBrandingLogo\x12&.herald.text.v1.SetBrandingLogoRequest\x1a'.herald.text.v1.SetBrandingLogoResponse\"A\x8a\x82)\x0e\n" +
-	"\fpolicy.write\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/orgs/me/branding/logo\x12\x9b\x01\n" +
-	"\x0eRemoveBranding\x12%.herald.text.v1.RemoveBrandingRequest\x1a&.herald.text.v1.RemoveBrandingResponse\":\x8a\x82)\x0f\n" +
-	"\rpolicy.delete\x82\xd3\xe4\x93\x02!*\x1f/management/v1/orgs/me/branding\x12q\n" +
-	"\x0fResolveBranding\x12&.herald.text.v1.ResolveBrandingRequest\x1a'.herald.text.v1.ResolveBrandingResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12e\n" +
-	"\vResolveLogo\x12\".herald.text.v1.ResolveLogoRequest\x1a#.herald.text.v1.ResolveLogoResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12t\n" +
-	"\x10ResolveLanguages\x12'.herald.text.v1.ResolveLanguagesRequest\x1a(.herald.text.v1.ResolveLanguagesResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12\x82\x01\n" +
-	"\x12ResolveMessageText\x12).herald.text.v1.ResolveMessageTextRequest\x1a*.herald.text.v1.ResolveMessageTextResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x01B)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
+	"\fpolicy.write\x82\xd3\xe4\x93\x02$:\x01*\x1a\x1f/management/v1/orgs/me/branding\x12\xb5\x01\n" +
+	"\x0fSetBrandingLogo\x12&.herald.text.v1.SetBrandingLogoRequest\x1a'.herald.text.v1.SetBrandingLogoResponse\"Q\x8a\x82)\x0e\n" +
+	"\fpolicy.write\xb2\x82)\fLOGO_INVALID\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/orgs/me/branding/logo\x12\xb1\x01\n" +
+	"\x0eRemoveBranding\x12%.herald.text.v1.RemoveBrandingRequest\x1a&.herald.text.v1.RemoveBrandingResponse\"P\x8a\x82)\x0f\n" +
+	"\rpolicy.delete\xb2\x82)\x12BRANDING_NOT_FOUND\x82\xd3\xe4\x93\x02!*\x1f/management/v1/orgs/me/branding\x12q\n" +
+	"\x0fResolveBranding\x12&.herald.text.v1.ResolveBrandingRequest\x1a'.herald.text.v1.ResolveBrandingResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12w\n" +
+	"\vResolveLogo\x12\".herald.text.v1.ResolveLogoRequest\x1a#.herald.text.v1.ResolveLogoResponse\"\x1f\x8a\x82)\x06*\x04auth\xb2\x82)\x0eLOGO_NOT_FOUND\x90\x02\x01\x12t\n" +
+	"\x10ResolveLanguages\x12'.herald.text.v1.ResolveLanguagesRequest\x1a(.herald.text.v1.ResolveLanguagesResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12\xb0\x01\n" +
+	"\x12ResolveMessageText\x12).herald.text.v1.ResolveMessageTextRequest\x1a*.herald.text.v1.ResolveMessageTextResponse\"C\x8a\x82)\x0e*\fnotification\xb2\x82)\x10LANGUAGE_INVALID\xb2\x82)\x16MESSAGE_KIND_NOT_FOUND\x90\x02\x01B)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
 
 var (
 	file_herald_text_v1_text_proto_rawDescOnce sync.Once

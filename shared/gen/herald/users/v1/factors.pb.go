@@ -816,18 +816,20 @@ const file_herald_users_v1_factors_proto_rawDesc = "" +
 	"\x0fAuthFactorState\x12!\n" +
 	"\x1dAUTH_FACTOR_STATE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bAUTH_FACTOR_STATE_NOT_READY\x10\x01\x12\x1b\n" +
-	"\x17AUTH_FACTOR_STATE_READY\x10\x022\xcb\n" +
-	"\n" +
-	"\aFactors\x12\x92\x01\n" +
-	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\"A\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\xa3\x01\n" +
-	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"I\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xc4\x01\n" +
-	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"l\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\x8f\x02\n" +
-	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\x8a\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xb8\x01\n" +
-	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"H\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x90\x02\x01\x12\xbc\x01\n" +
-	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"P\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x90\x02\x01\x12\xb1\x01\n" +
-	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"]\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otpB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x17AUTH_FACTOR_STATE_READY\x10\x022\xd8\r\n" +
+	"\aFactors\x12\x9c\x02\n" +
+	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\"\xca\x01\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x11OTP_ALREADY_READY\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\x10OTP_NOT_VERIFIED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\x9e\x02\n" +
+	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"\xc3\x01\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\n" +
+	"CODE_WRONG\xb2\x82)\x14OTP_ALREADY_VERIFIED\xb2\x82)\n" +
+	"OTP_LOCKED\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\rOTP_NOT_READY\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xd5\x01\n" +
+	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"}\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\rOTP_NOT_FOUND\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\xd1\x02\n" +
+	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\xcc\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\n" +
+	"CODE_WRONG\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\rOTP_NOT_READY\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xca\x01\n" +
+	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"Z\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x90\x02\x01\x12\xce\x01\n" +
+	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"b\x8a\x82)\v\n" +
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x90\x02\x01\x12\xc2\x01\n" +
+	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"n\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\rOTP_NOT_FOUND\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otpB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_factors_proto_rawDescOnce sync.Once

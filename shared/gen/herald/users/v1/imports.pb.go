@@ -1021,14 +1021,17 @@ const file_herald_users_v1_imports_proto_rawDesc = "" +
 	"\x17ImportHumanUserResponse\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x126\n" +
-	"\tinit_mail\x18\x03 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail2\xe8\x03\n" +
-	"\aImports\x12\xbc\x01\n" +
-	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\"V\x8a\x82)%\n" +
-	"\vuser.importB\x16the user is made by it\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x87\x01\n" +
-	"\vImportUsers\x12\x1e.herald.users.v1.ImportRequest\x1a\x1f.herald.users.v1.ImportResponse\"7\x8a\x82)\r\n" +
-	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/admin/v1/import\x90\x02\x02\x12\x93\x01\n" +
-	"\vCheckImport\x12\x1e.herald.users.v1.ImportRequest\x1a$.herald.users.v1.CheckImportResponse\">\x8a\x82)\r\n" +
-	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/admin/v1/import/_check\x90\x02\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\tinit_mail\x18\x03 \x01(\x0e2\x19.herald.users.v1.InitMailR\binitMail2\xfe\x10\n" +
+	"\aImports\x12\xea\x04\n" +
+	"\x0fImportHumanUser\x12'.herald.users.v1.ImportHumanUserRequest\x1a(.herald.users.v1.ImportHumanUserResponse\"\x83\x04\x8a\x82)%\n" +
+	"\vuser.importB\x16the user is made by it\xb2\x82)\rEMAIL_INVALID\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\x0eIMPORT_DIFFERS\xb2\x82)\x0eIMPORT_IS_BULK\xb2\x82)\fIMPORT_MIXED\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x10OTP_CODE_INVALID\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0fUSER_ID_INVALID\xb2\x82)\rUSER_ID_TAKEN\xb2\x82)\x0fUSER_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/users/human/_import\x12\x9f\x06\n" +
+	"\vImportUsers\x12\x1e.herald.users.v1.ImportRequest\x1a\x1f.herald.users.v1.ImportResponse\"\xce\x05\x8a\x82)\r\n" +
+	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\xb2\x82)\rEMAIL_INVALID\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\fIMPORTS_BUSY\xb2\x82)\x10IMPORT_ABANDONED\xb2\x82)\x11IMPORT_BROKEN_OFF\xb2\x82)\x0eIMPORT_DIFFERS\xb2\x82)\x10IMPORT_DISK_FULL\xb2\x82)\x12IMPORT_INTERRUPTED\xb2\x82)\x12IMPORT_ORG_DIFFERS\xb2\x82)\x13IMPORT_ORG_REQUIRED\xb2\x82)\x14IMPORT_ROW_TOO_LARGE\xb2\x82)\x10IMPORT_TIMED_OUT\xb2\x82)\x16IMPORT_TIMEOUT_INVALID\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\x10ORG_DOMAIN_TAKEN\xb2\x82)\fORG_ID_TAKEN\xb2\x82)\x0eORG_NAME_TAKEN\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x10OTP_CODE_INVALID\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0fUSER_ID_INVALID\xb2\x82)\rUSER_ID_TAKEN\xb2\x82)\x0fUSER_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/admin/v1/import\x90\x02\x02\x12\xe3\x05\n" +
+	"\vCheckImport\x12\x1e.herald.users.v1.ImportRequest\x1a$.herald.users.v1.CheckImportResponse\"\x8d\x05\x8a\x82)\r\n" +
+	"\vuser.import\xa0\x82)\x01\xa8\x82)\x1e\xb2\x82)\rEMAIL_INVALID\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\fIMPORTS_BUSY\xb2\x82)\x10IMPORT_ABANDONED\xb2\x82)\x11IMPORT_BROKEN_OFF\xb2\x82)\x0eIMPORT_DIFFERS\xb2\x82)\x10IMPORT_DISK_FULL\xb2\x82)\x12IMPORT_INTERRUPTED\xb2\x82)\x12IMPORT_ORG_DIFFERS\xb2\x82)\x13IMPORT_ORG_REQUIRED\xb2\x82)\x14IMPORT_ROW_TOO_LARGE\xb2\x82)\x10IMPORT_TIMED_OUT\xb2\x82)\x16IMPORT_TIMEOUT_INVALID\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x10OTP_CODE_INVALID\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0fUSER_ID_INVALID\xb2\x82)\rUSER_ID_TAKEN\xb2\x82)\x0fUSER_NAME_TAKEN\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/admin/v1/import/_check\x90\x02\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_imports_proto_rawDescOnce sync.Once

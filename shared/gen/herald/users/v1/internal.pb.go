@@ -454,39 +454,36 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"token_hash\x18\x01 \x01(\fR\ttokenHash\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\"A\n" +
 	"\x14ResolveTokenResponse\x12)\n" +
-	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\x92\x10\n" +
-	"\bInternal\x12s\n" +
-	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\x16\x8a\x82)\x0f*\agateway*\x04auth\x90\x02\x01\x12p\n" +
-	"\x0eResolveSubject\x12&.herald.users.v1.ResolveSubjectRequest\x1a'.herald.users.v1.ResolveSubjectResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12l\n" +
-	"\rResolveCaller\x12%.herald.users.v1.ResolveCallerRequest\x1a%.herald.users.v1.ResolveTokenResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12h\n" +
+	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\xa6\x1c\n" +
+	"\bInternal\x12\x95\x01\n" +
+	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"8\x8a\x82)\x0f*\agateway*\x04auth\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12\x82\x01\n" +
+	"\x0eResolveSubject\x12&.herald.users.v1.ResolveSubjectRequest\x1a'.herald.users.v1.ResolveSubjectResponse\"\x1f\x8a\x82)\x06*\x04auth\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\x8e\x01\n" +
+	"\rResolveCaller\x12%.herald.users.v1.ResolveCallerRequest\x1a%.herald.users.v1.ResolveTokenResponse\"/\x8a\x82)\x06*\x04auth\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12y\n" +
 	"\n" +
-	"ResolveOrg\x12\".herald.users.v1.ResolveOrgRequest\x1a#.herald.users.v1.ResolveOrgResponse\"\x11\x8a\x82)\n" +
-	"*\bprojects\x90\x02\x01\x12k\n" +
-	"\vResolveUser\x12#.herald.users.v1.ResolveUserRequest\x1a$.herald.users.v1.ResolveUserResponse\"\x11\x8a\x82)\n" +
-	"*\bprojects\x90\x02\x01\x12j\n" +
-	"\rCheckPassword\x12%.herald.users.v1.CheckPasswordRequest\x1a&.herald.users.v1.CheckPasswordResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12d\n" +
-	"\vCheckFactor\x12#.herald.users.v1.CheckFactorRequest\x1a$.herald.users.v1.CheckFactorResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12y\n" +
-	"\x12ChooseNextPassword\x12*.herald.users.v1.ChooseNextPasswordRequest\x1a+.herald.users.v1.ChooseNextPasswordResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12\x82\x01\n" +
-	"\x14CheckExternalAccount\x12,.herald.users.v1.CheckExternalAccountRequest\x1a-.herald.users.v1.CheckExternalAccountResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12y\n" +
-	"\x12CreateExternalUser\x12*.herald.users.v1.CreateExternalUserRequest\x1a+.herald.users.v1.CreateExternalUserResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12|\n" +
-	"\x13LinkExternalAccount\x12+.herald.users.v1.LinkExternalAccountRequest\x1a,.herald.users.v1.LinkExternalAccountResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12y\n" +
-	"\x12UpdateExternalUser\x12*.herald.users.v1.UpdateExternalUserRequest\x1a+.herald.users.v1.UpdateExternalUserResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12o\n" +
-	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x02\x12x\n" +
-	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"\x15\x8a\x82)\x0e*\fnotification\x90\x02\x01\x12^\n" +
-	"\tCheckCode\x12!.herald.users.v1.CheckCodeRequest\x1a\".herald.users.v1.CheckCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12g\n" +
-	"\fCompleteCode\x12$.herald.users.v1.CompleteCodeRequest\x1a%.herald.users.v1.CompleteCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12d\n" +
-	"\vRequestCode\x12#.herald.users.v1.RequestCodeRequest\x1a$.herald.users.v1.RequestCodeResponse\"\n" +
-	"\x8a\x82)\x06*\x04auth\x12z\n" +
-	"\x10MakeProjectOwner\x12(.herald.users.v1.MakeProjectOwnerRequest\x1a).herald.users.v1.MakeProjectOwnerResponse\"\x11\x8a\x82)\n" +
-	"*\bprojects\x90\x02\x02B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"ResolveOrg\x12\".herald.users.v1.ResolveOrgRequest\x1a#.herald.users.v1.ResolveOrgResponse\"\"\x8a\x82)\n" +
+	"*\bprojects\xb2\x82)\rORG_NOT_FOUND\x90\x02\x01\x12}\n" +
+	"\vResolveUser\x12#.herald.users.v1.ResolveUserRequest\x1a$.herald.users.v1.ResolveUserResponse\"#\x8a\x82)\n" +
+	"*\bprojects\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\xa1\x01\n" +
+	"\rCheckPassword\x12%.herald.users.v1.CheckPasswordRequest\x1a&.herald.users.v1.CheckPasswordResponse\"A\x8a\x82)\x06*\x04auth\xb2\x82)\vLOGIN_WRONG\xb2\x82)\x0fPASSWORD_LOCKED\xb2\x82)\x11PASSWORD_TOO_LONG\x12\xc2\x01\n" +
+	"\vCheckFactor\x12#.herald.users.v1.CheckFactorRequest\x1a$.herald.users.v1.CheckFactorResponse\"h\x8a\x82)\x06*\x04auth\xb2\x82)\n" +
+	"CODE_WRONG\xb2\x82)\n" +
+	"LOGIN_OVER\xb2\x82)\n" +
+	"OTP_LOCKED\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\rOTP_NOT_READY\xb2\x82)\x0eUSER_NOT_FOUND\x12\xc6\x02\n" +
+	"\x12ChooseNextPassword\x12*.herald.users.v1.ChooseNextPasswordRequest\x1a+.herald.users.v1.ChooseNextPasswordResponse\"\xd6\x01\x8a\x82)\x06*\x04auth\xb2\x82)\n" +
+	"LOGIN_OVER\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x12\xb1\x01\n" +
+	"\x14CheckExternalAccount\x12,.herald.users.v1.CheckExternalAccountRequest\x1a-.herald.users.v1.CheckExternalAccountResponse\"<\x8a\x82)\x06*\x04auth\xb2\x82)\x12IDP_LINK_NOT_FOUND\xb2\x82)\x15IDP_LINK_OTHER_TENANT\x90\x02\x01\x12\xad\x03\n" +
+	"\x12CreateExternalUser\x12*.herald.users.v1.CreateExternalUserRequest\x1a+.herald.users.v1.CreateExternalUserResponse\"\xbd\x02\x8a\x82)\x06*\x04auth\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\x0eORG_NOT_ACTIVE\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0fUSER_NAME_TAKEN\x12\xf6\x01\n" +
+	"\x13LinkExternalAccount\x12+.herald.users.v1.LinkExternalAccountRequest\x1a,.herald.users.v1.LinkExternalAccountResponse\"\x83\x01\x8a\x82)\x06*\x04auth\xb2\x82)\x0eIDP_LINK_LIMIT\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rTOKEN_INVALID\xb2\x82)\x0eUSER_NOT_FOUND\x12\xbb\x01\n" +
+	"\x12UpdateExternalUser\x12*.herald.users.v1.UpdateExternalUserRequest\x1a+.herald.users.v1.UpdateExternalUserResponse\"L\x8a\x82)\x06*\x04auth\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x12\x88\x01\n" +
+	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\".\x8a\x82)\x0e*\fnotification\xb2\x82)\x15NOTIFICATION_OBSOLETE\x90\x02\x02\x12\x8a\x01\n" +
+	"\x0eListAskedMails\x12&.herald.users.v1.ListAskedMailsRequest\x1a'.herald.users.v1.ListAskedMailsResponse\"'\x8a\x82)\x0e*\fnotification\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\x9d\x01\n" +
+	"\tCheckCode\x12!.herald.users.v1.CheckCodeRequest\x1a\".herald.users.v1.CheckCodeResponse\"I\x8a\x82)\x06*\x04auth\xb2\x82)\fCODE_EXPIRED\xb2\x82)\vCODE_LOCKED\xb2\x82)\n" +
+	"CODE_WRONG\xb2\x82)\x0eUSER_NOT_FOUND\x12\xab\x03\n" +
+	"\fCompleteCode\x12$.herald.users.v1.CompleteCodeRequest\x1a%.herald.users.v1.CompleteCodeResponse\"\xcd\x02\x8a\x82)\x06*\x04auth\xb2\x82)\fCODE_EXPIRED\xb2\x82)\vCODE_LOCKED\xb2\x82)\n" +
+	"CODE_WRONG\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x12v\n" +
+	"\vRequestCode\x12#.herald.users.v1.RequestCodeRequest\x1a$.herald.users.v1.RequestCodeResponse\"\x1c\x8a\x82)\x06*\x04auth\xb2\x82)\x0eUSER_NOT_FOUND\x12\xc6\x01\n" +
+	"\x10MakeProjectOwner\x12(.herald.users.v1.MakeProjectOwnerRequest\x1a).herald.users.v1.MakeProjectOwnerResponse\"]\x8a\x82)\n" +
+	"*\bprojects\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x12PROJECT_OWNER_MADE\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x02B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_internal_proto_rawDescOnce sync.Once

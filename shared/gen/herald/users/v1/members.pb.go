@@ -1331,46 +1331,55 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x06 \x01(\tH\x00R\tprojectId\x12\x0e\n" +
 	"\x02id\x18\a \x01(\tR\x02idB\x06\n" +
-	"\x04type2\x8e\x1e\n" +
-	"\aMembers\x12\xcc\x01\n" +
-	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"x\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xdd\x01\n" +
-	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x82\x01\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\xd9\x01\n" +
-	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x7f\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xac\x01\n" +
+	"\x04type2\x92$\n" +
+	"\aMembers\x12\xa1\x02\n" +
+	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xcc\x01\x8a\x82)K\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xa1\x02\n" +
+	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc6\x01\x8a\x82)K\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\x8e\x02\n" +
+	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb3\x01\x8a\x82)K\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xac\x01\n" +
 	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"I\x8a\x82)\x11\n" +
 	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x90\x02\x01\x12\xa0\x01\n" +
-	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xf6\x01\n" +
-	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x96\x01\x8a\x82)[\n" +
+	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xdf\x02\n" +
+	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xff\x01\x8a\x82)[\n" +
 	"\x14project.member.write\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\x86\x02\n" +
-	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xa0\x01\x8a\x82)[\n" +
+	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\xca\x02\n" +
+	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xe4\x01\x8a\x82)[\n" +
 	"\x14project.member.write\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\x84\x02\n" +
-	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x9e\x01\x8a\x82)\\\n" +
+	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\xb8\x02\n" +
+	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xd2\x01\x8a\x82)\\\n" +
 	"\x15project.member.delete\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xd5\x01\n" +
-	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"g\x8a\x82)!\n" +
+	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xea\x01\n" +
+	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"|\x8a\x82)!\n" +
 	"\x13project.member.read\x12\n" +
-	"project_id\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x90\x02\x01\x12\xa8\x01\n" +
-	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\xbf\x01\n" +
-	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"k\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xcf\x01\n" +
-	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"u\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\xcc\x01\n" +
-	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"r\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9f\x01\n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x90\x02\x01\x12\xa8\x01\n" +
+	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\x81\x02\n" +
+	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xac\x01\x8a\x82)K\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xa6\x02\n" +
+	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xcb\x01\x8a\x82)K\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\x93\x02\n" +
+	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb8\x01\x8a\x82)K\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9f\x01\n" +
 	"\x10SearchIamMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"<\x8a\x82)\x11\n" +
 	"\x0fiam.member.read\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/admin/v1/members/_search\x90\x02\x01\x12\x96\x01\n" +
-	"\x14SearchIamMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/admin/v1/members/roles/_search\x90\x02\x01\x12\xbb\x01\n" +
-	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"O\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x90\x02\x01\x12\xab\x01\n" +
+	"\x14SearchIamMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/admin/v1/members/roles/_search\x90\x02\x01\x12\xcd\x01\n" +
+	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"a\x8a\x82)\v\n" +
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x90\x02\x01\x12\xab\x01\n" +
 	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\";\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x90\x02\x01\x12\xc0\x01\n" +
-	"\x10RemoveMembership\x12(.herald.users.v1.RemoveMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"a\x8a\x82)\x1b\n" +
-	"\x10org.member.write:\auser_id\x82\xd3\xe4\x93\x02<*:/management/v1/users/{user_id}/memberships/{membership_id}\x12\xcc\x01\n" +
-	"\x12RemoveMyMembership\x12*.herald.users.v1.RemoveMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"i\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\x82\xd3\xe4\x93\x02)*'/auth/v1/memberships/me/{membership_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x90\x02\x01\x12\xe7\x01\n" +
+	"\x10RemoveMembership\x12(.herald.users.v1.RemoveMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x87\x01\x8a\x82)\x1b\n" +
+	"\x10org.member.write:\auser_id\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x02<*:/management/v1/users/{user_id}/memberships/{membership_id}\x12\xf3\x01\n" +
+	"\x12RemoveMyMembership\x12*.herald.users.v1.RemoveMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x8f\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/memberships/me/{membership_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_members_proto_rawDescOnce sync.Once

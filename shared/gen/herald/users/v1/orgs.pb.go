@@ -1163,36 +1163,37 @@ const file_herald_users_v1_orgs_proto_rawDesc = "" +
 	"\bOrgState\x12\x19\n" +
 	"\x15ORG_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10ORG_STATE_ACTIVE\x10\x01\x12\x16\n" +
-	"\x12ORG_STATE_INACTIVE\x10\x022\xaa\n" +
+	"\x12ORG_STATE_INACTIVE\x10\x022\xd6\f\n" +
+	"\x04Orgs\x12\xba\x01\n" +
+	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\"f\x8a\x82)\f\n" +
 	"\n" +
-	"\x04Orgs\x12\x82\x01\n" +
-	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\".\x8a\x82)\f\n" +
+	"org.create\xb2\x82)\x10ORG_DOMAIN_TAKEN\xb2\x82)\x0eORG_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/management/v1/orgs\x12\x8e\x01\n" +
+	"\bGetMyOrg\x12 .herald.users.v1.GetMyOrgRequest\x1a!.herald.users.v1.GetMyOrgResponse\"=\x8a\x82)\n" +
 	"\n" +
-	"org.create\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/management/v1/orgs\x12}\n" +
-	"\bGetMyOrg\x12 .herald.users.v1.GetMyOrgRequest\x1a!.herald.users.v1.GetMyOrgResponse\",\x8a\x82)\n" +
+	"\borg.read\xb2\x82)\rORG_NOT_FOUND\x82\xd3\xe4\x93\x02\x18\x12\x16/management/v1/orgs/me\x12\xad\x01\n" +
+	"\vUpdateMyOrg\x12#.herald.users.v1.UpdateMyOrgRequest\x1a$.herald.users.v1.UpdateMyOrgResponse\"S\x8a\x82)\v\n" +
+	"\torg.write\xb2\x82)\x0eORG_NAME_TAKEN\xb2\x82)\rORG_NOT_FOUND\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xea\x01\n" +
+	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"\x83\x01\x8a\x82)\f\n" +
 	"\n" +
-	"\borg.read\x82\xd3\xe4\x93\x02\x18\x12\x16/management/v1/orgs/me\x12\x8a\x01\n" +
-	"\vUpdateMyOrg\x12#.herald.users.v1.UpdateMyOrgRequest\x1a$.herald.users.v1.UpdateMyOrgResponse\"0\x8a\x82)\v\n" +
-	"\torg.write\x82\xd3\xe4\x93\x02\x1b:\x01*\x1a\x16/management/v1/orgs/me\x12\xa6\x01\n" +
-	"\x0fDeactivateMyOrg\x12'.herald.users.v1.DeactivateMyOrgRequest\x1a(.herald.users.v1.DeactivateMyOrgResponse\"@\x8a\x82)\f\n" +
+	"org.delete\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x0eORG_NOT_ACTIVE\xb2\x82)\rORG_NOT_FOUND\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x90\x02\x02\x12\xcb\x01\n" +
+	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"e\x8a\x82)\f\n" +
 	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x90\x02\x02\x12\xa6\x01\n" +
-	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"@\x8a\x82)\f\n" +
+	"org.delete\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x10ORG_NOT_INACTIVE\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x90\x02\x02\x12\xcc\x01\n" +
+	"\vRemoveMyOrg\x12#.herald.users.v1.RemoveMyOrgRequest\x1a$.herald.users.v1.RemoveMyOrgResponse\"r\x8a\x82)\f\n" +
 	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x90\x02\x02\x12\x88\x01\n" +
-	"\vRemoveMyOrg\x12#.herald.users.v1.RemoveMyOrgRequest\x1a$.herald.users.v1.RemoveMyOrgResponse\".\x8a\x82)\f\n" +
-	"\n" +
-	"org.delete\x82\xd3\xe4\x93\x02\x18*\x16/management/v1/orgs/me\x12\xad\x01\n" +
+	"org.delete\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x0fORG_OF_INSTANCE\x82\xd3\xe4\x93\x02\x18*\x16/management/v1/orgs/me\x12\xad\x01\n" +
 	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"I\x8a\x82)\n" +
 	"\n" +
 	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x90\x02\x01\x12\x89\x01\n" +
 	"\n" +
 	"SearchOrgs\x12\".herald.users.v1.SearchOrgsRequest\x1a#.herald.users.v1.SearchOrgsResponse\"2\x8a\x82)\n" +
 	"\n" +
-	"\biam.read\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/admin/v1/orgs/_search\x90\x02\x01\x12x\n" +
-	"\x06GetOrg\x12\x1e.herald.users.v1.GetOrgRequest\x1a\x1f.herald.users.v1.GetOrgResponse\"-\x8a\x82)\n" +
+	"\biam.read\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/admin/v1/orgs/_search\x90\x02\x01\x12\x89\x01\n" +
+	"\x06GetOrg\x12\x1e.herald.users.v1.GetOrgRequest\x1a\x1f.herald.users.v1.GetOrgResponse\">\x8a\x82)\n" +
 	"\n" +
-	"\biam.read\x82\xd3\xe4\x93\x02\x19\x12\x17/admin/v1/orgs/{org_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\biam.read\xb2\x82)\rORG_NOT_FOUND\x82\xd3\xe4\x93\x02\x19\x12\x17/admin/v1/orgs/{org_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_orgs_proto_rawDescOnce sync.Once
