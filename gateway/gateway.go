@@ -38,9 +38,18 @@ var (
 
 // Config is what operators decide about the gateway.
 type Config struct {
-	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the port for everybody; port 0 takes one that is free"`
+	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080"`
 	// Proxies is a list with commas.
-	Proxies string `env:"HERALD_TRUSTED_PROXIES" help:"addresses and ranges, such as 10.0.0.0/8, of the proxies whose X-Forwarded-For says where requests come from, with commas between them"`
+	Proxies string `env:"HERALD_TRUSTED_PROXIES"`
+}
+
+// Help implements boot.Documented.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"HERALD_LISTEN": "address of the port for everybody; port 0 takes one that is free",
+		"HERALD_TRUSTED_PROXIES": "addresses and ranges, such as 10.0.0.0/8, of the proxies whose " +
+			"X-Forwarded-For says where requests come from, with commas between them",
+	}
 }
 
 // Gateway is the port. New opens it, Run serves it.

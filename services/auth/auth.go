@@ -31,8 +31,16 @@ import (
 // Config is the service's settings.
 type Config struct {
 	search.Limit
-	SigningKeyDays int `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90" help:"days for which each key signs tokens, 1 to 365; a change counts for keys that are made afterwards"`
+	SigningKeyDays int `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90"`
 	outbound.Network
+}
+
+// Help implements boot.Documented.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"HERALD_SIGNING_KEY_DAYS": "days for which each key signs tokens, 1 to 365; a change counts for keys " +
+			"that are made afterwards",
+	}
 }
 
 // Migrations make the service's tables.

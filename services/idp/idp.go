@@ -21,8 +21,16 @@ import (
 // Config is the service's settings.
 type Config struct {
 	search.Limit
-	Authority string `env:"HERALD_DIRECTORY_AUTHORITY" envDefault:"https://login.microsoftonline.com" help:"address of the enterprise directory, without the tenant: another one in national clouds"`
+	Authority string `env:"HERALD_DIRECTORY_AUTHORITY" envDefault:"https://login.microsoftonline.com"`
 	outbound.Network
+}
+
+// Help implements boot.Documented.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"HERALD_DIRECTORY_AUTHORITY": "address of the enterprise directory, without the tenant: another one " +
+			"in national clouds",
+	}
 }
 
 // Migrations make the service's tables.

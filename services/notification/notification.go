@@ -24,10 +24,23 @@ import (
 
 // Config is the service's settings.
 type Config struct {
-	SMTP     secret.Text `env:"HERALD_SMTP_URL" help:"mail relay: smtp://host:25 without login, smtp://user:password@host:587 with AUTH, smtps://user:password@host:465 with TLS from the start; smtp:// uses STARTTLS where it is offered, ?starttls=required refuses to send without, ?starttls=off never uses it, ?ca=FILE trusts the certificates of that file"`
-	MailFrom string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>" help:"sender of all mails, with or without a display name"`
-	ReplyTo  string      `env:"HERALD_MAIL_REPLY_TO" help:"where answers to the mails go, with or without a display name; empty for the sender"`
+	SMTP     secret.Text `env:"HERALD_SMTP_URL"`
+	MailFrom string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>"`
+	ReplyTo  string      `env:"HERALD_MAIL_REPLY_TO"`
 	search.Limit
+}
+
+// Help implements boot.Documented.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"HERALD_SMTP_URL": "mail relay: smtp://host:25 without login, smtp://user:password@host:587 with " +
+			"AUTH, smtps://user:password@host:465 with TLS from the start; smtp:// uses STARTTLS where it is " +
+			"offered, ?starttls=required refuses to send without, ?starttls=off never uses it, ?ca=FILE " +
+			"trusts the certificates of that file",
+		"HERALD_MAIL_FROM": "sender of all mails, with or without a display name",
+		"HERALD_MAIL_REPLY_TO": "where answers to the mails go, with or without a display name; empty for the " +
+			"sender",
+	}
 }
 
 // Migrations make the service's tables.

@@ -20,7 +20,15 @@ import (
 
 // Config is the settings for languages.
 type Config struct {
-	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en" help:"language of mails and pages where the reader's own is not known, not supported or not allowed, until it or the allowed ones are set over the API"`
+	DefaultLanguage string `env:"HERALD_DEFAULT_LANGUAGE" envDefault:"en"`
+}
+
+// Help implements boot.Documented.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"HERALD_DEFAULT_LANGUAGE": "language of mails and pages where the reader's own is not known, not " +
+			"supported or not allowed, until it or the allowed ones are set over the API",
+	}
 }
 
 // Migrations make the service's tables.

@@ -34,10 +34,19 @@ import (
 // Config is the service's settings.
 type Config struct {
 	search.Limit
-	OTPIssuer string `env:"HERALD_OTP_ISSUER" envDefault:"Herald" help:"what authenticator apps call the system"`
+	OTPIssuer string `env:"HERALD_OTP_ISSUER" envDefault:"Herald"`
 	// TokenFile is the file for the administrator's personal access token, which the first start
 	// writes. It is empty for no file.
-	TokenFile string `env:"HERALD_ADMIN_PAT_FILE" help:"file for the administrator's personal access token, written at the first start"`
+	TokenFile string `env:"HERALD_ADMIN_PAT_FILE"`
+}
+
+// Help implements boot.Documented.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"HERALD_OTP_ISSUER": "what authenticator apps call the system",
+		"HERALD_ADMIN_PAT_FILE": "file for the administrator's personal access token, written at the first " +
+			"start",
+	}
 }
 
 // Migrations make the service's tables.

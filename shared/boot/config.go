@@ -19,11 +19,10 @@ import (
 
 const prefix = "HERALD_"
 
-// Load reads settings from environment variables into structs, to which configs point. Their
-// fields have the tags of caarlos0/env, and `help` for the documentation. Settings of several services are in structs
-// that these embed. NAME_FILE may name a
-// file that holds the secret NAME. A HERALD_ variable without a field is an error, so that a
-// mistyped name does not silently leave the default in force.
+// Load reads settings from environment variables into structs, to which configs point. Their fields have the tags of
+// caarlos0/env, and each struct is Documented. Settings of several services are in structs that these embed. NAME_FILE
+// may name a file that holds the secret NAME. A HERALD_ variable without a field is an error, so that a mistyped name
+// does not silently leave the default in force.
 func Load(environ []string, configs ...any) error {
 	values := env.ToMap(environ)
 	known, err := Settings(configs...)
@@ -84,9 +83,25 @@ func mistakes(config any, err error) []error {
 		if number, ok := errors.AsType[*strconv.NumError](cause); ok {
 			cause = fmt.Errorf("%q: %w", number.Num, number.Err) // without the name of Go's function
 		}
-		found = append(found, fmt.Errorf("%s: %w (%s)", name, cause, field.Tag.Get("help")))
+		found = append(found, fmt.Errorf("%s: %w (%s)", name, cause, help(reflect.TypeOf(config).Elem(), field)))
 	}
 	return found
+}
+
+// Documented is a struct of settings. Help returns what the documentation says about each setting, by its name. The
+// settings of an embedded struct are documented there.
+type Documented interface{ Help() map[string]string }
+
+// help returns what the struct that declares a setting says about it. t is that struct, or one that embeds it.
+func help(t reflect.Type, field reflect.StructField) string {
+	for _, i := range field.Index[:len(field.Index)-1] {
+		t = t.Field(i).Type
+	}
+	name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
+	if d, ok := reflect.Zero(t).Interface().(Documented); ok {
+		return d.Help()[name]
+	}
+	return ""
 }
 
 // Setting is what the documentation says about an environment variable.
@@ -107,12 +122,12 @@ func Settings(configs ...any) ([]Setting, error) {
 			if name == "" {
 				continue
 			}
-			if !strings.HasPrefix(name, prefix) || f.Tag.Get("help") == "" {
-				return nil, fmt.Errorf("setting %s.%s needs the prefix %s and a help tag", t.Name(), f.Name, prefix)
+			if !strings.HasPrefix(name, prefix) || help(t, f) == "" {
+				return nil, fmt.Errorf("setting %s.%s needs the prefix %s and a text of Help", t.Name(), f.Name, prefix)
 			}
 			if !slices.ContainsFunc(found, func(s Setting) bool { return s.Name == name }) {
 				found = append(found, Setting{
-					name, f.Tag.Get("envDefault"), f.Tag.Get("help"), f.Type == reflect.TypeFor[secret.Text](),
+					name, f.Tag.Get("envDefault"), help(t, f), f.Type == reflect.TypeFor[secret.Text](),
 				})
 			}
 		}

@@ -14,20 +14,45 @@ import (
 )
 
 type mail struct {
-	Sender string        `env:"HERALD_T_SENDER" envDefault:"herald@localhost" help:"sender of mails"`
-	Server secret.Text   `env:"HERALD_T_SMTP" help:"mail server"`
-	Pause  time.Duration `env:"HERALD_T_PAUSE" envDefault:"5s" help:"time between tries"`
-	Public string        `env:"HERALD_T_PUBLIC" help:"public address"`
+	Sender string        `env:"HERALD_T_SENDER" envDefault:"herald@localhost"`
+	Server secret.Text   `env:"HERALD_T_SMTP"`
+	Pause  time.Duration `env:"HERALD_T_PAUSE" envDefault:"5s"`
+	Public string        `env:"HERALD_T_PUBLIC"`
 	Inside int           // no setting
 }
 
-type web struct {
-	Limit  int         `env:"HERALD_T_LIMIT" envDefault:"1000" help:"largest page"`
-	Debug  bool        `env:"HERALD_T_DEBUG" help:"say more"`
-	Public string      `env:"HERALD_T_PUBLIC" help:"public address"`
-	Key    secret.Text `env:"HERALD_T_KEY,required" help:"master key"`
-	Level  slog.Level  `env:"HERALD_T_LEVEL" envDefault:"INFO" help:"log level"`
+func (mail) Help() map[string]string {
+	return map[string]string{
+		"HERALD_T_SENDER": "sender of mails",
+		"HERALD_T_SMTP":   "mail server",
+		"HERALD_T_PAUSE":  "time between tries",
+		"HERALD_T_PUBLIC": "public address",
+	}
 }
+
+type web struct {
+	Limit  int         `env:"HERALD_T_LIMIT" envDefault:"1000"`
+	Debug  bool        `env:"HERALD_T_DEBUG"`
+	Public string      `env:"HERALD_T_PUBLIC"`
+	Key    secret.Text `env:"HERALD_T_KEY,required"`
+	Level  slog.Level  `env:"HERALD_T_LEVEL" envDefault:"INFO"`
+}
+
+func (web) Help() map[string]string {
+	return map[string]string{
+		"HERALD_T_LIMIT":  "largest page",
+		"HERALD_T_DEBUG":  "say more",
+		"HERALD_T_PUBLIC": "public address",
+		"HERALD_T_KEY":    "master key",
+		"HERALD_T_LEVEL":  "log level",
+	}
+}
+
+type unprefixed struct {
+	X string `env:"X"`
+}
+
+func (unprefixed) Help() map[string]string { return map[string]string{"X": "x"} }
 
 // file writes a file and returns its path.
 func file(t testing.TB, text string) string {
@@ -154,9 +179,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 		"help": &struct {
 			X string `env:"HERALD_X"`
 		}{},
-		"prefix": &struct {
-			X string `env:"X" help:"x"`
-		}{},
+		"prefix": &unprefixed{},
 	} {
 		if _, err := boot.Settings(config); err == nil {
 			t.Errorf("accepted without %s", name)

@@ -23,9 +23,19 @@ import (
 
 // Observe holds the settings for logs, metrics and traces.
 type Observe struct {
-	LogLevel  slog.Level `env:"HERALD_LOG_LEVEL" envDefault:"INFO" help:"DEBUG, INFO, WARN or ERROR"`
-	OpsListen string     `env:"HERALD_OPS_LISTEN" help:"address for /metrics, /livez, /readyz and /debug/pprof; empty turns it off"`
-	Traces    string     `env:"HERALD_OTLP_URL" help:"OTLP over HTTP endpoint for traces, such as http://localhost:4318; empty turns them off"`
+	LogLevel  slog.Level `env:"HERALD_LOG_LEVEL" envDefault:"INFO"`
+	OpsListen string     `env:"HERALD_OPS_LISTEN"`
+	Traces    string     `env:"HERALD_OTLP_URL"`
+}
+
+// Help implements Documented.
+func (Observe) Help() map[string]string {
+	return map[string]string{
+		"HERALD_LOG_LEVEL":  "DEBUG, INFO, WARN or ERROR",
+		"HERALD_OPS_LISTEN": "address for /metrics, /livez, /readyz and /debug/pprof; empty turns it off",
+		"HERALD_OTLP_URL": "OTLP over HTTP endpoint for traces, such as http://localhost:4318; empty turns " +
+			"them off",
+	}
 }
 
 // flushLimit is how long a stop waits for a collector of traces that does not answer.

@@ -30,7 +30,16 @@ const (
 
 // Network is the setting of every service that makes such requests. OutboundPrivate is for Config.Private.
 type Network struct {
-	OutboundPrivate bool `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false" help:"true allows Herald to send requests to addresses that tenants choose, such as those of their applications at a logout, inside its own network too: for development, and where all who may register applications are trusted"`
+	OutboundPrivate bool `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false"`
+}
+
+// Help implements boot.Documented.
+func (Network) Help() map[string]string {
+	return map[string]string{
+		"HERALD_OUTBOUND_PRIVATE": "true allows Herald to send requests to addresses that tenants choose, " +
+			"such as those of their applications at a logout, inside its own network too: for development, " +
+			"and where all who may register applications are trusted",
+	}
 }
 
 // Config is what a client may do.

@@ -24,7 +24,14 @@ const DefaultLimit = 1000
 
 // Limit is the setting of every service that has searches.
 type Limit struct {
-	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000" help:"largest page of a search"`
+	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000"`
+}
+
+// Help implements boot.Documented.
+func (Limit) Help() map[string]string {
+	return map[string]string{
+		"HERALD_SEARCH_MAX_LIMIT": "largest page of a search",
+	}
 }
 
 // CheckMax returns an error if a configured maximum is not between 1 and DefaultLimit.

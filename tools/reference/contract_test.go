@@ -135,7 +135,9 @@ func TestDocuments(t *testing.T) {
 		{schema + "users.AddPersonalAccessTokenResponse properties token", `{"type":"string"}`},
 		{schema + "users.UserState enum 4", `"USER_STATE_INITIAL"`},
 		{schema + "users.UserStateQuery", `{"properties":{"state":` +
-			`{"allOf":[{"$ref":"#/components/schemas/users.UserState"}],"description":"Not USER_STATE_UNSPECIFIED."}},"required":["state"],"type":"object"}`},
+			`{"allOf":[{"$ref":"#/components/schemas/users.UserState"}],` +
+			`"description":"Not USER_STATE_UNSPECIFIED."}},` +
+			`"required":["state"],"type":"object"}`},
 		{schema + "users.AddMemberRequest properties roles", `{"items":{"type":"string"},"maxItems":20,` +
 			`"minItems":1,"type":"array","uniqueItems":true}`},
 		{schema + "users.User required", `["id","state","userName","loginNames","preferredLoginName"]`},

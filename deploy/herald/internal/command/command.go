@@ -92,12 +92,27 @@ Settings are environment variables; "herald settings" lists them.`,
 
 // single are the settings of a process that runs one service.
 type single struct {
-	Database     secret.Text `env:"HERALD_DATABASE_URL" help:"the service's own database, as its own role; without a user, herald_<service> with the password that is derived from the master key"`
-	PublicURL    string      `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080" help:"the address that browsers and mails use"`
-	NATS         string      `env:"HERALD_NATS_URL" help:"NATS server, such as nats://nats:4222"`
-	MasterKey    secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived; further lines are keys that still open what they have sealed: herald keys changes them"`
-	MaxBytes     int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size in bytes at which the stream of events drops its oldest, such as 16777216; at least 1 MiB"`
-	NATSReplicas int         `env:"HERALD_NATS_REPLICAS" envDefault:"1" help:"copies of each stream: 1 on a single NATS node, 3 in a cluster"`
+	Database     secret.Text `env:"HERALD_DATABASE_URL"`
+	PublicURL    string      `env:"HERALD_PUBLIC_URL" envDefault:"http://localhost:8080"`
+	NATS         string      `env:"HERALD_NATS_URL"`
+	MasterKey    secret.Text `env:"HERALD_MASTER_KEY"`
+	MaxBytes     int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824"`
+	NATSReplicas int         `env:"HERALD_NATS_REPLICAS" envDefault:"1"`
+}
+
+// Help implements boot.Documented.
+func (single) Help() map[string]string {
+	return map[string]string{
+		"HERALD_DATABASE_URL": "the service's own database, as its own role; without a user, herald_<service> " +
+			"with the password that is derived from the master key",
+		"HERALD_PUBLIC_URL": "the address that browsers and mails use",
+		"HERALD_NATS_URL":   "NATS server, such as nats://nats:4222",
+		"HERALD_MASTER_KEY": "64 hexadecimal digits from which every key is derived; further lines are keys " +
+			"that still open what they have sealed: herald keys changes them",
+		"HERALD_EVENTS_MAX_BYTES": "size in bytes at which the stream of events drops its oldest, such as " +
+			"16777216; at least 1 MiB",
+		"HERALD_NATS_REPLICAS": "copies of each stream: 1 on a single NATS node, 3 in a cluster",
+	}
 }
 
 // process is the settings and the ground of a process that runs one service.

@@ -15,16 +15,38 @@ import (
 // RunConfig is the settings of `herald run`, without those of the services. Other commands read them too, to find a
 // `herald run` on this machine.
 type RunConfig struct {
-	DataDir     string      `env:"HERALD_DATA_DIR" envDefault:".data" help:"where databases, streams, mails and keys are kept"`
-	PublicURL   string      `env:"HERALD_PUBLIC_URL" help:"the address that browsers and mails use, such as https://id.example.com; empty stands for http://localhost and the port of HERALD_LISTEN"`
-	InboxListen string      `env:"HERALD_INBOX_LISTEN" envDefault:"127.0.0.1:8025" help:"address of the page that shows the mails"`
-	NATSListen  string      `env:"HERALD_NATS_LISTEN" envDefault:"127.0.0.1:0" help:"address for programs that subscribe to events; port 0 takes any that is free"`
-	Database    secret.Text `env:"HERALD_DATABASE_URL" help:"Postgres server to use instead of a local one; its role needs CREATEDB and CREATEROLE"`
-	NATS        string      `env:"HERALD_NATS_URL" help:"NATS server to use instead of one in the process"`
-	MasterKey   secret.Text `env:"HERALD_MASTER_KEY" help:"64 hexadecimal digits from which every key is derived, made at the first start; further lines are keys that still open what they have sealed: herald keys changes them"`
-	MaxBytes    int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824" help:"size in bytes at which the stream of events drops its oldest, such as 16777216; at least 1 MiB"`
-	Token       secret.Text `env:"HERALD_TOKEN" help:"the token with which herald call asks; by default the administrator's of the first start"`
-	Key         secret.Text `env:"HERALD_KEY" help:"the key file of a machine user, in JSON, with which herald call logs in instead of HERALD_TOKEN"`
+	DataDir     string      `env:"HERALD_DATA_DIR" envDefault:".data"`
+	PublicURL   string      `env:"HERALD_PUBLIC_URL"`
+	InboxListen string      `env:"HERALD_INBOX_LISTEN" envDefault:"127.0.0.1:8025"`
+	NATSListen  string      `env:"HERALD_NATS_LISTEN" envDefault:"127.0.0.1:0"`
+	Database    secret.Text `env:"HERALD_DATABASE_URL"`
+	NATS        string      `env:"HERALD_NATS_URL"`
+	MasterKey   secret.Text `env:"HERALD_MASTER_KEY"`
+	MaxBytes    int64       `env:"HERALD_EVENTS_MAX_BYTES" envDefault:"1073741824"`
+	Token       secret.Text `env:"HERALD_TOKEN"`
+	Key         secret.Text `env:"HERALD_KEY"`
+}
+
+// Help implements boot.Documented.
+func (RunConfig) Help() map[string]string {
+	return map[string]string{
+		"HERALD_DATA_DIR": "where databases, streams, mails and keys are kept",
+		"HERALD_PUBLIC_URL": "the address that browsers and mails use, such as https://id.example.com; empty " +
+			"stands for http://localhost and the port of HERALD_LISTEN",
+		"HERALD_INBOX_LISTEN": "address of the page that shows the mails",
+		"HERALD_NATS_LISTEN":  "address for programs that subscribe to events; port 0 takes any that is free",
+		"HERALD_DATABASE_URL": "Postgres server to use instead of a local one; its role needs CREATEDB and " +
+			"CREATEROLE",
+		"HERALD_NATS_URL": "NATS server to use instead of one in the process",
+		"HERALD_MASTER_KEY": "64 hexadecimal digits from which every key is derived, made at the first start; " +
+			"further lines are keys that still open what they have sealed: herald keys changes them",
+		"HERALD_EVENTS_MAX_BYTES": "size in bytes at which the stream of events drops its oldest, such as " +
+			"16777216; at least 1 MiB",
+		"HERALD_TOKEN": "the token with which herald call asks; by default the administrator's of the first " +
+			"start",
+		"HERALD_KEY": "the key file of a machine user, in JSON, with which herald call logs in instead of " +
+			"HERALD_TOKEN",
+	}
 }
 
 // Operator returns the NATS address and login of the operator, from the files in DataDir.

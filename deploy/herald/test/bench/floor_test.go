@@ -146,8 +146,8 @@ func startFloor(b *testing.B) string {
 				return nil, err
 			}
 			var position int64
-			err := db.QueryRow(context.Background(), insert, resource.NewID(), u.UserID, org, u.UserName, u.Email, u.Hash).
-				Scan(&position)
+			err := db.QueryRow(context.Background(), insert, resource.NewID(), u.UserID, org, u.UserName, u.Email,
+				u.Hash).Scan(&position)
 			return fmt.Appendf(nil, `{"userId":%q,"sequence":"%d"}`, u.UserID, position), err
 		})
 	return f.url
