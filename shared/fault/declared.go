@@ -24,8 +24,7 @@ var (
 	// For a page larger than the configured maximum.
 	ErrLimitExceeded = New(Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
 	// For an expiration date that is not in the future.
-	ErrExpirationDatePast = New(Invalid, "EXPIRATION_DATE_PAST", "expirationDate: must be in the future").
-				On("expirationDate", "must be in the future")
+	ErrExpirationDatePast = New(Invalid, "EXPIRATION_DATE_PAST", "expirationDate: must be in the future").On("expirationDate", "must be in the future")
 	// For a public key that cannot be used to authenticate.
 	ErrPublicKeyInvalid = New(Invalid, "PUBLIC_KEY_INVALID", "The public key is not valid")
 )
