@@ -77,6 +77,12 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 		return explain(err)
 	}
 	fmt.Fprintln(notes, "connected; waiting for events")
+	report(ctx, events, user, out, notes)
+	return nil
+}
+
+// report prints the events of a user, or all if user is empty, and the gaps between their numbers, until ctx ends.
+func report(ctx context.Context, events <-chan *nats.Msg, user string, out, notes io.Writer) {
 	numbers := counts{highest: map[string]int64{}}
 	tick := time.NewTicker(gapTimeout / 4)
 	defer tick.Stop()
@@ -94,7 +100,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 				fmt.Fprintln(notes, g)
 			}
 		case <-ctx.Done():
-			return nil
+			return
 		}
 	}
 }

@@ -138,13 +138,7 @@ func addresses(h mail.Header, key string) []Address {
 // part's number at each level, which PartID joins.
 func (m *Mail) readBody(e *message.Entity, path []byte) {
 	if parts := e.MultipartReader(); parts != nil && len(path) < maxDepth {
-		for i := range maxParts {
-			part, err := parts.NextPart()
-			if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-				return
-			}
-			m.readBody(part, append(path, byte(i+1)))
-		}
+		m.readParts(parts, path)
 		return
 	}
 	kind := mediaType(e)
@@ -158,6 +152,17 @@ func (m *Mail) readBody(e *message.Entity, path []byte) {
 		m.HTML = valid(string(content))
 	default:
 		m.addPart(e, path, len(content))
+	}
+}
+
+// readParts reads the parts of a part up to the first that is malformed.
+func (m *Mail) readParts(parts message.MultipartReader, path []byte) {
+	for i := range maxParts {
+		part, err := parts.NextPart()
+		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+			return
+		}
+		m.readBody(part, append(path, byte(i+1)))
 	}
 }
 
