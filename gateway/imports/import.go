@@ -105,15 +105,7 @@ func (i *Import) row(ctx context.Context, r Row) error {
 	}
 	var human usersv1.ImportHumanUserRow
 	var machine usersv1.ImportMachineUserRow
-	err := r.Err
-	switch {
-	case err != nil || r.JSON == nil:
-	case r.Machine:
-		err = transcode.Decode(r.JSON, &machine)
-	default:
-		err = transcode.Decode(r.JSON, &human)
-	}
-	if err != nil {
+	if err := r.decode(&human, &machine); err != nil {
 		return i.refuse(r, human.UserId+machine.UserId, err)
 	}
 	b := i.batch(r)
@@ -144,6 +136,18 @@ func (i *Import) row(ctx context.Context, r Row) error {
 		return i.flush(ctx, i.batches[0])
 	}
 	return nil
+}
+
+// decode decodes the row's user into the message of its kind. A row without a user is only an organization's.
+func (r Row) decode(human, machine proto.Message) error {
+	switch {
+	case r.Err != nil || r.JSON == nil:
+		return r.Err
+	case r.Machine:
+		return transcode.Decode(r.JSON, machine)
+	default:
+		return transcode.Decode(r.JSON, human)
+	}
 }
 
 func (i *Import) refuse(r Row, id string, err error) error {

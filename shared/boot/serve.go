@@ -11,8 +11,12 @@ import (
 
 const finishLimit = 10 * time.Second
 
-// ServeHTTP serves until ctx ends and then lets running requests finish, for at most 10 s.
+// ServeHTTP serves a port that only operators and developers reach, until ctx ends. Then it lets running requests
+// finish, for at most 10 s. It sets the server's time limits, so that clients that send or read too slowly do not keep
+// their connections. A profile of pprof takes longer, and extends them.
 func ServeHTTP(ctx context.Context, l net.Listener, s *http.Server) error {
+	s.ReadHeaderTimeout, s.ReadTimeout = 5*time.Second, 45*time.Second
+	s.WriteTimeout, s.IdleTimeout = 90*time.Second, 2*time.Minute
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	select {
@@ -40,8 +44,7 @@ func ServeOps(o Observe, g Ground) (func(), error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		if err := ServeHTTP(ctx, l, &http.Server{Handler: g.Health.Ops(g.Metrics),
-			ReadHeaderTimeout: 5 * time.Second}); err != nil {
+		if err := ServeHTTP(ctx, l, &http.Server{Handler: g.Health.Ops(g.Metrics)}); err != nil {
 			g.Log.Error("operator's port", "err", err)
 		}
 	}()

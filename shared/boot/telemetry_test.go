@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.opentelemetry.io/otel/trace"
@@ -180,7 +179,7 @@ func TestServeHTTPFinishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	entered, release := make(chan struct{}), make(chan struct{})
-	s := &http.Server{ReadHeaderTimeout: time.Second,
+	s := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			close(entered)
 			<-release
@@ -211,6 +210,9 @@ func TestServeHTTPFinishes(t *testing.T) {
 	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		c.Close()
 		t.Error("still takes connections")
+	}
+	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 {
+		t.Errorf("a client can keep a connection without limit: %+v", s)
 	}
 	close(release)
 	if err, body := <-served, <-answered; err != nil || body != "done" {

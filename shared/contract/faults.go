@@ -11,8 +11,8 @@ import (
 // faults returns the ids of the option faults and those that follow from the rest of the contract.
 func (m Method) faults() []string {
 	ids, _ := proto.GetExtension(m.Options(), heraldv1.E_Faults).([]string)
-	ids = append(slices.Clone(ids), "ANSWER_TOO_LARGE", "DEADLINE_EXCEEDED", "INTERNAL", "INVALID_ARGUMENT", "OVERLOADED",
-		"UNAVAILABLE")
+	ids = append(slices.Clone(ids), "ANSWER_TOO_LARGE", "DEADLINE_EXCEEDED", "INTERNAL", "INVALID_ARGUMENT",
+		"OVERLOADED", "UNAVAILABLE")
 	if !m.Safe() {
 		ids = append(ids, "OUTCOME_UNKNOWN")
 	}

@@ -33,28 +33,28 @@ func reason(v *protovalidate.Violation) string {
 
 // words returns what the rule of a field asks for; empty for a rule that it does not know.
 func words(f protoreflect.FieldDescriptor, rules *validate.FieldRules, rule string) string {
-	kind, name, _ := strings.Cut(rule, ".")
-	switch {
-	case rule == "required":
+	switch rule {
+	case "required":
 		return "is required"
-	case rule == "string.min_len" || rule == "string.max_len":
+	case "string.min_len", "string.max_len":
 		return between(rules.GetString().GetMinLen(), rules.GetString().GetMaxLen(), "characters")
-	case rule == "string.max_bytes":
+	case "string.max_bytes":
 		return between(0, rules.GetString().GetMaxBytes(), "bytes")
-	case rule == "bytes.max_len":
+	case "bytes.max_len":
 		return between(0, rules.GetBytes().GetMaxLen(), "bytes")
-	case rule == "string.not_in":
+	case "string.not_in":
 		return "must not be one of " + strings.Join(rules.GetString().GetNotIn(), ", ")
-	case rule == "string.pattern":
-		said, _ := proto.GetExtension(f.Options(), heraldv1.E_Says).(string)
-		return said
-	case kind == "enum" && (name == "defined_only" || name == "not_in"):
+	case "string.pattern":
+		says, _ := proto.GetExtension(f.Options(), heraldv1.E_Says).(string)
+		return says
+	case "enum.defined_only", "enum.not_in":
 		return OneOf(f)
-	case rule == "repeated.min_items" || rule == "repeated.max_items":
+	case "repeated.min_items", "repeated.max_items":
 		return between(rules.GetRepeated().GetMinItems(), rules.GetRepeated().GetMaxItems(), "elements")
-	case rule == "repeated.unique":
+	case "repeated.unique":
 		return "must not hold the same value twice"
-	case kind == "duration" && strings.Trim(name, "gtel_") == "":
+	}
+	if kind, name, _ := strings.Cut(rule, "."); kind == "duration" && strings.Trim(name, "gtel_") == "" {
 		d := rules.GetDuration()
 		return fmt.Sprintf("must be %ds to %ds", d.GetGte().GetSeconds(), d.GetLte().GetSeconds())
 	}

@@ -125,7 +125,12 @@ func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.Str
 		r.Log.WarnContext(ctx, "the stream of events has lost some of this service; they are published again",
 			"events", n, "stream", Stream)
 	}
-	_, err = conn.Exec(ctx, `insert into stream_seen (created, first, missing) values (@created, @first, @missing)
+	return note(ctx, conn, now)
+}
+
+// note writes the state of the stream down, to compare it with the next one.
+func note(ctx context.Context, conn *pgx.Conn, now streamState) error {
+	_, err := conn.Exec(ctx, `insert into stream_seen (created, first, missing) values (@created, @first, @missing)
 		on conflict (single) do update set created = @created, first = @first, missing = @missing`,
 		postgres.Args{"created": now.Created, "first": now.First, "missing": now.Missing})
 	if err != nil {

@@ -49,8 +49,9 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 		project: field(m.Access.Project), actsOn: field(m.Access.ActsOn), endsToken: field(m.Access.EndsToken),
 		safe: m.Safe(),
 	}
-	served.chain = endpoint.Chain(declared(s.Log, served.name, m.Faults), logged(s.Log, served.name), measured(s.seconds, served.name),
-		traced(s.Tracer, served.name), decided(served.safe), recovered, called(s.Signer))(served.serve)
+	served.chain = endpoint.Chain(declared(s.Log, served.name, m.Faults), logged(s.Log, served.name),
+		measured(s.seconds, served.name), traced(s.Tracer, served.name), decided(served.safe), recovered,
+		called(s.Signer))(served.serve)
 	return served, nil
 }
 

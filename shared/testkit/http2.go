@@ -97,21 +97,30 @@ func (c *HTTP2) answer(id uint32) (a HTTP2Answer) {
 				return a
 			}
 		case *http2.MetaHeadersFrame:
-			if f.StreamID != id {
-				continue
-			}
-			for _, h := range f.Fields {
-				switch h.Name {
-				case ":status":
-					a.Status = h.Value
-				case "grpc-status":
-					a.GRPCStatus = h.Value
-				}
+			if f.StreamID == id {
+				a.read(f.Fields)
 			}
 		}
-		if h := frame.Header(); h.StreamID == id && h.Flags.Has(http2.FlagDataEndStream) &&
-			(h.Type == http2.FrameData || h.Type == http2.FrameHeaders) {
+		if ends(frame.Header(), id) {
 			return a
+		}
+	}
+}
+
+// ends reports whether a frame is the last one of a stream.
+func ends(h http2.FrameHeader, id uint32) bool {
+	return h.StreamID == id && h.Flags.Has(http2.FlagDataEndStream) &&
+		(h.Type == http2.FrameData || h.Type == http2.FrameHeaders)
+}
+
+// read takes the statuses from the fields of headers or trailers.
+func (a *HTTP2Answer) read(fields []hpack.HeaderField) {
+	for _, h := range fields {
+		switch h.Name {
+		case ":status":
+			a.Status = h.Value
+		case "grpc-status":
+			a.GRPCStatus = h.Value
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"time"
 
 	"herald/shared/boot"
 )
@@ -33,9 +32,7 @@ func (s *system) work(ctx context.Context) error {
 	if s.inbox != nil {
 		outer.Go(func() { s.logged("inbox", s.inbox.ServeSMTP(servers, s.smtp)) })
 		outer.Go(func() {
-			s.logged("inbox page", boot.ServeHTTP(servers, s.page, &http.Server{
-				Handler: s.inbox.Handler(), ReadHeaderTimeout: 5 * time.Second,
-			}))
+			s.logged("inbox page", boot.ServeHTTP(servers, s.page, &http.Server{Handler: s.inbox.Handler()}))
 		})
 	}
 	s.logged("gateway", s.gateway.Run(ctx))

@@ -66,22 +66,28 @@ func importUsers() *cobra.Command {
 	return c
 }
 
+// nameFailed names the file for the refused users if no flag does, and refuses one that cannot be written.
+func (f *importFlags) nameFailed(file *importFile) error {
+	if f.failed == "" {
+		f.failed = file.failedName()
+	}
+	if err := file.isNot(f.failed); err != nil || f.check {
+		return err
+	}
+	if err := canWrite(f.failed); err != nil {
+		return fmt.Errorf("%w: name another file for the refused users with --failed", err)
+	}
+	return nil
+}
+
 func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Writer) error {
 	file, err := openImport(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if f.failed == "" {
-		f.failed = file.failedName()
-	}
-	if err := file.isNot(f.failed); err != nil {
+	if err := f.nameFailed(file); err != nil {
 		return err
-	}
-	if !f.check {
-		if err := canWrite(f.failed); err != nil {
-			return fmt.Errorf("%w: name another file for the refused users with --failed", err)
-		}
 	}
 	began := time.Now()
 	answer, err := f.send(ctx, file, terminal)

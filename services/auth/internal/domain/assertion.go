@@ -32,6 +32,19 @@ func (a Assertion) Check(id string, audiences []string, only bool, now time.Time
 		return ErrInvalidGrant.Say("the assertion: iss and sub must be the id of the one who authenticates")
 	case !named || only && len(a.Audience) != 1:
 		return ErrInvalidGrant.Say("the assertion: aud must be the issuer")
+	}
+	if err := a.checkTimes(only, now); err != nil {
+		return err
+	}
+	if len(a.ID) > maxJTI {
+		return ErrInvalidGrant.Say("the assertion: jti has more than 200 characters")
+	}
+	return nil
+}
+
+// checkTimes refuses an assertion that is not valid now. One for several audiences needs the time when it was issued.
+func (a Assertion) checkTimes(only bool, now time.Time) error {
+	switch {
 	case a.ExpiresAt.IsZero() || !now.Before(a.ExpiresAt.Add(leeway)):
 		return ErrInvalidGrant.Say("the assertion: exp is missing or past")
 	case a.ExpiresAt.After(now.Add(maxAssertion + leeway)):
@@ -44,8 +57,6 @@ func (a Assertion) Check(id string, audiences []string, only bool, now time.Time
 		return ErrInvalidGrant.Say("the assertion: iat is more than an hour ago")
 	case a.NotBefore.After(now.Add(leeway)):
 		return ErrInvalidGrant.Say("the assertion: nbf is in the future")
-	case len(a.ID) > maxJTI:
-		return ErrInvalidGrant.Say("the assertion: jti has more than 200 characters")
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"herald/deploy/herald/internal/inbox"
 	"herald/shared/boot"
@@ -55,7 +54,7 @@ func serve() error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- in.ServeSMTP(ctx, container{smtp}) }()
-	err = boot.ServeHTTP(ctx, page, &http.Server{Handler: in.Handler(), ReadHeaderTimeout: 5 * time.Second})
+	err = boot.ServeHTTP(ctx, page, &http.Server{Handler: in.Handler()})
 	return errors.Join(err, <-served, in.Close())
 }
 

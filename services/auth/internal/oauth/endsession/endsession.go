@@ -134,18 +134,26 @@ func (e Endpoint) end(w http.ResponseWriter, r *http.Request, asked logout) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// check checks the parameters of section 2. Where the person goes afterwards must be registered for the client,
-// character for character (section 3). A logout_hint changes nothing: a browser has one session.
-func (e Endpoint) check(ctx context.Context, values url.Values) (logout, error) {
+// checkParameters refuses parameters that are sent twice or are no text.
+func checkParameters(values url.Values) error {
 	for _, name := range []string{
 		"id_token_hint", "logout_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales",
 	} {
 		if len(values[name]) > 1 {
-			return logout{}, domain.ErrInvalidRequest.Say(name + " is there more than once")
+			return domain.ErrInvalidRequest.Say(name + " is there more than once")
 		}
 		if !domain.Plain(values.Get(name)) {
-			return logout{}, domain.ErrInvalidRequest.Say(name + " must be text in UTF-8 without control characters")
+			return domain.ErrInvalidRequest.Say(name + " must be text in UTF-8 without control characters")
 		}
+	}
+	return nil
+}
+
+// check checks the parameters of section 2. Where the person goes afterwards must be registered for the client,
+// character for character (section 3). A logout_hint changes nothing: a browser has one session.
+func (e Endpoint) check(ctx context.Context, values url.Values) (logout, error) {
+	if err := checkParameters(values); err != nil {
+		return logout{}, err
 	}
 	asked := logout{uri: values.Get("post_logout_redirect_uri"), state: values.Get("state"),
 		languages: strings.Fields(values.Get("ui_locales"))}
