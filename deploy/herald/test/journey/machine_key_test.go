@@ -13,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"herald/deploy/herald/test/whole"
 )
@@ -22,6 +25,15 @@ import (
 func TestMachineCredentialsAreNotKept(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t, "HERALD_LOG_LEVEL=debug")
+	conn, err := nats.Connect(i.Subscriber())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	events, err := conn.SubscribeSync("events.users.>")
+	if err != nil {
+		t.Fatal(err)
+	}
 	status, machine := i.Call("POST", "/management/v1/users/machine", `{"userName":"ci","name":"CI"}`)
 	if status != http.StatusOK {
 		t.Fatalf("%d %v", status, machine)
@@ -37,6 +49,13 @@ func TestMachineCredentialsAreNotKept(t *testing.T) {
 	}
 	planted, public := canaries(t, made["keyDetails"].(string))
 	planted["secret"] = []byte(set["clientSecret"].(string))
+	for seen := false; !seen; { // what is stopped before may keep its events for the next start
+		m, err := events.NextMsg(time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = bytes.Contains(m.Data, []byte(machine["userId"].(string)))
+	}
 	if err := i.Stop(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +77,7 @@ func TestMachineCredentialsAreNotKept(t *testing.T) {
 		}
 	}
 	look("log", i.Logs.Bytes())
-	err := filepath.WalkDir(i.Dir+"/data", func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(i.Dir+"/data", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
