@@ -31,7 +31,7 @@ func TestGenerate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answer, err := generate(request(t, c.pkg, c.values))
-			got := ""
+			var got string
 			if err != nil {
 				got = err.Error()
 			} else {

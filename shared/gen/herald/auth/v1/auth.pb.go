@@ -213,7 +213,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xad\r\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xbe\r\n" +
 	"\x04Auth\x12o\n" +
 	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x1e\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
 	"\x04/ui/\xa8\x82)\x03\x90\x02\x01\x12\x82\x01\n" +
@@ -231,8 +231,8 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"/oauth/v2/\n" +
 	"\t/oidc/v1/\n" +
-	"\r/.well-known/\x10\x01\x12k\n" +
-	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"\x10\x8a\x82)\t*\agateway\x90\x02\x01\x12\xa5\x01\n" +
+	"\r/.well-known/\x10\x01\x12|\n" +
+	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"!\x8a\x82)\t*\agateway\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12\xa5\x01\n" +
 	"\x10SearchMySessions\x12'.herald.auth.v1.SearchMySessionsRequest\x1a(.herald.auth.v1.SearchMySessionsResponse\">\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/sessions/_search\x90\x02\x01\x12\xe5\x01\n" +
 	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"\x80\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbe\x01\n" +
