@@ -48,7 +48,8 @@ test: ## Run all tests, on real servers and a real browser
 
 .PHONY: check
 check: ## Check formatting, style, contracts, generated code and module files
-	@test -z "$$(gofmt -l $(MODULES) $(TOOLS) | grep -v /gen/ | tee /dev/stderr)"
+	@files=$$(gofmt -l $(MODULES) $(TOOLS) | grep -v /gen/ || true); \
+		[ -z "$$files" ] || { printf 'not formatted: run `gofmt -w` on\n%s\n' "$$files" >&2; exit 1; }
 	@GOWORK=off go -C tools/structure test -count=1 . | { ! grep -v "^ok"; }
 	@lint=$(LINT); $$lint run --allow-parallel-runners $(MODULES:%=./%/...); \
 		for m in $(TOOLS); do (cd $$m && GOWORK=off $$lint run --allow-parallel-runners); done

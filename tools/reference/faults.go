@@ -62,7 +62,8 @@ func checkFaults(operations []Operation, faults []Fault) error {
 	for _, o := range operations {
 		for _, id := range o.Faults {
 			if _, found := search(faults, id); !found {
-				return fmt.Errorf("contract of %s: no enum Fault has the value %s of herald.v1.faults", o.FullName(), id)
+				return fmt.Errorf("contract of %s: no enum Fault has the value %s of herald.v1.faults",
+					o.FullName(), id)
 			}
 		}
 	}
