@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	freshness   = 100 * time.Millisecond // how long an answer of JetStream about free space is used
-	catchUp     = 100 * time.Millisecond // how often a relay that waits looks whether it may go on
+	freshness   = 100 * time.Millisecond // how long JetStream's answer about free space is used
+	catchUp     = 100 * time.Millisecond // how often a waiting relay checks whether it may continue
 	reportAfter = 5 * time.Second        // shorter waits are usual; longer ones are logged and reported
 
-	smallest = 256      // bytes that an event takes in EVENTS at least
-	largest  = 10 << 10 // bytes at most: 8 KiB of data and the headers
+	smallest = 256      // the fewest bytes of an event in EVENTS
+	largest  = 10 << 10 // the most bytes: 8 KiB of data and the headers
 
-	// A window takes at most 1/64 of the stream, and 1/8 of the stream stays free, for
-	// the windows of eight other relays that JetStream's answer does not include yet.
+	// A window uses at most 1/64 of the stream, and 1/8 of the stream stays free. This is enough for the windows of
+	// eight other relays that JetStream's answer does not include yet.
 	windowPart = 64
 	marginPart = 8
 )
 
-// backpressure holds back a relay while EVENTS has no free space for more events. The stream drops its oldest events
-// first; none is dropped that a service of Herald has not handled yet.
+// backpressure makes a relay wait while EVENTS has no free space. A full stream drops its oldest events, and an event
+// must not be dropped before all services of Herald have handled it.
 type backpressure struct {
 	js       jetstream.JetStream
 	services []string
@@ -48,8 +48,8 @@ func newBackpressure(ctx context.Context, js jetstream.JetStream, services []str
 	return b, nil
 }
 
-// cut returns how many events may be published together, at least one, and the most bytes
-// that they can take in EVENTS.
+// cut returns how many events may be published together, at least one, and the most bytes that they can use in
+// EVENTS.
 func (b *backpressure) cut(events []Event) (n int, size int64) {
 	for i, e := range events {
 		more := e.size()
@@ -61,7 +61,7 @@ func (b *backpressure) cut(events []Event) (n int, size int64) {
 	return len(events), size
 }
 
-// take takes n bytes of the free space. If there is not enough, it takes nothing and returns the service whose
+// take reserves n bytes of the free space. If there is not enough, it reserves nothing and returns the service whose
 // unhandled events would be dropped.
 func (b *backpressure) take(ctx context.Context, n int64) (lagging string, err error) {
 	if n > b.free || time.Since(b.asked) > freshness {
@@ -76,8 +76,8 @@ func (b *backpressure) take(ctx context.Context, n int64) (lagging string, err e
 	return "", nil
 }
 
-// ask asks JetStream how much space is free. It asks more exactly if that is less than n. It waits no longer than for
-// an acknowledgement, because NATS may have lost the answer when it stopped.
+// ask asks JetStream how much space is free. If the estimate is less than n, it asks for more exact numbers. It waits
+// at most as long as for an acknowledgement, because the answer may be lost when NATS stops.
 func (b *backpressure) ask(ctx context.Context, n int64) error {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
@@ -91,8 +91,8 @@ func (b *backpressure) ask(ctx context.Context, n int64) error {
 	return b.measure(ctx, stream, size, n)
 }
 
-// measure sets how much space is free in a stream of a size. It measures more exactly if that is less than n. A value
-// below zero means that unhandled events do not fit.
+// measure sets how much space is free in a stream of the given size. If the estimate is less than n, it measures more
+// exactly. A value below zero means that the unhandled events do not fit.
 func (b *backpressure) measure(ctx context.Context, stream jetstream.Stream, size, n int64) error {
 	state := stream.CachedInfo().State
 	most := size - size/marginPart
@@ -121,7 +121,7 @@ func (b *backpressure) measure(ctx context.Context, stream jetstream.Stream, siz
 	return consumers.Err()
 }
 
-// unhandled returns the most bytes that the messages from first on can take in a stream.
+// unhandled returns the most bytes that the messages from first on can use in a stream.
 func unhandled(s jetstream.StreamState, first uint64) int64 {
 	switch {
 	case first > s.LastSeq:
@@ -133,8 +133,8 @@ func unhandled(s jetstream.StreamState, first uint64) int64 {
 	return min(int64(s.Bytes)-before*smallest, int64(s.LastSeq-first+1)*largest)
 }
 
-// firstUnhandled returns the sequence of the first message that a consumer wants and has not
-// acknowledged. Unlike the consumer's floor it skips messages of other subjects.
+// firstUnhandled returns the sequence of the first message that a consumer subscribes to and has not acknowledged.
+// Unlike the consumer's AckFloor, it skips messages of other subjects.
 func firstUnhandled(ctx context.Context, s jetstream.Stream, c *jetstream.ConsumerInfo) (uint64, error) {
 	first := s.CachedInfo().State.LastSeq + 1
 	wanted := c.Config.FilterSubjects
@@ -154,7 +154,7 @@ func firstUnhandled(ctx context.Context, s jetstream.Stream, c *jetstream.Consum
 	return first, nil
 }
 
-// delay is a relay's wait for a service that lags.
+// delay records that a relay waits for a service that lags behind.
 type delay struct {
 	mu       sync.Mutex
 	service  string
@@ -164,8 +164,8 @@ type delay struct {
 	reportAfter time.Duration
 }
 
-// set sets the service for which the relay waits; "" for none. It reports whether to log that: when a wait lasts longer
-// than reportAfter, and when such a wait ends.
+// set records the service that the relay waits for, or "" for none. It reports whether to log this: when a wait has
+// lasted longer than reportAfter, and when such a wait ends.
 func (d *delay) set(service string) (report bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,7 +183,7 @@ func (d *delay) set(service string) (report bool) {
 	return report
 }
 
-// err returns an error that names the service, if the wait lasts longer than reportAfter.
+// err returns an error that names the service if the wait has lasted longer than reportAfter.
 func (d *delay) err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

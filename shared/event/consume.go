@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	parallel  = 8   // aggregates handled at a time
-	inHand    = 256 // deliveries that all replicas together have not answered yet
-	maxTries  = 10  // faults after which an event becomes a dead letter
+	parallel  = 8   // events handled at the same time
+	inHand    = 256 // limit of unanswered deliveries of all replicas together
+	maxTries  = 10  // failed tries after which an event becomes a dead letter
 	redeliver = 30 * time.Second
-	heartbeat = 5 * time.Second  // interval of JetStream's signs of life
+	heartbeat = 5 * time.Second  // interval of JetStream's heartbeats
 	handling  = 15 * time.Second // time limit of one try
 	maxPause  = 15 * time.Second // between two tries
 )
 
-// Consumer gives events to a service's handlers, those of one aggregate in order. Replicas
-// share the work.
+// Consumer passes events to a service's handlers. The events of one aggregate are handled in order. Replicas share
+// the work.
 type Consumer struct {
 	Service  string
 	JS       jetstream.JetStream
 	Log      *slog.Logger
 	Handlers []Handler
-	// Stopped, if it is not nil, is told when no events can be consumed.
+	// Stopped records when no events can be consumed. It may be nil.
 	Stopped *Stopped
 	outage  *retry.Outage
 	seed    maphash.Seed
 	// held are the deliveries that this replica has not answered yet.
 	held *sync.Map
-	// pause is how long the first retry waits. redeliver is how long JetStream waits for a sign
-	// of life of a delivery before it delivers again. Tests shorten both.
+	// pause is the wait before the first retry. redeliver is how long JetStream waits for a progress report before it
+	// delivers an event again. Tests shorten both.
 	pause, redeliver time.Duration
 }
 
@@ -67,8 +67,8 @@ func (c Consumer) Run(ctx context.Context) {
 	}
 }
 
-// keep reports all held deliveries to JetStream as in progress. Otherwise JetStream would
-// deliver an event again that only waits for those before it, and that counts like a fault.
+// keep reports all held deliveries to JetStream as in progress. Without this, JetStream would deliver an event again
+// while it waits for earlier events. Each such delivery would count as a failed try.
 func (c Consumer) keep(ctx context.Context) {
 	for retry.Wait(ctx, c.redeliver/3) {
 		c.held.Range(func(m, _ any) bool {
@@ -97,7 +97,7 @@ func (c Consumer) consume(ctx context.Context) error {
 	defer busy.Wait()
 	queues := make([]chan jetstream.Msg, parallel)
 	for i := range queues {
-		queues[i] = make(chan jetstream.Msg, inHand) // never full: JetStream sends no more than inHand
+		queues[i] = make(chan jetstream.Msg, inHand) // never full: JetStream sends at most inHand
 		defer close(queues[i])
 		busy.Go(func() {
 			for m := range queues[i] {
@@ -119,8 +119,8 @@ func (c Consumer) consume(ctx context.Context) error {
 	}
 }
 
-// leave asks for no more events. Events on their way are still received, so that take can give
-// them to another replica.
+// leave stops asking for events. Events that were already sent are still received, so that take can return them for
+// another replica.
 func (c Consumer) leave(messages jetstream.MessagesContext) {
 	if c.JS.Conn().IsConnected() {
 		messages.Drain()
@@ -141,13 +141,12 @@ func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, erro
 	if err != nil {
 		return nil, err
 	}
-	// The client can lose count of the messages that it has asked for, and then ask for none.
-	// Two missed heartbeats end that; a large batch makes it rare.
+	// The client can miscount the messages that it has asked for, and then it asks for no more. It recovers after two
+	// missed heartbeats. A large batch makes this rare.
 	return consumer.Messages(jetstream.PullMaxMessages(inHand), jetstream.PullHeartbeat(heartbeat))
 }
 
-// take handles one delivery and answers it: the event is acknowledged, delivered again or
-// made a dead letter.
+// take handles one delivery and answers it. The event is acknowledged, delivered again or turned into a dead letter.
 func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 	err := c.patiently(ctx, m)
 	if err == nil {
@@ -155,7 +154,7 @@ func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 		return
 	}
 	if ctx.Err() != nil {
-		_ = m.Nak() // for another replica
+		_ = m.Nak() // another replica handles it
 		return
 	}
 	tries := deliveries(m)
@@ -179,10 +178,9 @@ func deliveries(m jetstream.Msg) uint64 {
 	return meta.NumDelivered
 }
 
-// patiently tries again while something that the handler needs is unavailable or
-// overloaded. Such a try does not count as a fault of the event, and the events behind it
-// wait. An exceeded time limit counts as a fault: an event that always takes too long would
-// keep those behind it waiting for ever.
+// patiently tries again while something that the handler needs is unavailable or overloaded. Such a try does not
+// count as a failed try, and later events of the queue wait. A try that exceeds the time limit counts, because an
+// event that always takes too long would block the later events for ever.
 func (c Consumer) patiently(ctx context.Context, m jetstream.Msg) error {
 	for delay := c.pause; ; delay = min(2*delay, maxPause) {
 		if err := ctx.Err(); err != nil {
@@ -217,7 +215,7 @@ func (c Consumer) handle(ctx context.Context, m jetstream.Msg) error {
 	return c.unhandled(m.Subject(), d)
 }
 
-// unhandled returns why none of the handlers is for an event, and what to do about it.
+// unhandled returns an error that says why no handler is for an event, and what to do about it.
 func (c Consumer) unhandled(subject string, d Delivery) error {
 	for _, handler := range c.Handlers {
 		if strings.HasPrefix(subject, handler.kind.subject("")) {

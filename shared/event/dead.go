@@ -18,22 +18,21 @@ import (
 const (
 	headerReason  = "Dead-Reason"
 	headerService = "Dead-Service"
-	// headerRedriven names the only service that a redriven event is for.
+	// headerRedriven names the only service that handles a redriven event.
 	headerRedriven = "Redriven-For"
 )
 
 // ErrNoLetter is returned for a number that no dead letter has.
 var ErrNoLetter = errors.New("no such dead letter")
 
-// bury makes an event that cannot be handled a dead letter, with the reason, and
-// acknowledges it.
+// bury turns an event that cannot be handled into a dead letter with the reason, and acknowledges the event.
 func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error {
 	meta, err := m.Metadata()
 	if err != nil {
 		return fmt.Errorf("put aside: %w", err)
 	}
 	dead := &nats.Msg{Subject: "dead." + c.Service + "." + m.Subject(), Data: m.Data(), Header: attributes(m.Headers())}
-	// Not the event's id: an event that was redriven and has failed again is another letter.
+	// The event's own id does not fit: if a redriven event fails again, that is another letter.
 	dead.Header.Set(nats.MsgIdHdr, fmt.Sprintf("%s-%d", c.Service, meta.Sequence.Stream))
 	dead.Header.Set(headerService, c.Service)
 	dead.Header.Set(headerReason, printable(reason.Error()))
@@ -45,8 +44,7 @@ func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error
 	return m.Ack()
 }
 
-// attributes returns the headers of the event itself, without those of a batch and of a dead
-// letter.
+// attributes returns the headers of the event itself. It leaves out the headers of a batch and of a dead letter.
 func attributes(h nats.Header) nats.Header {
 	found := nats.Header{}
 	for name, values := range h {
@@ -57,8 +55,8 @@ func attributes(h nats.Header) nats.Header {
 	return found
 }
 
-// printable replaces control characters, line ends and marks that change the direction of
-// writing by spaces, because a terminal would obey them.
+// printable replaces control characters, line ends and marks of writing direction by spaces, because a terminal would
+// act on them.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -68,8 +66,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// Letter is a dead letter: an event that a service could not handle. Its texts are safe to
-// show on a terminal.
+// Letter is a dead letter: an event that a service could not handle. Its texts are safe to print on a terminal.
 type Letter struct {
 	// Sequence is the letter's number in the stream DEAD; no number is used twice.
 	Sequence uint64 `json:"sequence"`
@@ -97,10 +94,10 @@ func Letters(ctx context.Context, js jetstream.JetStream, limit int) ([]Letter, 
 		return nil, err
 	}
 	var found []Letter
-	// Letters that come meanwhile are left out, so that the loop ends.
+	// Letters that arrive during the loop are left out, so that the loop ends.
 	last := stream.CachedInfo().State.LastSeq
 	for next := uint64(1); next <= last && len(found) < limit; {
-		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject("dead.>")) // the first from there on
+		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject("dead.>")) // the first letter at or after next
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			break
 		}
@@ -112,8 +109,8 @@ func Letters(ctx context.Context, js jetstream.JetStream, limit int) ([]Letter, 
 	return found, nil
 }
 
-// Redrive publishes the event of a dead letter again, for the service that could not handle
-// it, and deletes the letter. After a crash between the two the event may be redriven twice.
+// Redrive publishes the event of a dead letter again and deletes the letter. Only the service that could not handle
+// the event gets it. After a crash between the two steps the event may be redriven twice.
 func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Letter, error) {
 	stream, err := dead(ctx, js)
 	if err != nil {
@@ -126,7 +123,7 @@ func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Lett
 	if err != nil {
 		return Letter{}, fmt.Errorf("redrive %d: %w", sequence, err)
 	}
-	// The event's own Nats-Msg-Id would be dropped as a repeat.
+	// With the event's own Nats-Msg-Id JetStream would drop the message as a repeat.
 	again := &nats.Msg{Subject: original(m.Subject), Data: m.Data, Header: attributes(m.Header)}
 	again.Header[nats.MsgIdHdr] = []string{fmt.Sprintf("dead-%d-%d", m.Sequence, m.Time.UnixNano())}
 	again.Header[headerRedriven] = m.Header[headerService]
@@ -139,7 +136,7 @@ func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Lett
 	return letter(m), nil
 }
 
-// elsewhere reports whether an event was redriven for another service.
+// elsewhere reports whether an event was redriven for a different service.
 func (c Consumer) elsewhere(m jetstream.Msg) bool {
 	services := m.Headers()[headerRedriven]
 	return len(services) > 0 && !slices.Contains(services, c.Service)

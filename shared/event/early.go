@@ -9,8 +9,8 @@ import (
 	"herald/shared/contract"
 )
 
-// listen handles the events that the contracts say are early for this service from the wake-ups of
-// their relays, until stop is called. One that is lost or fails comes through the stream.
+// listen handles the events that a contract marks as early for this service, until stop is called. It reads them from
+// the wake-ups of the relays. If a wake-up is lost or its handler fails, the event still comes through the stream.
 func (c Consumer) listen(ctx context.Context) (stop func(), err error) {
 	handlers := map[string]Handler{} // by the type of their events
 	subjects := map[string]bool{}
@@ -21,7 +21,8 @@ func (c Consumer) listen(ctx context.Context) (stop func(), err error) {
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	// News is bounded: what finds no room while handlers are slow is left to the stream.
+	// The channel is bounded. If it is full because handlers are slow, the event is dropped here and comes through
+	// the stream.
 	news := make(chan *nats.Msg, inHand)
 	var busy sync.WaitGroup
 	stop = func() {
@@ -54,7 +55,7 @@ func (c Consumer) listen(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// hear handles the event of a wake-up, if it is an early one.
+// hear handles the event of a wake-up if the event is marked as early.
 func hear(ctx context.Context, handlers map[string]Handler, m *nats.Msg) {
 	handler, early := handlers[m.Header.Get(contract.HeaderType)]
 	if !early {

@@ -1,6 +1,6 @@
-// Package event carries domain events from a service's database through JetStream to the
-// services that want them: at least once, and in order for one aggregate. An event says what
-// has changed; the state itself is in the service's tables.
+// Package event carries domain events from a service's database through JetStream to the services that subscribe to
+// them. Each event is delivered at least once, and the events of one aggregate are delivered in order. An event says
+// what has changed. The state itself is in the service's tables.
 package event
 
 import (
@@ -34,18 +34,18 @@ type Event struct {
 	AggregateID    string
 	Name           string
 	OrganizationID string
-	// HistoryID is the id of the object whose history shows the event. It is written, and
-	// never read with the event.
+	// HistoryID is the id of the object whose history shows the event. It is only written: reading an event leaves it
+	// empty.
 	HistoryID string `db:"-"`
-	// Actor is the id of the user, or the name of the service, that made the change.
+	// Actor is the id of the user or the name of the service that made the change.
 	Actor string
 	Data  []byte
 	Time  time.Time
-	// quiet is that of the event's kind, false for an event that was read.
+	// quiet is the same as in kind. It is false for an event that was read from the database.
 	quiet bool
 }
 
-// Origin is what an event has besides its message.
+// Origin holds the attributes of an event that are not in its message.
 type Origin struct {
 	EventID        string // empty for a new id
 	AggregateID    string
@@ -54,12 +54,12 @@ type Origin struct {
 	Time           time.Time
 }
 
-// MaxData is how many bytes an event's data may have. A change of many objects is one event
-// per object, so no message needs more.
+// MaxData is the largest size of an event's data in bytes. A change of many objects writes one event per object, so
+// no message needs more.
 const MaxData = 8 << 10
 
-// New makes an event from a message that has the herald.v1.event option. It fails for more
-// than MaxData bytes of data.
+// New makes an event from a message that has the herald.v1.event option. It fails if the data has more than MaxData
+// bytes.
 func New(m proto.Message, o Origin) (Event, error) {
 	kind := kindOf(m.ProtoReflect().Descriptor())
 	data, err := protojson.Marshal(m)
@@ -78,17 +78,17 @@ func New(m proto.Message, o Origin) (Event, error) {
 	return Event{
 		ID: cmp.Or(o.EventID, resource.NewID()), Aggregate: kind.aggregate, Name: kind.name, Data: data,
 		AggregateID: o.AggregateID, HistoryID: historyID, OrganizationID: o.OrganizationID, Actor: o.Actor,
-		Time:  o.Time.UTC().Truncate(time.Microsecond), // what Postgres keeps
+		Time:  o.Time.UTC().Truncate(time.Microsecond), // the precision of Postgres
 		quiet: kind.quiet,
 	}, nil
 }
 
-// kind is an event's service, aggregate and name, as its contract says them.
+// kind holds what the contract says about a type of event.
 type kind struct {
 	service, aggregate, name string
-	// quiet reports that nobody needs to hear of the event before the stream has it.
+	// quiet means that no service needs the event before it is in the stream.
 	quiet bool
-	// earlyFor is the service that handles the event right after its commit too; empty for none.
+	// earlyFor is the service that also handles the event right after the commit. Empty for none.
 	earlyFor string
 }
 
@@ -104,13 +104,13 @@ func (k kind) subject(organizationID string) string {
 	return "events." + k.service + "." + k.aggregate + "." + k.name + "." + organizationID
 }
 
-// cloudEvent returns the type of its CloudEvents.
+// cloudEvent returns the CloudEvents type of the event.
 func (k kind) cloudEvent() string {
 	return "herald." + k.service + "." + k.aggregate + "." + k.name + ".v1"
 }
 
-// message returns the event as it is published. The subject's last token is the
-// organization's id, with the characters replaced that NATS gives a meaning.
+// message returns the event as a NATS message. The last token of the subject is the organization's id. Characters
+// that have a meaning in NATS subjects are replaced in it.
 func (e Event) message(service string) *nats.Msg {
 	k := kind{service: service, aggregate: e.Aggregate, name: e.Name}
 	return &nats.Msg{

@@ -14,8 +14,8 @@ import (
 	"herald/shared/contract"
 )
 
-// Delivery is an event as a consumer receives it. It may come again, also after newer events
-// of the same aggregate; Sequence gives the order.
+// Delivery is an event as a consumer receives it. The same event may be delivered again, even after newer events of
+// the same aggregate. Sequence gives the order.
 type Delivery struct {
 	ID             string
 	AggregateID    string
@@ -23,8 +23,8 @@ type Delivery struct {
 	Actor          string
 	Sequence       int64
 	Time           time.Time
-	// Redriven reports whether the event was a dead letter of this service. It may come after
-	// newer events of its aggregate and must not be dropped for being older.
+	// Redriven reports whether the event was a dead letter of this service. It may arrive after newer events of its
+	// aggregate, and a handler must not drop it because it is older.
 	Redriven bool
 }
 

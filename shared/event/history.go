@@ -13,9 +13,9 @@ import (
 	"herald/shared/search"
 )
 
-// History is the events of one object of an organization, and of what belongs to the object.
+// History selects the events of one object of an organization, and of everything that belongs to the object.
 type History struct {
-	// Name is a name that herald.v1.event gives to events, such as project.
+	// Name is the history's name in the option herald.v1.event, such as project.
 	Name           string
 	OrganizationID string
 	ID             string // of the object
@@ -23,7 +23,7 @@ type History struct {
 
 const columns = `position, id, aggregate, aggregate_id, name, organization_id, actor, data, time`
 
-// SearchHistory returns a page of the events of a history, in their order.
+// SearchHistory returns a page of the events of a history, in the order of their positions.
 func (j Journal) SearchHistory(ctx context.Context, h History, p search.Page) (*heraldv1.SearchChangesResponse, error) {
 	aggregates, err := contract.Aggregates(h.Name)
 	if err != nil {

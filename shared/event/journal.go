@@ -27,30 +27,30 @@ type Journal struct {
 	Committed func(Event)
 	// Constraints are the faults for violated constraints, by the constraint's name.
 	Constraints map[string]*fault.Fault
-	// Guard adds the check of the user whom a request acts on to the batch that begins a transaction. Its
-	// failure ends the transaction. It is called only if the check was left to the change.
+	// Guard adds queries to the batch that begins a transaction. They check whether the caller may act on the user
+	// whom the request names. If they fail, the transaction ends. Guard is called only if the check was left to the
+	// change.
 	Guard func(ctx context.Context, target *caller.Target, b *pgx.Batch)
 }
 
 // Statement is the SQL that writes one change and, in the same statement, its event.
 type Statement struct {
-	// AggregateID and OrganizationID say what the event is about.
+	// AggregateID is the object that the event is about. OrganizationID is the organization of that object.
 	AggregateID    string
 	OrganizationID string
-	// OrganizationOf is an SQL expression that takes the place of OrganizationID where the
-	// organization is only known to the database.
+	// OrganizationOf is an SQL expression for the organization's id. It replaces OrganizationID if only the database
+	// knows the organization.
 	OrganizationOf string
-	// EventID is the event's id if it must be known beforehand; empty for a new one.
+	// EventID is the event's id if the caller must know it before the change. Empty for a new id.
 	EventID string
-	// If is an SQL condition. Where it does not hold, neither the change nor its event is
-	// written. Empty always holds.
+	// If is an SQL condition. If it is false, neither the change nor its event is written. Empty is always true.
 	If string
-	// Unless is the fault that is returned if the condition does not hold.
+	// Unless is the fault that is returned if the condition is false.
 	Unless *fault.Fault
-	// Along is a select of the events of other objects that change with this one. Its rows
-	// (aggregate, name, aggregate_id, organization_id, data) become events that name this
-	// change's event as their cause. Their data has the field that history_of names in the
-	// contract. SQL finds these events in the table `along`. Empty for none.
+	// Along is a select of the events of other objects that change together with this one. It returns rows of
+	// (aggregate, name, aggregate_id, organization_id, data). Each row becomes an event whose cause is the event of
+	// this change. The data must have the field that history_of names in the contract. SQL can read these events from
+	// the table `along`. Empty for none.
 	Along string
 	// SQL is a list of common table expressions that make the change, without a comma at
 	// its end. They read the event's position and time from the table `event`. Empty if there
@@ -82,8 +82,8 @@ func (s *Statement) Also(sql string, args postgres.Args) {
 	maps.Copy(s.Args, args)
 }
 
-// Create runs a statement and returns the new object's record: in one round trip, or in two if the escalation
-// rule is checked with it.
+// Create runs a statement and returns the new object's record. It takes one round trip, or two if the transaction
+// must also check the escalation rule.
 func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (resource.Record, error) {
 	if caller.TargetOf(ctx).LeftToChange() {
 		return j.CreateLocked(ctx, Lock{SQL: `select`}, m, s) // no row to lock: one empty row
@@ -107,8 +107,8 @@ type Lock struct {
 	NotFound *fault.Fault
 }
 
-// CreateLocked is Create after a lock, in two round trips. The statement sees what was committed while the lock
-// was waited for.
+// CreateLocked is Create after a lock, in two round trips. The statement sees everything that was committed before
+// the lock was granted.
 func (j Journal) CreateLocked(ctx context.Context, l Lock, m proto.Message, s Statement) (resource.Record, error) {
 	created, err := Change(ctx, j, Locked[creation]{
 		Lock: l.SQL, Args: l.Args, NotFound: l.NotFound, Write: func(creation) Statement { return s },
@@ -116,19 +116,18 @@ func (j Journal) CreateLocked(ctx context.Context, l Lock, m proto.Message, s St
 	return created.Record, err
 }
 
-// creation is the row that Change gets where the locked row is not the one that changes.
+// creation is the row type of Change for a new object, because then the locked row is not the row that changes.
 type creation struct {
 	Record resource.Record `db:"-"`
 }
 
-// Moved implements what Change needs of a row.
+// Moved makes *creation a row that Change accepts.
 func (c *creation) Moved(sequence int64, at time.Time) {
 	c.Record = resource.Record{Sequence: sequence, CreatedAt: at, ChangedAt: at}
 }
 
-// Follow writes the changes that an event of another service causes here; their actor is that
-// event's. The statement has no event of its own: it has only Along, SQL and Args, and the
-// table `event` has only the time.
+// Follow writes the changes that an event of another service causes here. Their actor is the actor of that event. The
+// statement has no event of its own: it has only Along, SQL and Args, and the table `event` has only the time.
 func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error {
 	args := maps.Clone(s.Args)
 	args["event_id"], args["event_cause"], args["event_actor"] = resource.NewID(), cause.ID, cause.Actor
@@ -175,25 +174,26 @@ func (j Journal) CreateAll(ctx context.Context, all []Entry) error {
 
 // Locked says how an object is locked and saved by Change.
 type Locked[T any] struct {
-	// LockFirst locks another row before; its NotFound does not count: the row may be missing. Empty for none.
+	// LockFirst locks another row before Lock does. That row may be missing, so its NotFound is ignored. Empty for
+	// none.
 	LockFirst Lock
 	// Lock is a `select … for update` of exactly one row, Args are its arguments.
 	Lock     string
 	Args     postgres.Args
 	NotFound *fault.Fault
-	// LockParts locks rows that belong to the object and are not protected by Lock. It has the
-	// arguments of Lock. Empty for none.
+	// LockParts locks rows that belong to the object, if Lock does not protect them. It uses the arguments of Lock.
+	// Empty for none.
 	LockParts string
-	// Check adds queries that see, after the locks, whether the caller may change the object. Their failure ends
-	// the transaction. Nil for none.
+	// Check adds queries that run after the locks and check whether the caller may change the object. If they fail,
+	// the transaction ends. Nil for none.
 	Check func(*pgx.Batch)
 	// Write returns the statement that saves the changed object.
 	Write func(T) Statement
 }
 
-// Change locks an object, calls decide to change it and saves it with the event that decide
-// returns, in two round trips. If decide returns no event, nothing is written. decide must not
-// make remote calls: the row is locked meanwhile. Change returns the changed object.
+// Change locks an object and calls decide, which changes it and returns the event. Then Change saves the object with
+// that event. This takes two round trips. If decide returns no event, nothing is written. decide must not make remote
+// calls, because the row is locked while it runs. Change returns the changed object.
 func Change[T any, P interface {
 	*T
 	Moved(int64, time.Time)
@@ -234,7 +234,7 @@ func (j Journal) event(ctx context.Context, m proto.Message, s Statement) (Event
 	})
 }
 
-// fault returns the fault that a statement's failure means to the caller.
+// fault translates the error of a statement into the fault for the caller.
 func (j Journal) fault(err error, s Statement) error {
 	if errors.Is(err, pgx.ErrNoRows) && s.Unless != nil {
 		return s.Unless
@@ -242,8 +242,7 @@ func (j Journal) fault(err error, s Statement) error {
 	return postgres.Named(err, j.Constraints)
 }
 
-// with returns the whole SQL of a change, which returns the event's position, and all its
-// arguments.
+// with returns the whole SQL of a change and all its arguments. The SQL returns the event's position.
 func (s Statement) with(e Event) (string, postgres.Args) {
 	args := make(postgres.Args, len(s.Args)+8)
 	maps.Copy(args, s.Args)
@@ -267,7 +266,7 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 )` + s.changes() + ` select position from event`, args
 }
 
-// changes returns the SQL of Along and SQL, a comma before each.
+// changes returns the SQL of Along and SQL, each after a comma.
 func (s Statement) changes() string {
 	var sql string
 	if s.Along != "" {
@@ -289,7 +288,8 @@ func (s Statement) changes() string {
 	return sql
 }
 
-// lock begins a transaction, checks the user whom the request acts on, and locks the object.
+// lock begins a transaction, checks whether the caller may act on the user whom the request names, and locks the
+// object.
 func (l Locked[T]) lock(ctx context.Context, j Journal, c *pgxpool.Conn) (row T, err error) {
 	var b pgx.Batch
 	b.Queue("begin")

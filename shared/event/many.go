@@ -11,31 +11,30 @@ import (
 	"herald/shared/postgres"
 )
 
-// Many is the SQL that writes new objects of one organization, and the event of each, in one
-// statement. Objects that conflict with others are left out and do not refuse the rest.
+// Many is the SQL that writes new objects of one organization, and an event for each of them, in one statement. An
+// object that conflicts with an existing one is skipped. The other objects are still written.
 type Many struct {
 	OrganizationID string
 	// Objects are the objects' events, all of one type.
 	Objects []Object
-	// SQL is a list of common table expressions that write the objects, without a comma at its
-	// end. They read the table `event`, whose rows (n, id, position, time) are those of Objects,
-	// n from 1. One of them is `created`, which returns the positions of the objects that were
-	// written, usually of an `insert … on conflict do nothing`.
+	// SQL is a list of common table expressions that write the objects, without a comma at its end. They read the
+	// table `event` with the columns n, id, position and time. It has one row for each of Objects, and n starts at 1.
+	// One expression must be called `created` and return the positions of the written objects, usually from an
+	// `insert … on conflict do nothing`.
 	SQL string
 	// Args are the arguments of SQL.
 	Args postgres.Args
 }
 
-// Object is a new object's id, and its event with the event's id; an empty event id means a
-// new one.
+// Object is the id of a new object, its event, and the id of the event. An empty event id means a new one.
 type Object struct {
 	ID      string
 	EventID string
 	Event   proto.Message
 }
 
-// CreateMany writes objects in one round trip and reports which of them were written. A
-// position that an object did not use is never used.
+// CreateMany writes objects in one round trip and reports which of them were written. The position of a skipped
+// object is never used again.
 func (j Journal) CreateMany(ctx context.Context, m Many) ([]bool, error) {
 	written := make([]bool, len(m.Objects))
 	if len(m.Objects) == 0 {
@@ -61,14 +60,14 @@ func (j Journal) CreateMany(ctx context.Context, m Many) ([]bool, error) {
 		return nil, postgres.Fault(err)
 	}
 	if last != nil {
-		j.Committed(*last) // one wakes the relay for all of them
+		j.Committed(*last) // one call wakes the relay for all events
 	}
 	return written, nil
 }
 
-// commit runs the statement in a transaction of its own and calls wrote with the number of each
-// object that was written. The planner takes every array for ten elements long, and would compare
-// each row with each in nested loops.
+// commit runs the statement in its own transaction and calls wrote with the number of each written object. Nested
+// loops are off: the planner assumes that each array has ten elements, and would compare each row with every other
+// row.
 func (m Many) commit(ctx context.Context, c *pgxpool.Conn, events []Event, wrote func(n int)) error {
 	var b pgx.Batch
 	b.Queue("begin")

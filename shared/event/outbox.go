@@ -11,8 +11,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// waiting reads the oldest events of the outbox. Each is looked up by its position: a join
-// of the two tables may be planned as a walk through all events that ever were.
+// waiting reads the oldest events of the outbox. It looks up each one by its position. With a plain join of the two
+// tables Postgres might read all events that were ever written.
 func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
 	rows, err := conn.Query(ctx, `select e.position, e.id, e.aggregate, e.aggregate_id, e.name, e.organization_id,
 			e.actor, e.data, e.time
@@ -28,8 +28,8 @@ func waiting(ctx context.Context, conn *pgx.Conn) ([]Event, error) {
 	return events, nil
 }
 
-// published deletes events from the outbox, each by its position: a transaction that commits
-// late can put others between them.
+// published deletes events from the outbox, each by its position. A range of positions would be wrong, because a
+// transaction that commits late can add other events inside it.
 func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
 	positions := make([]int64, len(events))
 	for i, e := range events {
@@ -69,8 +69,8 @@ func Waiting(ctx context.Context, db *pgxpool.Pool) error {
 	return nil
 }
 
-// Replay puts the events from a position on back into the outbox, to rebuild a lost stream.
-// It returns their number.
+// Replay puts all events from a position on back into the outbox, so that a lost stream is built again. It returns
+// the number of events.
 func Replay(ctx context.Context, db *pgxpool.Pool, from int64) (int64, error) {
 	tag, err := db.Exec(ctx,
 		`insert into outbox select position from events where position >= $1 on conflict do nothing`, from)

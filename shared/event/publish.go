@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// smallBatch is the smallest number of events for which an atomic batch, which JetStream
-// syncs once, takes less time than the same events one by one.
+// smallBatch is the smallest number of events that are published as an atomic batch. JetStream syncs a batch to disk
+// once, so from this number on a batch is faster than single messages.
 const smallBatch = 32
 
 // Headers of an atomic batch; the last message commits it.
@@ -23,9 +23,9 @@ const (
 	headerCommit = "Nats-Batch-Commit"
 )
 
-// size returns the most bytes that an event can take in EVENTS.
+// size returns the most bytes that an event can use in the stream EVENTS.
 func (e Event) size() int64 {
-	const names = 700 // names of headers, fixed values and the name of the service
+	const names = 700 // header names, fixed values and the service's name
 	return int64(names + len(e.Data) + 2*len(e.ID) + len(e.AggregateID) + 2*len(e.OrganizationID) + len(e.Actor) +
 		2*len(e.Aggregate) + 2*len(e.Name))
 }
@@ -33,9 +33,8 @@ func (e Event) size() int64 {
 // errRefused is returned if JetStream has stored nothing of a batch.
 var errRefused = errors.New("batch refused")
 
-// publishBatch publishes events as one atomic batch, in their order. JetStream refuses the
-// whole batch if it has one of the events already, from a relay that crashed. It discards a
-// batch that is never committed.
+// publishBatch publishes events as one atomic batch, in their order. JetStream refuses the whole batch if it already
+// has one of the events, which happens after a relay crashed. It discards a batch that is not committed.
 func (r *Relay) publishBatch(ctx context.Context, events []Event) error {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
@@ -74,8 +73,8 @@ func committed(ctx context.Context, ack jetstream.PubAckFuture, n int) error {
 	}
 }
 
-// distinct returns the length of the longest prefix in which no aggregate occurs twice. So
-// many events may be published at once without breaking the order within an aggregate.
+// distinct returns the length of the longest prefix in which no aggregate occurs twice. These events may be published
+// together, because the order within an aggregate is kept.
 func distinct(events []Event) int {
 	seen := make(map[string]bool, len(events))
 	for i, e := range events {
@@ -119,8 +118,8 @@ func (r *Relay) publishEach(ctx context.Context, events []Event) error {
 	return nil
 }
 
-// publishAgain publishes an event that JetStream had a short time ago and has lost. By its id it would be a repeat, so
-// it gets one that no message had.
+// publishAgain publishes an event that JetStream stored a short time ago and lost. With the same message id JetStream
+// would drop the event as a repeat, so the event gets a new message id.
 func (r *Relay) publishAgain(ctx context.Context, e Event) error {
 	m := e.message(r.Service)
 	m.Header.Set(jetstream.MsgIDHeader, e.ID+" "+crand.Text())

@@ -8,7 +8,7 @@ import (
 	"herald/shared/postgres"
 )
 
-// Past selects events of one object's history since a time: the newest, at most Most.
+// Past selects the newest events of one object's history since a time, at most Most of them.
 type Past struct {
 	OrganizationID string
 	HistoryID      string
@@ -16,8 +16,8 @@ type Past struct {
 	Most           int
 }
 
-// Recall gives the service's own past events to handlers, newest first, as other services
-// get them. Events without a handler are not selected.
+// Recall passes past events of this service to handlers, newest first. The handlers get them in the same form as
+// events of other services. Events without a handler are left out.
 func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error {
 	byKind := map[[2]string]Handler{}
 	var aggregates, names []string
@@ -25,8 +25,8 @@ func (j Journal) Recall(ctx context.Context, p Past, handlers ...Handler) error 
 		byKind[[2]string{h.kind.aggregate, h.kind.name}] = h
 		aggregates, names = append(aggregates, h.kind.aggregate), append(names, h.kind.name)
 	}
-	// Without "materialized" Postgres may read all events of all aggregates, newest first, to
-	// find the few new ones of an aggregate with a long history.
+	// Without "materialized" Postgres may read the events of all aggregates, newest first, until it has found the few
+	// events that match.
 	events, err := postgres.All[Event](ctx, j.DB, `with past as materialized (
 			select `+columns+` from events where history_id = @history_id and organization_id = @organization_id
 				and time >= @since

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	window  = 1000            // events read, published and deleted together: the largest batch that NATS takes
+	window  = 1000            // events read, published and deleted together: the largest batch in NATS
 	standby = time.Second     // how often a replica asks whether the lock is free
-	look    = 5 * time.Second // how often the holder looks without being woken
+	look    = 5 * time.Second // how often the holder reads the outbox without a wake-up
 	pause   = time.Second     // after a fault
-	// pace is the least time between two looks at the outbox; after a look that found crowd events or more
-	// it is crowded. Changes that come faster are published together, with one sync of the stream.
-	// A change after a rest goes at once.
+	// pace is the least time between two reads of the outbox. After a read that found crowd events or more, crowded
+	// is used instead. Changes in quick succession are published together, with one sync of the stream. A change
+	// after a quiet time is published at once.
 	pace    = 20 * time.Millisecond
 	crowded = 50 * time.Millisecond
 	crowd   = 8
@@ -34,24 +34,22 @@ const (
 	lockKey = 0x6865726c64     // "herald"
 )
 
-// Relay publishes the events that Journal wrote. Of the relays of one database one works and
-// the others stand by.
+// Relay publishes the events that Journal wrote. If a database has several relays, one works and the others stand by.
 type Relay struct {
 	Service string
 	DB      *pgxpool.Pool
 	Conn    *nats.Conn
 	JS      jetstream.JetStream
 	Log     *slog.Logger
-	// Streams are made again with this if they are not there.
+	// Streams is the configuration with which missing streams are created again.
 	Streams StreamConfig
-	// Services are the names of Herald's services. An event that one of them has not handled
-	// is not pushed out of the stream.
+	// Services are the names of Herald's services. An event stays in the stream until all of them have handled it.
 	Services []string
 	delay    delay
-	// first is the number of the stream's first message, when it was looked at last.
+	// first is the sequence of the stream's first message at the last check.
 	first  uint64
 	outage retry.Outage
-	// news wakes this relay while it works; nil while another one does.
+	// news wakes this relay while it works. It is nil while another relay works.
 	news atomic.Pointer[signal]
 }
 
@@ -65,14 +63,13 @@ func (s signal) send() {
 	}
 }
 
-// Delayed returns an error that names the service for which events wait in the outbox, and
-// since when; nil if none does.
+// Delayed returns an error if events wait in the outbox because a service lags behind. The error names the service
+// and says for how long.
 func (r *Relay) Delayed() error { return r.delay.err() }
 
-// Wake tells the working relay, which may be in another process, that there is an event. The
-// message holds the event, so that caches drop what it ends, and the service that the contract
-// names in early_for handles it, without waiting for the stream. Any other event needs no message
-// if the relay of this process works.
+// Wake tells the working relay that there is an event. That relay may be in another process. The message contains the
+// event, so that caches drop outdated answers and the service in early_for handles the event before it is in the
+// stream. A quiet event needs no message if the relay of this process works.
 func (r *Relay) Wake(e Event) {
 	if news := r.news.Load(); news != nil && e.quiet {
 		news.send()
@@ -80,7 +77,7 @@ func (r *Relay) Wake(e Event) {
 	}
 	m := e.message(r.Service)
 	m.Subject = wakeSubject(r.Service)
-	_ = r.Conn.PublishMsg(m) // if it is lost, the next look finds the event
+	_ = r.Conn.PublishMsg(m) // if it is lost, the next read finds the event
 }
 
 func wakeSubject(service string) string { return "outbox." + service }
@@ -99,19 +96,19 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 }
 
-// told reports whether the log has a line of its own for what an error follows from.
+// told reports whether the cause of an error already has its own line in the log.
 func told(err error) bool { return postgres.Told(err) || bus.Told(err) }
 
-// hold takes the lock and publishes while it has it. The lock belongs to a connection and
-// ends with it. takeLock polls instead of waiting in one statement: a statement that waits
-// for hours would keep vacuum from cleaning the outbox.
+// hold takes the lock and publishes events while it has the lock. The lock ends with its connection. takeLock asks
+// again and again instead of waiting in one statement, because a statement that waits for hours would keep vacuum
+// from cleaning the outbox.
 func (r *Relay) hold(ctx context.Context) error {
 	config := r.DB.Config().ConnConfig // a copy
-	// The relay's deletes need not be on the disk at once: a crash that undoes them only makes
-	// repeats, and the commits of changes do not wait for the relay's.
+	// The deletes of the relay need not be on disk at once. If a crash undoes them, events are only published twice.
+	// In return, the commits of changes do not wait for those of the relay.
 	config.RuntimeParams["synchronous_commit"] = "off"
-	// Postgres takes the lock from a relay that is frozen. Any other asks it something more often, unless NATS answers
-	// as slowly; its last events are then published twice.
+	// If a relay is frozen, Postgres ends its session and so releases the lock. A relay that works sends queries more
+	// often than this, unless NATS answers very slowly. Then its last events are published twice.
 	config.RuntimeParams["idle_session_timeout"] = "15s"
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -129,7 +126,7 @@ func (r *Relay) hold(ctx context.Context) error {
 	defer sub.Unsubscribe()
 	r.news.Store(&news)
 	defer r.resign()
-	// The first look finds the events from before the subscription.
+	// The first read finds the events that were written before the subscription.
 	if err := r.Conn.FlushTimeout(ackWait); err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
@@ -164,7 +161,7 @@ func (r *Relay) hold(ctx context.Context) error {
 	return nil
 }
 
-// paceAfter returns the least time between a look that found n events and the next one.
+// paceAfter returns the least time between a read that found n events and the next read.
 func paceAfter(n int) time.Duration {
 	if n >= crowd {
 		return crowded
@@ -172,14 +169,14 @@ func paceAfter(n int) time.Duration {
 	return pace
 }
 
-// resign wakes the relay that works after this one: it may have taken over while this one was
-// still told of events.
+// resign wakes the relay that works after this one. It may have started already, while this relay still received the
+// wake-ups.
 func (r *Relay) resign() {
 	r.news.Store(nil)
 	_ = r.Conn.Publish(wakeSubject(r.Service), nil)
 }
 
-// waitsFor notes the service that the relay waits for, "" for none. It logs waits that last.
+// waitsFor records the service that the relay waits for, or "" for none. It logs long waits.
 func (r *Relay) waitsFor(ctx context.Context, service string) {
 	if !r.delay.set(service) {
 		return
@@ -193,7 +190,7 @@ func (r *Relay) waitsFor(ctx context.Context, service string) {
 		"lagging", service)
 }
 
-// takeLock returns when this connection has the lock, or with an error when ctx ends.
+// takeLock returns when this connection has the lock. It returns an error when ctx ends.
 func takeLock(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		held, err := tryLock(ctx, conn)
@@ -213,9 +210,9 @@ func tryLock(ctx context.Context, conn *pgx.Conn) (held bool, err error) {
 	return held, err
 }
 
-// relay publishes the oldest events and deletes them from the outbox. It returns their number,
-// and the service for which others must wait. After a crash between the two they are published
-// again: JetStream drops repeats within two minutes, after that consumers do.
+// relay publishes the oldest events and deletes them from the outbox. It returns their number, and the service that
+// the remaining events wait for. After a crash between the two steps they are published again. JetStream drops
+// repeats within two minutes, and consumers drop later repeats.
 func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, pressure *backpressure) (n int, lagging string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, round)
 	defer cancel()

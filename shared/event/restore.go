@@ -18,26 +18,28 @@ import (
 )
 
 const (
-	// survey is how often the working relay looks whether the stream has lost anything.
+	// survey is how often the working relay checks whether the stream has lost events.
 	survey = 10 * time.Second
-	// margin: events that the stream drops within this time are not restored.
+	// margin is how long before its expiry an event is no longer restored.
 	margin = time.Hour
-	// lookWait is how long an answer about the stream or one message may take. One that NATS lost when it ended never
-	// comes.
+	// lookWait is the time limit for a question about the stream or one message. Without it the relay could wait for
+	// ever for an answer that was lost when NATS stopped.
 	lookWait = 5 * time.Second
-	// fullPart of a stream's size is taken if it may have dropped its oldest messages for want of room.
+	// fullPart is the share of the stream's size above which the stream may have dropped its oldest messages because
+	// it was full.
 	fullPart = 0.9
 )
 
-// streamState is what a relay knows of the stream. Nobody deletes single messages, so the missing ones between the
-// first and the last are lost, such as those of a damaged file.
+// streamState is what a relay knows about the stream. Nobody deletes single messages. So a message that is missing
+// between the first and the last was lost, for example in a damaged file.
 type streamState struct {
 	Created time.Time
 	First   int64
 	Missing int64
 }
 
-// check is what the working relay compares to notice a loss. The zero value has noticed one.
+// check is the state that the working relay compares with the next one to detect a loss. The zero value always leads
+// to a full check.
 type check struct {
 	streamState
 	newest     uint64
@@ -45,9 +47,9 @@ type check struct {
 	next       time.Time
 }
 
-// checkStream makes sure that the stream is there and has the events of the last seven days that this service has
-// published, as far as there is room for them. Those that are missing are put back into the outbox. It asks for more
-// than the state of the stream only if that state has become less, or if NATS was away.
+// checkStream makes sure that the stream exists and has this service's published events of the last seven days, as
+// far as there is space. Missing events are put back into the outbox. The full check runs only if the stream has
+// become smaller or if the connection to NATS was lost.
 func (r *Relay) checkStream(ctx context.Context, conn *pgx.Conn, last *check) error {
 	if time.Now().Before(last.next) {
 		return nil
@@ -106,7 +108,8 @@ func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.Str
 	switch {
 	case newest == 0:
 	case same && now.Missing > before.Missing:
-		lost["after"] = 0 // somewhere in between; who has handled them drops them
+		// The positions of the lost events are unknown, so all are published. Consumers drop those that they know.
+		lost["after"] = 0
 	case same && full(info):
 		lost["since"] = info.State.FirstTime
 	case same && now.First > before.First && early(info), !same && !before.Created.IsZero():
@@ -128,7 +131,7 @@ func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.Str
 	return note(ctx, conn, now)
 }
 
-// note writes the state of the stream down, to compare it with the next one.
+// note saves the state of the stream, so that the next check can compare with it.
 func note(ctx context.Context, conn *pgx.Conn, now streamState) error {
 	_, err := conn.Exec(ctx, `insert into stream_seen (created, first, missing) values (@created, @first, @missing)
 		on conflict (single) do update set created = @created, first = @first, missing = @missing`,
@@ -139,18 +142,18 @@ func note(ctx context.Context, conn *pgx.Conn, now streamState) error {
 	return nil
 }
 
-// early reports whether the stream has dropped messages before their time, for which it has had room.
+// early reports whether the stream has dropped messages before they expired, although it was not full.
 func early(info *jetstream.StreamInfo) bool {
 	expected := time.Now().Add(margin - keep)
 	return !full(info) && (info.State.Msgs == 0 || info.State.FirstTime.After(expected))
 }
 
-// full reports whether the stream may have dropped its oldest messages for want of room.
+// full reports whether the stream may have dropped its oldest messages because it was full.
 func full(info *jetstream.StreamInfo) bool {
 	return float64(info.State.Bytes) > fullPart*float64(info.Config.MaxBytes)
 }
 
-// lastState returns what a relay of this service saw last of the stream, or nothing if none has looked.
+// lastState returns the state that a relay of this service saved last, or the zero value if there was no check yet.
 func lastState(ctx context.Context, conn *pgx.Conn) (streamState, error) {
 	rows, err := conn.Query(ctx, `select created, first, missing from stream_seen`)
 	if err != nil {
@@ -165,8 +168,9 @@ func lastState(ctx context.Context, conn *pgx.Conn) (streamState, error) {
 
 func (r *Relay) subjects() string { return "events." + r.Service + ".>" }
 
-// own returns the position of one of this service's events in the stream, 0 if there is none, and strange if it is no
-// event. The client asks for the last message of a subject only without wildcards.
+// own returns the position of one of this service's events in the stream. It returns 0 if there is no such event, and
+// strange if the message is not an event. It sends the request itself, because the NATS client cannot ask for the
+// last message of a subject with wildcards.
 func (r *Relay) own(ctx context.Context, which map[string]any, strange int64) (int64, error) {
 	request, err := json.Marshal(which)
 	if err != nil {
@@ -187,7 +191,7 @@ func (r *Relay) own(ctx context.Context, which map[string]any, strange int64) (i
 	}
 	position, err := strconv.ParseInt(m.Header.Get(contract.HeaderSequence), 10, 64)
 	if err != nil {
-		return strange, nil // Herald publishes nothing without a position
+		return strange, nil // every event of Herald has a position
 	}
 	return position, nil
 }

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// tooLong is how long events may wait until the service says that it is not ready.
+// tooLong is how long events may wait before the service reports that it is not ready.
 const tooLong = 30 * time.Second
 
-// Stopped knows for how long a consumer has failed to get events. The zero value has not failed.
+// Stopped records since when a consumer cannot get events. The zero value means that it can.
 type Stopped struct {
 	mu    sync.Mutex
 	since time.Time
 	cause error
 }
 
-// note notes why the consumer gets no events, or with nil that it gets them.
+// note records why the consumer gets no events. A nil cause means that it gets events.
 func (s *Stopped) note(cause error) {
 	if s == nil {
 		return
@@ -31,7 +31,7 @@ func (s *Stopped) note(cause error) {
 	s.cause = cause
 }
 
-// Err returns why the consumer gets no events, if that has lasted for half a minute.
+// Err returns why the consumer gets no events. It returns nil during the first half minute.
 func (s *Stopped) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

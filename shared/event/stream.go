@@ -15,10 +15,10 @@ const (
 	Dead   = "DEAD"
 )
 
-// StreamConfig is what operators decide about the streams.
+// StreamConfig holds the settings of the streams.
 type StreamConfig struct {
-	// MaxBytes is the size of EVENTS, at least 1 MiB. DEAD has a tenth of it. A full EVENTS
-	// drops its oldest events; a full DEAD refuses, and the event stays with its consumer.
+	// MaxBytes is the size of EVENTS, at least 1 MiB. DEAD has a tenth of it. If EVENTS is full, it drops its oldest
+	// events. If DEAD is full, it refuses new messages, and the event stays with its consumer.
 	MaxBytes int64
 	// Replicas is 1 on a single node, 3 in a cluster.
 	Replicas int
@@ -26,15 +26,15 @@ type StreamConfig struct {
 
 const (
 	keep     = 7 * 24 * time.Hour
-	minBytes = 1 << 20 // so that 1/64 of it, a window, has room for the largest event
+	minBytes = 1 << 20 // a window is 1/64 of it and must have space for the largest event
 
-	// A server that still reads its files after a crash answers later than clients wait by default, which is 5 s.
+	// After a crash a server reads its files before it answers. That takes longer than the default limit of clients,
+	// which is 5 s.
 	ensureTimeout = time.Minute
 )
 
-// EnsureStreams creates the streams; every service does so at its start. EVENTS stays as large
-// as it is if a smaller one would push out events that one of the services has not handled;
-// lagging is that service.
+// EnsureStreams creates the streams. Every service calls it when it starts. EVENTS keeps its size if a smaller size
+// would drop events that a service has not handled. lagging is the name of that service.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, c StreamConfig, services []string,
 ) (lagging string, err error) {
@@ -68,8 +68,8 @@ func EnsureStreams(
 	return lagging, nil
 }
 
-// fitting returns the size that EVENTS can be given now: the wanted one, or the present one if
-// the wanted one has no room for what a service has not handled.
+// fitting returns the size that EVENTS can have now. This is the wanted size. If the wanted size has no space for a
+// service's unhandled events, it is the present size.
 func fitting(
 	ctx context.Context, js jetstream.JetStream, wanted int64, services []string,
 ) (size int64, lagging string, err error) {
@@ -94,7 +94,7 @@ func fitting(
 	return wanted, "", nil
 }
 
-// There returns an error if there is no stream of events.
+// There returns an error if the stream of events does not exist.
 func There(ctx context.Context, js jetstream.JetStream) error {
 	if _, err := js.Stream(ctx, Stream); err != nil {
 		return fmt.Errorf("stream %s: %w", Stream, err)
