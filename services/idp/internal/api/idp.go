@@ -69,7 +69,7 @@ func (a Idps) change(
 	return &idpv1.IdpResponse{Details: resource.Changed(i.Record, i.OrgID)}, nil
 }
 
-// RemoveIdp removes a provider. The service users removes the links to it on the event.
+// RemoveIdp removes a provider. When the service users receives the event, it removes the links to the provider.
 func (a Idps) RemoveIdp(ctx context.Context, r *idpv1.IdpRequest) (*idpv1.IdpResponse, error) {
 	i, err := a.Store.RemoveIdp(ctx, orgID(ctx), r.Id, &idpv1.IdpRemoved{})
 	if err != nil {
@@ -101,7 +101,7 @@ func (a Idps) ResolveIdps(ctx context.Context, r *idpv1.ResolveIdpsRequest) (*id
 	return &idpv1.ResolveIdpsResponse{Idps: search.Each(found, a.idp)}, nil
 }
 
-// idp returns the message of a provider. Its tenant has the id or the type, whichever is used.
+// idp returns the message for a provider. Its tenant has either the id or the type.
 func (a Idps) idp(i domain.Idp) *idpv1.Idp {
 	tenant := &idpv1.DirectoryTenant{}
 	if i.TenantID != "" {

@@ -43,7 +43,7 @@ func (a Idps) BeginIdpLogin(
 	return &idpv1.BeginIdpLoginResponse{Address: address, IdpName: i.Name}, nil
 }
 
-// FinishIdpLogin returns whose account it is that a browser came back with.
+// FinishIdpLogin returns the external account of the person whose browser came back from the directory.
 func (a Idps) FinishIdpLogin(
 	ctx context.Context, r *idpv1.FinishIdpLoginRequest,
 ) (*idpv1.FinishIdpLoginResponse, error) {
@@ -81,7 +81,7 @@ func (a Idps) NoteRefusedLogin(
 	})
 }
 
-// active returns a provider with whose accounts people can log in.
+// active returns a provider. It returns ErrIdpNotActive if nobody can log in with it.
 func (a Idps) active(ctx context.Context, orgID, id string) (domain.Idp, error) {
 	i, err := a.Store.Idp(ctx, orgID, id)
 	if err == nil && i.State != domain.IdpActive {
@@ -90,8 +90,8 @@ func (a Idps) active(ctx context.Context, orgID, id string) (domain.Idp, error) 
 	return i, err
 }
 
-// noted logs why a login failed, unless the log has that the directory is away. What the directory sent is not logged,
-// but for names of errors and tenants.
+// noted logs why a login failed, and returns err. It does not log an outage of the directory, because that is already
+// in the log. From the answer of the directory it logs only the names of errors and tenants.
 func (a Idps) noted(ctx context.Context, i domain.Idp, err error) error {
 	if f := fault.From(err); f.Code != fault.Internal && !errors.Is(err, directory.ErrOutage) {
 		a.Log.WarnContext(ctx, "a login at an identity provider failed", "idp", i.ID, "org", i.OrgID, "err", f)

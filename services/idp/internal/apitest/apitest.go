@@ -25,7 +25,7 @@ type World struct {
 	InA, InB context.Context
 }
 
-// Config is that of a service that asks no directory.
+// Config is the configuration of a service that sends no requests to a directory.
 var Config = idp.Config{Limit: search.Limit{MaxLimit: 1000}, Authority: "https://login.example.com"}
 
 // New returns a world for one test.

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// maxText bounds what is taken over, in bytes: more than any field of a user has.
+	// maxText is the longest claim that is used, in bytes. It is longer than any field of a user.
 	maxText = 800
 	maxAMR  = 10
 )
 
-// methods are those of RFC 8176 section 2.
+// methods are the authentication methods of RFC 8176 section 2.
 var methods = strings.Fields("face fpt geo hwk iris kba mca mfa otp pin pop pwd rba retina sc sms swk tel user vbm wia")
 
-// account maps the claims. docs/decisions has the mapping, and why e-mail is no id.
+// account maps the claims to an account. docs/decisions describes the mapping, and why an e-mail address is not used as
+// an id.
 func (c claims) account() domain.Account {
 	a := domain.Account{
 		TenantID: c.TenantID, ObjectID: c.ObjectID,
@@ -38,7 +39,8 @@ func (c claims) account() domain.Account {
 	return a
 }
 
-// text returns what is taken over of a claim: nothing of one that no person can have chosen.
+// text returns a claim without spaces around it. It returns "" for a claim that is too long, is not UTF-8 or has
+// control characters, because no person has chosen such a text.
 func text(claim string) string {
 	if len(claim) > maxText || !utf8.ValidString(claim) || strings.ContainsFunc(claim, unicode.IsControl) {
 		return ""

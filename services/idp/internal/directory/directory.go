@@ -23,10 +23,11 @@ import (
 )
 
 const (
-	// deadline bounds each request, maxBody its answer in bytes: the keys of a large directory have a tenth of it.
+	// deadline bounds each request. maxBody bounds each answer, in bytes: it is ten times what the keys of a large
+	// directory need.
 	deadline = 5 * time.Second
 	maxBody  = 256 << 10
-	// maxConns bounds the requests under way: all organizations ask the same directory.
+	// maxConns bounds the simultaneous requests, because all organizations use the same directory.
 	maxConns = 100
 )
 
@@ -34,7 +35,7 @@ const (
 type Config struct {
 	// Authority is the address of the directory without a tenant.
 	Authority string
-	// Private allows an address that is not public, and one without TLS on the own machine.
+	// Private allows an address that is not public, and an address without TLS on this machine.
 	Private bool
 	// Callback is where the directory sends browsers back to.
 	Callback string
@@ -52,7 +53,7 @@ type Directory struct {
 	published *published
 }
 
-// New returns a directory. It asks the directory nothing, which may be away.
+// New returns a directory. It sends no request, because the directory may not be reachable now.
 func New(c Config) (*Directory, error) {
 	base, err := url.Parse(strings.TrimSuffix(c.Authority, "/"))
 	if err != nil {
@@ -78,14 +79,15 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Login are the values of one login. They are used once.
+// Login holds the values of one login. Each login has new values.
 type Login struct {
 	State, Nonce, Challenge string
-	// Again asks the directory to authenticate the person also if the browser is logged in there.
+	// Again requires that the directory authenticates the person again, even if the browser is logged in there.
 	Again bool
 }
 
-// session is how many seconds old the person's login at the directory may be: ten days, as long as one at Herald lasts.
+// session is the maximum age in seconds of the person's login at the directory. It is ten days, like that of a session
+// at Herald.
 const session = "864000"
 
 // Address returns where a browser goes for a login at a provider.
@@ -125,8 +127,8 @@ type Answer struct {
 	Verifier    string
 }
 
-// Account returns whose account it is. clientSecret is that of the provider. It returns a fault of the domain whose
-// cause says what is wrong.
+// Account returns the account of the person who logged in. clientSecret is the provider's. If it fails it returns a
+// fault of the domain, and the fault's cause says what is wrong.
 func (d *Directory) Account(
 	ctx context.Context, i domain.Idp, clientSecret secret.Text, a Answer,
 ) (domain.Account, error) {
@@ -134,7 +136,7 @@ func (d *Directory) Account(
 	if err != nil {
 		return domain.Account{}, err
 	}
-	// The keys are read beside the token, so that a slow directory makes the person wait once.
+	// The keys are read at the same time as the token, so that a slow directory does not make the person wait twice.
 	keys := make(chan error, 1)
 	go func() { keys <- d.readKeys(ctx, m) }()
 	asked := context.WithValue(ctx, oauth2.HTTPClient, d.http)
@@ -158,7 +160,7 @@ func (d *Directory) Account(
 	return c.account(), nil
 }
 
-// exchangeFault returns the fault for a code that gave no tokens.
+// exchangeFault returns the fault for a code that could not be exchanged for tokens.
 func exchangeFault(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok || refused.ErrorCode == "" {

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// lifetime is how long metadata and keys are kept. Keys with which a token cannot be verified are read again
-	// earlier, if refreshPause has passed since that was done.
+	// lifetime is how long metadata and keys are kept. If a token cannot be verified with the kept keys, they are read
+	// again earlier, but only if refreshPause has passed since the last such reading.
 	lifetime, refreshPause = time.Hour, 10 * time.Second
-	// most is how many tenants are kept, and how many keys one may have.
+	// most is how many tenants are kept. mostKeys is how many keys a tenant may have.
 	most, mostKeys = 1000, 100
 )
 
-// metadata are those of one tenant (OpenID Connect Discovery section 3).
+// metadata are the provider metadata of one tenant (OpenID Connect Discovery section 3).
 type metadata struct {
 	Issuer                string   `json:"issuer"`
 	AuthorizationEndpoint string   `json:"authorization_endpoint"`
@@ -33,12 +33,12 @@ type metadata struct {
 	JWKSURI               string   `json:"jwks_uri"`
 	AuthMethods           []string `json:"token_endpoint_auth_methods_supported"`
 
-	// tenant is the one in the issuer, or {tenantid}.
+	// tenant is the tenant in the issuer, or {tenantid}.
 	tenant string
 	readAt time.Time
 }
 
-// onlyPost reports whether a client cannot authenticate with HTTP Basic, which is what it does if nothing else is said.
+// onlyPost reports whether clients must send their secret in the body of the request. The default is HTTP Basic.
 func (m metadata) onlyPost() bool {
 	post := false
 	for _, method := range m.AuthMethods {
@@ -55,15 +55,16 @@ func (m metadata) onlyPost() bool {
 // key is a public key of the directory.
 type key struct {
 	jose.JSONWebKey
-	// issuer is whose tokens the key may sign, possibly with {tenantid}. Empty for all that the metadata speak of.
+	// issuer is the issuer whose tokens the key may sign. It may contain {tenantid}. If it is empty, the key may sign
+	// the tokens of every issuer that the metadata allow.
 	issuer string
 }
 
-// keys are those at an address.
+// keys are the keys that the directory publishes at one address.
 type keys struct {
 	all    []key
 	readAt time.Time
-	// againAt is when they were last read because a token could not be verified with those before.
+	// againAt is when they were last read because a token could not be verified with the kept keys.
 	againAt time.Time
 }
 
@@ -74,7 +75,7 @@ type published struct {
 	keys     map[string]keys
 }
 
-// metadata returns those of a tenant.
+// metadata returns the metadata of a tenant.
 func (d *Directory) metadata(ctx context.Context, segment string) (metadata, error) {
 	d.published.mu.Lock()
 	m, there := d.published.metadata[segment]
@@ -107,7 +108,8 @@ func (d *Directory) metadata(ctx context.Context, segment string) (metadata, err
 	return m, nil
 }
 
-// safe reports whether an address has TLS, or the directory itself is on the own machine.
+// safe reports whether an address may be used: it has TLS, or the directory may be without TLS because it is on this
+// machine.
 func (d *Directory) safe(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || d.plain && u.Scheme == "http")
@@ -119,8 +121,8 @@ func (d *Directory) readKeys(ctx context.Context, m metadata) error {
 	return err
 }
 
-// keysAt returns the keys at an address. If those that are kept are not enough, it reads them again: the directory has
-// new ones, perhaps with the ids of the old.
+// keysAt returns the keys at an address. If the kept keys are not enough it reads them again, because the directory may
+// have replaced them. New keys may even have the ids of old ones.
 func (d *Directory) keysAt(ctx context.Context, address string, enough func([]key) bool) ([]key, error) {
 	d.published.mu.Lock()
 	kept := d.published.keys[address]
@@ -147,7 +149,7 @@ func (d *Directory) keysAt(ctx context.Context, address string, enough func([]ke
 			Issuer string `json:"issuer"`
 		}
 		var public jose.JSONWebKey
-		// Keys of kinds that are not known here are for others (RFC 7517 section 5).
+		// Keys of unknown kinds are ignored (RFC 7517 section 5).
 		if json.Unmarshal(raw, &public) == nil && json.Unmarshal(raw, &k) == nil && public.IsPublic() {
 			kept.all = append(kept.all, key{public, k.Issuer})
 		}

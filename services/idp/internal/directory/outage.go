@@ -10,10 +10,10 @@ import (
 	"herald/shared/retry"
 )
 
-// ErrOutage is in the chain of the error for a request that the directory did not answer. The log has the outage.
+// ErrOutage is wrapped by the error of a request that the directory did not answer. The outage is already in the log.
 var ErrOutage = errors.New("the directory does not answer")
 
-// watched returns a client whose failures are in the log as outages, once for all requests that fail.
+// watched returns a client that logs outages. It logs an outage once, however many requests fail.
 func watched(c *http.Client, log *slog.Logger) *http.Client {
 	c.Transport = watcher{c.Transport, &retry.Outage{
 		Log: log, Begins: "the directory does not answer; nobody can log in with its accounts",
@@ -27,7 +27,7 @@ type watcher struct {
 	watch *retry.Outage
 }
 
-// RoundTrip implements http.RoundTripper. An answer of the kind 5xx is none.
+// RoundTrip implements http.RoundTripper. It treats an answer with a status 5xx as a failure.
 func (w watcher) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := w.next.RoundTrip(r)
 	if err == nil && answer.StatusCode >= http.StatusInternalServerError {
@@ -38,7 +38,7 @@ func (w watcher) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err == nil:
 		w.watch.Worked()
 		return answer, nil
-	case errors.Is(err, context.Canceled): // the person has gone
+	case errors.Is(err, context.Canceled): // the person has closed the connection
 		return nil, err
 	}
 	w.watch.Failed(err)

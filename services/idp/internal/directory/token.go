@@ -21,7 +21,7 @@ import (
 // leeway is how far the clocks of the directory and of Herald may be apart.
 const leeway = 30 * time.Second
 
-// claims are those of an id token that a login uses. Userinfo has the second part of them too.
+// claims are the claims of an id token that a login uses. Userinfo has the claims of profile too.
 type claims struct {
 	Nonce           string   `json:"nonce"`
 	AuthorizedParty string   `json:"azp"`
@@ -46,8 +46,8 @@ type profile struct {
 	Language          string `json:"xms_pl"`
 }
 
-// verify checks an id token (OpenID Connect Core section 3.1.3.7). It came over a connection to the directory, and its
-// signature is checked all the same.
+// verify checks an id token (OpenID Connect Core section 3.1.3.7). It checks the signature too, although the token came
+// directly from the directory.
 func (d *Directory) verify(
 	ctx context.Context, i domain.Idp, m metadata, raw, nonce string,
 ) (claims, error) {
@@ -83,7 +83,7 @@ func (d *Directory) verify(
 	return c, nil
 }
 
-// standard checks what all tokens have.
+// standard checks the claims that every id token has.
 func (d *Directory) standard(i domain.Idp, s jwt.Claims, c claims, nonce string) error {
 	err := s.ValidateWithLeeway(jwt.Expected{Time: d.now()}, leeway)
 	switch {

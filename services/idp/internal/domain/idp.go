@@ -42,7 +42,7 @@ type Settings struct {
 	Options
 }
 
-// Options say what users may do with an external account, and what happens automatically.
+// Options say what users may do with an external account, and what Herald does automatically.
 type Options struct {
 	IsLinkingAllowed  bool
 	IsCreationAllowed bool

@@ -29,14 +29,14 @@ func (t Tenant) Segment() string {
 	}
 }
 
-// Admits refuses an account of a tenant that cannot log in. published is the tenant in the issuer that the directory
-// publishes at the address of Segment.
+// Admits returns an error if the accounts of a tenant cannot log in. published is the tenant in the issuer that the
+// directory publishes at the address of Segment.
 func (t Tenant) Admits(tenantID, published string) error {
 	personal := tenantID == personalTenant
 	switch {
 	case !guid.MatchString(tenantID),
 		guid.MatchString(t.TenantID) && tenantID != t.TenantID,
-		t.TenantID != "" && published == tenantOfAny, // nobody says which tenant has that domain
+		t.TenantID != "" && published == tenantOfAny, // the metadata do not say which tenant has that domain
 		t.TenantID == "" && t.TenantType == TenantOrganizations && personal,
 		t.TenantID == "" && t.TenantType == TenantConsumers && !personal,
 		published != tenantOfAny && published != tenantID:
@@ -66,6 +66,6 @@ type Account struct {
 	Email, PreferredLanguage           string
 	// AuthTime is when the person authenticated, in seconds since 1970; 0 if the directory does not say it.
 	AuthTime int64
-	// AMR is with what (RFC 8176).
+	// AMR is how the person authenticated (RFC 8176).
 	AMR []string
 }

@@ -7,7 +7,7 @@ import (
 	"herald/shared/gen/fault/idpfault"
 )
 
-// TenantType says which accounts may log in where no single tenant is named.
+// TenantType says which accounts may log in if no single tenant is named.
 type TenantType int16
 
 // The types of tenants, numbered as in their contract.
@@ -31,9 +31,9 @@ const maxTenantID = 253
 // could lead elsewhere.
 var labels = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$`)
 
-// NewTenant returns the tenant for a type and an id. A nil id names none. An id wins over the type,
-// also if it is the directory's own name of a type. An empty one is refused: a script whose variable
-// is not set would open the provider to all accounts. Ids have no case and are kept in small letters.
+// NewTenant returns the tenant for a type and an id. A nil id names no tenant. If there is an id, the type is ignored,
+// also if the id is the directory's own name of a type. An empty id is refused, because it may come from a script whose
+// variable is not set, and would allow the login of all accounts. Ids ignore case and are kept in lower case.
 func NewTenant(kind TenantType, id *string) (Tenant, error) {
 	if id == nil {
 		return Tenant{TenantType: kind}, nil

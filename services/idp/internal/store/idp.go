@@ -48,7 +48,7 @@ func (s Store) Offered(ctx context.Context, orgID string) ([]domain.Idp, error) 
 		postgres.Args{"org_id": orgID, "active": domain.IdpActive, "most": mostOffered})
 }
 
-// NoteRefusedLogin writes an event of a provider of an organization, which changes nothing.
+// NoteRefusedLogin writes an event of a provider of an organization. It does not change the provider.
 func (s Store) NoteRefusedLogin(ctx context.Context, orgID, id string, refused proto.Message) error {
 	_, err := s.journal.Create(ctx, refused, event.Statement{
 		AggregateID: id, OrganizationID: orgID,

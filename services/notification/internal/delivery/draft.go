@@ -47,8 +47,8 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error
 	return d.mail(c), nil
 }
 
-// prepareKind asks users what the mail says, and for its code, which is the same each time; a notice has
-// none. It makes a new draft or reads the stored one.
+// prepareKind asks users for the contents of the mail and for its code. The code is the same at every try. A notice
+// has no code. prepareKind makes a new draft or reads the stored one.
 func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
 	m, err := s.Users.PrepareMail(ctx, &usersv1.PrepareMailRequest{NotificationId: c.ID, UserId: c.UserID})
 	if err != nil {

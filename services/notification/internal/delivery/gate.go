@@ -6,17 +6,17 @@ import (
 	"herald/services/notification/internal/store"
 )
 
-// gate limits sending while no mail can be sent, because the relay, users or text are away, or the
-// relay refuses us or does not answer the final dot. A closed gate lets one mail at a time try, after
-// pauses.
+// gate limits sending while no mail can be sent. The reason may be that the relay, users or text cannot be reached,
+// that the relay refuses us, or that it does not answer the final dot. While the gate is closed, one mail at a time is
+// tried, with pauses between the tries.
 type gate struct {
 	pause time.Duration // 0 while open
 	// rest is a timer that ends the pause before the next probe; nil outside of a pause.
 	rest <-chan time.Time
-	// probe is the mail that a closed gate lets try.
+	// probe is the mail that is tried while the gate is closed.
 	probe store.Hold
-	// heard is set while the relay answers final dots, as far as is known. Only then are mails sent
-	// again that may have been delivered.
+	// heard is set if the relay answered the last final dot that is known. A mail that may have been delivered is sent
+	// again only while heard is set.
 	heard bool
 	// unheard is how many mails the relay has not answered at the final dot since the gate closed for
 	// that reason. Each may be delivered twice.
@@ -52,9 +52,9 @@ func (g *gate) started(h store.Hold) {
 	}
 }
 
-// finished closes the gate after the first blocked or unheard mail. It opens the gate after the first
-// mail that the relay took; one that is closed for unheard mails only after an answer to the final dot
-// of a mail that was started since. It ignores blocked mails that were being sent when the gate closed.
+// finished closes the gate after the first blocked or unheard mail. It opens the gate after the first mail that the
+// relay took. If the gate is closed because of unheard mails, it opens only when the relay answers the final dot of a
+// mail that was started after the gate closed. Blocked mails that were being sent when the gate closed change nothing.
 func (g *gate) finished(r result, t Times) turn {
 	probed := r.hold == g.probe
 	if probed {
@@ -76,8 +76,9 @@ func (g *gate) finished(r result, t Times) turn {
 	return stayed
 }
 
-// doubt closes the gate after an unheard mail. One may be the fault of that mail, so another is tried
-// soon. Two are that of the relay: each further try may deliver one more mail twice, so it comes late.
+// doubt closes the gate after an unheard mail. If it is the first, that mail itself may be the cause, so another mail
+// is tried soon. After the second the relay is the cause. Each further try may deliver one more mail twice, so the
+// pauses are long.
 func (g *gate) doubt(t Times) turn {
 	before := g.pause
 	if g.unheard == 0 {

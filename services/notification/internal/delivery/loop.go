@@ -24,10 +24,10 @@ type loop struct {
 	held map[store.Hold]held
 	done chan result
 	gate gate
-	// quiet reports that the gate closed because of an outage that others tell of.
+	// quiet reports that the gate closed because of an outage that is logged elsewhere.
 	quiet bool
 	turn  store.Turn
-	// reading and renewing are of the queue and of the leases.
+	// reading logs outages of the queries of the queue, renewing those of the renewals of leases.
 	reading, renewing *retry.Outage
 }
 
@@ -69,8 +69,8 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	return max(next, minPause)
 }
 
-// claim claims mails that are due. A mail that may have been delivered is sent once more only while the
-// relay answers. If that is not known, and there is nothing else to find it out with, one such mail is.
+// claim claims mails that are due. A mail that may have been delivered is claimed only while the relay answers. If it
+// is not known whether the relay answers, and no other mail can show it, one such mail is claimed.
 func (l *loop) claim(ctx context.Context, room int) ([]domain.Claim, error) {
 	ask := store.Ask{
 		Most: room, After: l.turn, Lease: l.Times.Lease, Repeats: l.gate.heard,
@@ -87,7 +87,7 @@ func (l *loop) claim(ctx context.Context, room int) ([]domain.Claim, error) {
 // repeats reports whether a mail that may have been delivered can be claimed now.
 func (l *loop) repeats() bool { return l.gate.heard || len(l.held) == 0 }
 
-// start starts a worker for a mail. At its end finished closes ended, if it is not nil.
+// start starts a worker for a mail. When the worker ends, finished closes the channel ended, if it is not nil.
 func (l *loop) start(c domain.Claim, ended chan struct{}) store.Hold {
 	hold := store.Hold{ID: c.ID, Fence: c.Fence}
 	l.held[hold] = held{ended, l.gate.doubts}
@@ -108,8 +108,8 @@ func (l *loop) renew(ctx context.Context) {
 	note(l.renewing, l.Store.Renew(ctx, holds, l.Times.Lease))
 }
 
-// finished handles a worker's report. It logs once when mails begin to wait, and once when they do
-// not wait any more, unless they waited because of an outage that has lines of its own.
+// finished handles a worker's report. It logs once when mails begin to wait, and once when they do not wait any more.
+// It logs neither if the reason is an outage that is logged elsewhere.
 func (l *loop) finished(ctx context.Context, r result) {
 	mail := l.held[r.hold]
 	if mail.ended != nil {

@@ -6,9 +6,9 @@
 // lease can neither send nor record. Each mail has a worker of its own, so a slow one does not
 // delay others. While no mail can be sent at all, one is tried from time to time.
 //
-// A mail that got no answer to its final dot may have been delivered, and is sent once more. As that
-// is a state of the relay, not of the mail, sending stops for all until another mail got an answer.
-// The outcome of a mail waits in memory until it is written, or the process ends.
+// If the relay does not answer the final dot of a mail, the mail may have been delivered. It is sent once more. The
+// cause is the relay and not the mail, so all sending pauses until the relay answers the final dot of another mail.
+// The outcome of a mail is kept in memory until it is written to the database or the process ends.
 package delivery
 
 import (
@@ -31,7 +31,7 @@ const workers = 8
 
 // Times are the sender's time limits and intervals.
 type Times struct {
-	// Lease is after how long others take over the mails of a notifier that died.
+	// Lease is the time after which other notifiers take over the mails of a notifier that died.
 	Lease time.Duration
 	// Tick is how often leases are renewed and expired leases are looked for.
 	Tick time.Duration
@@ -41,7 +41,7 @@ type Times struct {
 	Doubt time.Duration
 	// Grace is how long mails that are being sent may take to finish at the stop.
 	Grace time.Duration
-	// Record is how long after that an outcome is tried to be recorded while the database is away.
+	// Record is how long the sender then still tries to record outcomes if the database cannot be reached.
 	Record time.Duration
 	// Trial is how long the relay may take, up to the final dot, for a mail that somebody waits for.
 	Trial time.Duration
@@ -72,7 +72,8 @@ type Sender struct {
 	PublicURL, Domain string
 	Now               func() time.Time
 	Log               *slog.Logger
-	// Outage returns an error while a database server does not work, which is told elsewhere; nil if none does.
+	// Outage returns an error while a database server does not work, and otherwise nil. Such an outage is logged
+	// elsewhere, so the sender does not log it again.
 	Outage func() error
 	// Mails counts tries by outcome.
 	Mails *prometheus.CounterVec
@@ -98,9 +99,9 @@ func (s *Sender) Wake() {
 	}
 }
 
-// Run sends until ctx ends. Mails that are being sent then have Times.Grace to finish. After that,
-// those before their final dot are given back. Those after it wait for the relay's answer, within
-// the limits of package smtp, because without it they would be uncertain.
+// Run sends until ctx ends. Mails that are being sent then have Times.Grace to finish. After that, a mail whose final
+// dot was not sent yet is given back. A mail whose final dot was sent waits for the relay's answer, because without it
+// the outcome is uncertain. Package smtp limits that time.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))

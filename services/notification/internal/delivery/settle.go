@@ -19,8 +19,8 @@ const (
 	longestRecord = time.Second
 )
 
-// settle records an outcome. While the database is away the outcome waits in memory, because without
-// it the mail would be sent again; after ctx it waits for Times.Record.
+// settle records an outcome. While the database cannot be reached the outcome is kept in memory, because without it the
+// mail would be sent again. After the end of ctx, settle tries for Times.Record longer.
 func (s *Sender) settle(ctx context.Context, c domain.Claim, r result) {
 	ctx, stop := retry.Extend(ctx, func(ctx context.Context) (time.Duration, error) {
 		return s.Times.Record, ctx.Err()
@@ -54,7 +54,7 @@ func (s *Sender) record(ctx context.Context, c domain.Claim, v domain.Verdict, f
 	return s.Store.Settle(ctx, c, v, failed)
 }
 
-// away reports whether an error of the database may pass.
+// away reports whether an error of the database may be temporary.
 func away(err error) bool {
 	return err != nil && (fault.From(err).Code == fault.Unavailable || errors.Is(err, context.DeadlineExceeded))
 }

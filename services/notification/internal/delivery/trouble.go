@@ -8,14 +8,14 @@ import (
 	"herald/shared/retry"
 )
 
-// trouble is what is not known to be sent. The zero trouble is none.
+// trouble counts the outcomes that are not in the database yet. The zero value counts none.
 type trouble struct {
 	mu sync.Mutex
-	// unwritten is how many outcomes wait in memory, because the database cannot be written.
+	// unwritten is the number of outcomes that are in memory only, because writing to the database fails.
 	unwritten int
 }
 
-// keep notes that one more outcome waits, or with -1 one less, and returns how many wait then.
+// keep adds more, which is 1 or -1, to the number of outcomes in memory. It returns the new number.
 func (t *trouble) keep(more int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -23,8 +23,8 @@ func (t *trouble) keep(more int) int {
 	return t.unwritten
 }
 
-// Delayed returns an error if outcomes of mails wait in memory. A relay that is away is no reason not to be ready:
-// mails wait for days, and everything else works.
+// Delayed returns an error if outcomes of mails are in memory only. A relay that cannot be reached is no error here:
+// its mails can wait for days, and everything else works, so the process is ready.
 func (s *Sender) Delayed() error {
 	s.trouble.mu.Lock()
 	defer s.trouble.mu.Unlock()
@@ -34,7 +34,8 @@ func (s *Sender) Delayed() error {
 	return fmt.Errorf("%d outcomes of mails wait until the database can be written", s.trouble.unwritten)
 }
 
-// note notes how a use of the database has ended. Of one that does not work others have told.
+// note records whether a use of the database succeeded. It ignores an outage of the server, because that is already
+// logged elsewhere.
 func note(w *retry.Outage, err error) {
 	switch {
 	case err == nil:

@@ -16,20 +16,20 @@ import (
 	"herald/shared/rpc"
 )
 
-// unwanted is the outcome of a mail that is obsolete by the answer of users. unmade is the reply
-// of a mail that cannot be made from the answers of users and text.
+// unwanted is the outcome of a mail that users reports as obsolete. unmade is the reply for a mail that cannot be made
+// from the answers of users and text.
 const (
 	unwanted = "obsolete"
 	unmade   = "the mail could not be prepared"
 )
 
-// way is whether mails can be sent at present, as far as a try has shown it.
+// way is what a try has shown about the way to the relay: whether mails can be sent at present.
 type way int
 
 const (
 	unknown way = iota
 	taken       // the relay accepted or refused the mail itself
-	heard       // it did so after the final dot
+	heard       // the relay answered the final dot
 	blocked     // no mail can be sent at present
 	unheard     // the relay did not answer the final dot
 )
@@ -44,7 +44,7 @@ type result struct {
 	way way
 	// theirs is set if another notifier has the mail or may claim it. Then nothing is recorded.
 	theirs bool
-	// doubts is that of the mail's held.
+	// doubts is a copy of held.doubts of this mail.
 	doubts int
 }
 
@@ -105,7 +105,7 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 	case f.Code == fault.Unavailable, f.Code == fault.Exhausted:
 		r.verdict, r.way = c.Unasked(s.Now()), blocked
 		r.why = err.Error()
-	case f.Code == fault.Deadline: // others may be faster, so it does not close the gate
+	case f.Code == fault.Deadline: // another mail may be faster, so this does not close the gate
 		r.verdict = c.Unasked(s.Now())
 	default:
 		s.Log.ErrorContext(ctx, "mail cannot be prepared", "notification", c.ID, "err", err)
@@ -126,12 +126,12 @@ func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) r
 		r.verdict = c.Delivered()
 	case smtp.Rejected:
 		r.verdict = c.Refused()
-		if !sent.Heard { // it may be us who refused it, because it has no address
+		if !sent.Heard { // perhaps our own check refused it, for example because its address is not valid
 			r.way = unknown
 		}
 	case smtp.Uncertain:
 		r.verdict, r.way = c.Unheard(s.Now()), unheard
-	case smtp.Aborted: // the mark may be stored although it failed: wait for the lease to run out
+	case smtp.Aborted: // Mark failed, but may have stored its change: wait for the lease to run out
 		r.theirs = true
 	case smtp.Deferred:
 		r.verdict = c.Deferred(s.Now(), sent.Relay)

@@ -5,18 +5,18 @@ import "time"
 const (
 	// retryFor is how long a mail is tried, from its creation.
 	retryFor = 72 * time.Hour
-	// maxUncertain is how many attempts may end without an answer. The second may already have
-	// delivered the mail again.
+	// maxUncertain is how many attempts may end without an answer. There is no third attempt, because the second may
+	// already have delivered the mail twice.
 	maxUncertain = 2
 
-	// RepeatPause is how long a mail waits that may have been delivered, before it is sent once more. It is longer than
-	// most mail servers take to end and start again.
+	// RepeatPause is the pause before a mail that may have been delivered is sent once more. It is longer than most
+	// mail servers take to restart.
 	RepeatPause = 2 * time.Minute
 
 	shortest = 2 * time.Second
 	longest  = time.Hour
-	// longestAway bounds the pause while no mail can be sent at all, so that mails are sent soon
-	// afterwards. The sender bounds the number of tries meanwhile.
+	// longestAway bounds the pause while no mail can be sent at all. It is short, so that mails are sent soon when
+	// sending works again. The sender limits the number of tries in the meantime.
 	longestAway = 15 * time.Second
 )
 
@@ -55,7 +55,7 @@ func (c Claim) Delivered() Verdict { return Verdict{State: Sent, Attempt: Sent} 
 // Refused is for a mail that the server refuses for good, or that nobody wants any more.
 func (c Claim) Refused() Verdict { return Verdict{State: c.end(), Attempt: Failed} }
 
-// Deferred is for a mail that was not accepted now; away says that none would have been.
+// Deferred is for a mail that was not accepted now. away reports that no mail at all would have been accepted.
 func (c Claim) Deferred(now time.Time, away bool) Verdict {
 	if c.last(now) {
 		return Verdict{State: c.end(), Attempt: Failed}

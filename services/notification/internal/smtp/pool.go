@@ -12,7 +12,7 @@ const (
 	maxConnections = 8
 	// maxMails is how many mails are sent over one connection, because relays limit their number.
 	maxMails = 50
-	// idleTime is less than the time after which relays close (RFC 5321, section 4.5.3.2.7).
+	// idleTime is less than the time after which relays close idle connections (RFC 5321, section 4.5.3.2.7).
 	idleTime = 30 * time.Second
 )
 

@@ -112,8 +112,8 @@ func (s *session) quit() {
 	s.conn.Close()
 }
 
-// bind makes reads and writes on conn fail when ctx ends, until release is called. release reports
-// whether ctx had not ended.
+// bind makes reads and writes on conn fail when ctx ends, until release is called. release returns true if ctx had
+// not ended before.
 func bind(ctx context.Context, conn net.Conn) (release func() bool) {
 	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 }

@@ -19,19 +19,19 @@ const unheard = "the notifier ended before the mail relay answered"
 
 // Ask is which notifications Claim may claim.
 type Ask struct {
-	// Most is how many, in turns after After.
+	// Most is the largest number of notifications. They take turns, beginning after After.
 	Most  int
 	After Turn
 	// Lease is how long the claims last.
 	Lease time.Duration
 	// Repeats allows mails that may have been delivered already.
 	Repeats bool
-	// Pause is how long a mail waits whose lease ran out after Mark. Its notifier can still record the outcome
-	// meanwhile, if it lives and only the database was away.
+	// Pause is how long a mail waits if its lease ran out after Mark. During that time its notifier can still record
+	// the outcome, if only the database could not be reached and the notifier still runs.
 	Pause time.Duration
 }
 
-// Claim claims due notifications. One whose lease has run out is due too.
+// Claim claims due notifications. A notification whose lease has run out is due too.
 func (s Store) Claim(ctx context.Context, a Ask) ([]domain.Claim, error) {
 	return postgres.All[domain.Claim](ctx, s.journal.DB, `with `+due+`, claimed as (
 			update notifications n set state = @sending, due_at = now() + @lease::interval, fence = n.fence + 1
@@ -56,7 +56,7 @@ func (s Store) Claim(ctx context.Context, a Ask) ([]domain.Claim, error) {
 	})
 }
 
-// Next returns the time until the next notification is due that Claim would claim, at most most.
+// Next returns the time until Claim finds a notification that is due. It returns most if that time is longer.
 func (s Store) Next(ctx context.Context, a Ask, most time.Duration) (next time.Duration, err error) {
 	err = s.journal.DB.QueryRow(ctx, nextDue,
 		postgres.Args{"most": most, "repeats": a.Repeats, "uncertain": domain.Uncertain}).Scan(&next)
@@ -138,8 +138,8 @@ func (s Store) Settle(ctx context.Context, c domain.Claim, v domain.Verdict, fai
 	return nil
 }
 
-// held is true for a claim that no other notifier has taken over, also if the lease has run out and the mail waits for
-// another one. It locks the row before the event gets its position.
+// held is true for a claim that no other notifier has taken over. It stays true when the lease has run out, until
+// another notifier claims the mail. It locks the row before the event gets its position.
 const held = `exists (select from notifications where id = @id and fence = @fence and state in (@sending, @retrying)
 	for update)`
 

@@ -5,13 +5,13 @@ import (
 	"herald/shared/mail"
 )
 
-// Turn is whose mail was claimed last. Mails that were never tried take turns by organization and kind: those of a
-// large import delay neither those of other organizations nor the password resets of its own. Mails that were tried
-// take turns with all of these. The zero Turn is before all.
+// Turn says whose mail was claimed last. Mails that were never tried take turns by organization and kind. So the mails
+// of a large import do not delay the mails of other organizations, nor the password resets of the same organization.
+// Mails that were tried before are one more group, which takes its turn like the others. The zero Turn is before all.
 type Turn struct {
 	OrgID string
 	Kind  mail.Kind
-	// Tried reports whether a mail is next that was tried before.
+	// Tried reports that the next turn is that of the mails that were tried before.
 	Tried bool
 }
 
@@ -25,9 +25,9 @@ func (t Turn) After(claims []domain.Claim) Turn {
 	return t
 }
 
-// due finds the mails that are claimed next, and their order. A lane is an organization and kind with mails that were
-// never tried. Lanes are read one by one from the index, first those after the last turn, then those up to it. A
-// mail is marked if the lease of its notifier ran out after Mark.
+// due finds the mails that are claimed next, and their order. A lane is a pair of organization and kind that has mails
+// that were never tried. Lanes are read one by one from the index: first the lanes after the last turn, then the lanes
+// up to it. A mail is marked if the lease of its notifier ran out after Mark.
 const due = `recursive lane as (
 		select @org_id::text collate "C" as org_id, @kind::text collate "C" as kind, false as again, 0 as turn
 		union all

@@ -76,7 +76,7 @@ func (t Text) ResolveLogo(ctx context.Context, r *textv1.ResolveLogoRequest) (*t
 	return &textv1.ResolveLogoResponse{Logo: l.Image, MediaType: l.MediaType}, err
 }
 
-// setBranding changes the organization's branding. The function returns the names of the changed fields.
+// setBranding changes the organization's branding with a function that returns the names of the changed fields.
 func (t Text) setBranding(
 	ctx context.Context, change func(*domain.Branding) []string,
 ) (details *heraldv1.ObjectDetails, err error) {
@@ -91,8 +91,8 @@ func (t Text) setBranding(
 	return resource.Changed(b.Record, orgID), err
 }
 
-// logoPath returns where the service auth has a logo, "" for no hash. A new logo has another path, so that browsers can
-// keep one for good.
+// logoPath returns the path at which the service auth serves a logo, or "" if there is no hash. A new logo has another
+// path, so browsers can cache a logo without a time limit.
 func logoPath(orgID, hash string) string {
 	if hash == "" {
 		return ""

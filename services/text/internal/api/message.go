@@ -95,8 +95,8 @@ func (t Text) RemoveMessageText(
 	return &textv1.RemoveMessageTextResponse{Details: resource.Changed(c.Record, k.OrganizationID)}, nil
 }
 
-// ResolveMessageText accepts any text as the preferred language. If it is no language tag, the
-// instance's default language is used.
+// ResolveMessageText accepts any text as the preferred language. If the text is not a language tag, the instance's
+// default language is used.
 func (t Text) ResolveMessageText(
 	ctx context.Context, r *textv1.ResolveMessageTextRequest,
 ) (*textv1.ResolveMessageTextResponse, error) {

@@ -1,4 +1,4 @@
-// Package consumer reacts to the removal of organizations: their own texts and their branding go.
+// Package consumer removes the own texts and the branding of organizations that are removed.
 package consumer
 
 import (

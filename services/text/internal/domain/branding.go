@@ -15,11 +15,11 @@ type Branding struct {
 	PrimaryColor string
 	// LogoHash is Logo.Hash of the logo; empty for none.
 	LogoHash string
-	// Logo is set if a change replaces the logo. It is not read along, because it is large.
+	// Logo is set if a change replaces the logo. Reading a branding does not read the logo, because it is large.
 	Logo *Logo `db:"-"`
 }
 
-// IsDefault reports whether nothing is the organization's own.
+// IsDefault reports whether the organization has neither a color nor a logo of its own.
 func (b Branding) IsDefault() bool { return b.PrimaryColor == "" && b.LogoHash == "" }
 
 // SetColor replaces the color and returns the names of the changed fields.

@@ -30,7 +30,7 @@ type format struct {
 	is func(data []byte) bool
 	// size reads the size of an image from its beginning. It decompresses nothing.
 	size func(io.Reader) (image.Config, error)
-	// whole reports whether the parts of an image are all there and nothing comes after them.
+	// whole reports whether an image has all its parts and nothing comes after them.
 	whole func(data []byte) bool
 }
 
@@ -39,8 +39,8 @@ var formats = []format{
 	{"image/webp", isWebP, webp.DecodeConfig, wholeWebP},
 }
 
-// ReadLogo returns the logo that somebody sent. It returns ErrLogoInvalid unless that is a PNG or WebP image of a size
-// that pages can show, whole and without anything after it. The pixels are left to browsers.
+// ReadLogo returns the logo in data. The data must be one complete PNG or WebP image of a size that pages can show,
+// with nothing after it. Otherwise ReadLogo returns ErrLogoInvalid. It does not check the pixels, because browsers do.
 func ReadLogo(data []byte) (Logo, error) {
 	for _, f := range formats {
 		if !f.is(data) {

@@ -31,7 +31,7 @@ type Texts struct {
 	FooterText string `json:"footerText"`
 }
 
-// Or returns the texts, with those of the default for empty ones.
+// Or returns the texts, with default texts in place of empty ones.
 func (t Texts) Or(d Texts) Texts {
 	return Texts{
 		Title:      cmp.Or(t.Title, d.Title),

@@ -27,8 +27,8 @@ func (s Store) Branding(ctx context.Context, orgID string) (domain.Branding, err
 	return b, nil
 }
 
-// Logo returns an organization's logo. It returns textfault.ErrLogoNotFound if the organization has another one or
-// none.
+// Logo returns an organization's logo. It returns textfault.ErrLogoNotFound if the organization has no logo with that
+// hash.
 func (s Store) Logo(ctx context.Context, orgID, hash string) (domain.Logo, error) {
 	all, err := postgres.All[domain.Logo](ctx, s.journal.DB, `select logo as image, logo_type as media_type
 		from brandings where org_id = @org_id and logo_hash = @hash and logo_hash != ''`,
@@ -42,8 +42,8 @@ func (s Store) Logo(ctx context.Context, orgID, hash string) (domain.Logo, error
 	return all[0], nil
 }
 
-// SetBranding locks an organization's branding, which may not exist yet, calls change and saves the result. A branding
-// of which nothing is left is removed.
+// SetBranding locks an organization's branding, which may not exist yet, calls change and saves the result. It removes
+// the branding if it is empty after the change.
 func (s Store) SetBranding(
 	ctx context.Context, orgID string, change func(*domain.Branding) (proto.Message, error),
 ) (domain.Branding, error) {

@@ -46,7 +46,7 @@ func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 }
 
 // SetCustom locks an organization's own texts, which may not exist yet, calls change and saves the
-// result. Texts of which nothing is left are removed.
+// result. It removes the texts if all are empty after the change.
 func (s Store) SetCustom(
 	ctx context.Context, k Key, change func(*domain.Custom) (proto.Message, error),
 ) (domain.Custom, error) {
