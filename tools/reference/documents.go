@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"embed"
 	"html/template"
 	"strings"
@@ -39,6 +40,11 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 	if all["asyncapi.json"], err = c.AsyncAPI(); err != nil {
 		return nil, err
 	}
+	for _, name := range []string{"openapi.json", "asyncapi.json"} {
+		if all[name+".gz"], err = compress(all[name]); err != nil {
+			return nil, err
+		}
+	}
 	if all["site/style.css"], err = site.ReadFile("site/style.css"); err != nil {
 		return nil, err
 	}
@@ -47,6 +53,20 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 		return nil, err
 	}
 	return all, shown{c, Faults(c.files), settings, guide}.write(all)
+}
+
+// compress returns what the program embeds instead of a large document.
+func compress(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return b.Bytes(), err
 }
 
 // write adds the pages and the Markdown files.

@@ -79,8 +79,13 @@ func file(name string, at []byte) func() (content, error) {
 		if err != nil {
 			return content{}, err
 		}
-		if strings.HasSuffix(name, ".gz") {
+		if strings.HasSuffix(name, ".js.gz") {
 			return unpacked(data), nil
+		}
+		if strings.HasSuffix(name, ".gz") { // it names the address
+			if data, err = decompress(data); err != nil {
+				return content{}, err
+			}
 		}
 		return newContent(bytes.ReplaceAll(data, []byte(docs.PublicURL), at)), nil
 	}

@@ -38,8 +38,8 @@ const (
 func New(public *url.URL) (Library, error) {
 	l := Library{}
 	for at, p := range map[string]struct{ file, policy string }{
-		"/openapi.json":         {"openapi.json", closed},
-		"/asyncapi.json":        {"asyncapi.json", closed},
+		"/openapi.json":         {"openapi.json.gz", closed},
+		"/asyncapi.json":        {"asyncapi.json.gz", closed},
 		"/docs":                 {"site/index.html", plain},
 		"/docs/":                {"site/index.html", plain},
 		"/docs/api":             {"site/api.html", viewer},

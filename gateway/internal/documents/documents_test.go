@@ -8,12 +8,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"herald/docs"
 	"herald/gateway/internal/gatewaytest"
 	"herald/shared/contract"
 )
@@ -223,5 +225,30 @@ func TestDescriptionIsWhatIsServed(t *testing.T) {
 	}
 	if served != described {
 		t.Errorf("%d operations are served, %d described: run `make generate`", served, described)
+	}
+}
+
+func TestEmbeddedDocumentsAreTheReadableOnes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"openapi.json", "asyncapi.json"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			readable, err := os.ReadFile("../../../docs/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packed, err := docs.Files.Open(name + ".gz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer packed.Close()
+			unzipped, err := gzip.NewReader(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if embedded, err := io.ReadAll(unzipped); err != nil || !bytes.Equal(embedded, readable) {
+				t.Errorf("docs/%s.gz has other content (%v): run `make generate`", name, err)
+			}
+		})
 	}
 }
