@@ -246,20 +246,21 @@ func FuzzRead(f *testing.F) {
 		if lines || err != nil {
 			return
 		}
-		var whole struct {
-			DataOrgs *struct {
-				Orgs []struct {
-					OrgID      string            `json:"orgId"`
-					HumanUsers []json.RawMessage `json:"humanUsers"`
-				} `json:"orgs"`
-			} `json:"dataOrgs"`
-		}
-		if bytes.Contains(body, []byte("_")) || json.Unmarshal(body, &whole) != nil || whole.DataOrgs == nil {
+		// Maps, because encoding/json does not distinguish upper and lower case in the names of a struct's fields.
+		var whole map[string]json.RawMessage
+		var data map[string]json.RawMessage
+		var orgs []map[string]json.RawMessage
+		if bytes.Contains(body, []byte("_")) || json.Unmarshal(body, &whole) != nil ||
+			json.Unmarshal(whole["dataOrgs"], &data) != nil || json.Unmarshal(data["orgs"], &orgs) != nil {
 			return
 		}
 		all := strings.Join(rows, "\n") + "\n"
-		for _, o := range whole.DataOrgs.Orgs {
-			for _, u := range o.HumanUsers {
+		for _, o := range orgs {
+			var humans []json.RawMessage
+			if json.Unmarshal(o["humanUsers"], &humans) != nil {
+				continue
+			}
+			for _, u := range humans {
 				if !strings.Contains(all, string(u)+"\n") {
 					t.Fatalf("%q: the row %s is missing", body, u)
 				}
