@@ -25,7 +25,7 @@ const (
 // Asked is the parameters of an authorization request, each with all its values.
 type Asked map[string][]string
 
-// get returns the value of a parameter: empty if it is missing or there more than once.
+// get returns the value of a parameter: empty if it is missing or occurs more than once.
 func (a Asked) get(name string) string {
 	if len(a[name]) != 1 {
 		return ""
@@ -33,8 +33,8 @@ func (a Asked) get(name string) string {
 	return a[name][0]
 }
 
-// Target returns the client id and the redirect URI. It refuses a request without one of them: its client must not be
-// told, because who it is, or where, is not known.
+// Target returns the client id and the redirect URI. It refuses a request without one of them. The person sees that
+// refusal. It must not be sent to the client, because the client or its address is not known.
 func (a Asked) Target() (clientID, redirectURI string, err error) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		switch value := a.get(name); {
@@ -136,7 +136,7 @@ func (a Asked) check(c Client) error {
 	return a.checkPKCE(c)
 }
 
-// checkText refuses parameters that are there more than once, and known ones that are no plain text.
+// checkText refuses parameters that occur more than once, and known ones that are not plain text.
 func (a Asked) checkText() error {
 	for _, values := range a {
 		if len(values) > 1 {
@@ -186,7 +186,7 @@ func prompts(parameter string) ([]string, error) {
 // Prompts returns all values of the parameter prompt.
 func Prompts() []string { return []string{PromptNone, PromptLogin, PromptConsent, PromptSelectAccount} }
 
-// locales returns the languages that a client wants for its person. Those of no use are ignored.
+// locales returns the languages that a client wants for its person. Unusable ones are ignored.
 func (a Asked) locales() []string {
 	all := strings.Fields(a.get("ui_locales"))
 	all = slices.DeleteFunc(all, func(tag string) bool { return len(tag) > 35 })

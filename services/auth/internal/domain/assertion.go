@@ -8,7 +8,7 @@ import (
 const (
 	// maxAssertion is how old an assertion may be, and how long it may be valid.
 	maxAssertion = time.Hour
-	// leeway is by how much clocks may differ.
+	// leeway is how much clocks may differ.
 	leeway = 30 * time.Second
 	// maxJTI is how many characters the id of an assertion may have.
 	maxJTI = 200
@@ -19,7 +19,7 @@ type Assertion struct {
 	Issuer, Subject, ID            string
 	Audience                       []string
 	ExpiresAt, IssuedAt, NotBefore time.Time // zero if missing
-	// Scope is that of clients which sign the scope of their request.
+	// Scope is the scope of the request, if the client has put it into the assertion.
 	Scope string
 }
 
@@ -61,11 +61,11 @@ func (a Assertion) checkTimes(only bool, now time.Time) error {
 	return nil
 }
 
-// Use is an assertion that cannot be used again. Without an id it can.
+// Use is an assertion that can be used only once. An assertion without an id can be used again.
 type Use struct {
 	Issuer, ID string
 	Until      time.Time
 }
 
-// Use returns what to remember of the assertion until it has expired.
+// Use returns what must be stored of the assertion until it has expired.
 func (a Assertion) Use() Use { return Use{Issuer: a.Issuer, ID: a.ID, Until: a.ExpiresAt.Add(leeway)} }

@@ -27,14 +27,15 @@ type AuthRequest struct {
 	RedirectURI  string
 	ResponseMode ResponseMode
 	State, Nonce string
-	// CodeChallenge is that of PKCE with S256 (RFC 7636); empty without one.
+	// CodeChallenge is the S256 challenge of PKCE (RFC 7636), or empty.
 	CodeChallenge string
 	Scopes        []string
 	Prompts       []string
 	// MaxAge is how old the login may be; negative if the client does not say.
 	MaxAge    time.Duration
 	LoginHint string
-	// UserID is the user who must log in, as an id token says that the client has sent; empty if anybody may.
+	// UserID is the user who must log in, from the id token that the client has sent. It is empty if anybody may log
+	// in.
 	UserID    string
 	UILocales []string
 	CreatedAt time.Time
@@ -49,8 +50,8 @@ const (
 	PromptSelectAccount = "select_account"
 )
 
-// Satisfied reports whether a session is enough for the request, or its person must authenticate again. A person who
-// has authenticated since the request is not asked again.
+// Satisfied reports whether a session is enough for the request, so that its person need not authenticate again. A
+// person who has authenticated since the request is not asked again.
 func (r AuthRequest) Satisfied(s Session, now time.Time) bool {
 	if !s.AuthTime.Before(r.CreatedAt) {
 		return true
@@ -58,12 +59,12 @@ func (r AuthRequest) Satisfied(s Session, now time.Time) bool {
 	return !slices.Contains(r.Prompts, PromptLogin) && (r.MaxAge < 0 || now.Sub(s.AuthTime) <= r.MaxAge)
 }
 
-// Asks reports whether a person must see a page, whatever session there is.
+// Asks reports whether a person must see a page, even if a session is enough.
 func (r AuthRequest) Asks() bool {
 	return slices.ContainsFunc(r.Prompts, func(p string) bool { return p != PromptNone })
 }
 
-// Chooses reports whether the person must be asked for the account.
+// Chooses reports whether the person must choose an account.
 func (r AuthRequest) Chooses() bool { return slices.Contains(r.Prompts, PromptSelectAccount) }
 
 // ActsAsUser reports whether the client wants to act as the person in Herald itself. The person always has to agree:

@@ -8,14 +8,15 @@ import (
 // Lifetimes of tokens.
 const (
 	AccessLifetime = time.Hour
-	// RefreshIdle is how long a refresh token can be used, RefreshLifetime how long those that follow it can.
+	// RefreshIdle is how long a refresh token can be used. RefreshLifetime is how long it and all that replace it can
+	// be used.
 	RefreshIdle     = 30 * 24 * time.Hour
 	RefreshLifetime = 90 * 24 * time.Hour
 	CodeLifetime    = time.Minute
 )
 
 // Authorization is what a person or a machine gave a client at a login. All tokens that follow from it share it and end
-// with it. The generations are those at that time: it is dead once one of them has changed.
+// with it. The generations are those at that time: it is not valid after one of them has changed.
 type Authorization struct {
 	ID string
 	// ClientID is the id of an application, or of the machine user who logged in by itself.
@@ -33,16 +34,16 @@ type Authorization struct {
 	OrgGeneration  int64
 	// SessionID is the person's login session; empty for machines.
 	SessionID string
-	// HearsLogout reports whether the client wants to hear of the session's end. It is written, and never read.
+	// HearsLogout reports whether the client wants to be notified when the session ends. It is written, and never read.
 	HearsLogout bool `db:"-"`
 	Scopes      []string
 	// Audience are the ids of those who may accept the tokens.
 	Audience []string
-	// AuthTime is when the person or machine authenticated, AMR how (RFC 8176).
+	// AuthTime is when the person or machine authenticated. AMR are the methods (RFC 8176).
 	AuthTime time.Time
 	AMR      []string
-	// Credential is the owner's name of the key or secret of a machine user or application that logged in by itself, or
-	// of a person's password: tokens end with it.
+	// Credential names the key or secret of a machine user or application that logged in by itself, or a person's
+	// password. When the credential is removed, the tokens end.
 	Credential string
 	// ExpiresAt is when the last token of it expires.
 	ExpiresAt time.Time
@@ -121,9 +122,9 @@ type Token struct {
 	TokenExpiresAt time.Time
 }
 
-// MayIntrospect reports whether a client may know of the token: an application of an access token if it or its project
-// is in the audience, of a refresh token if it is its own. A machine user may only know of its own tokens: its id can
-// be chosen, and be that of a project.
+// MayIntrospect reports whether a client may know whether the token is active. An application may introspect an access
+// token if the application or its project is in the audience. It may introspect its own refresh tokens. A machine user
+// may only introspect its own tokens, because its id can be chosen and could be that of a project.
 func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 	if kind == KindRefresh || c.Machine != nil {
 		return t.ClientID == c.ID

@@ -34,7 +34,7 @@ const (
 type Client struct {
 	ID   string
 	Name string
-	// Methods are the ways in which it may authenticate.
+	// Methods are the methods by which it may authenticate.
 	Methods []AuthMethod
 	Grants  []GrantType
 	// Active reports whether the application and its project are active.
@@ -43,7 +43,7 @@ type Client struct {
 	OrgID      string
 	Project    Project
 
-	// API reports whether it is an application that only checks tokens, and logs in nobody.
+	// API reports whether it is an application that only checks tokens, and logs nobody in.
 	API bool
 	// Native reports whether a redirect may have any port on a loopback host.
 	Native                 bool
@@ -64,7 +64,7 @@ type Client struct {
 	PublicKey     []byte
 	// Credential names the secret or key with which an application authenticated; empty for none.
 	Credential string
-	// Machine is set instead of everything about applications.
+	// Machine is set for a machine user. The fields about applications are then empty.
 	Machine *Subject
 }
 
@@ -76,7 +76,7 @@ type Project struct {
 	RoleCheck     bool
 	// GrantCheck reports whether only users of organizations that own the project or have a grant of it get tokens.
 	GrantCheck bool
-	// Branding is whose branding the login shows, numbered as in the contract of projects.
+	// Branding says whose branding the login pages show. The numbers are those of the contract of projects.
 	Branding int32
 }
 
@@ -87,7 +87,7 @@ const (
 )
 
 // BrandingOf returns the organization whose branding the login to the client has: "" for Herald's look. The user's
-// organization is empty as long as nobody has logged in, because it would tell who exists.
+// organization is empty as long as nobody has logged in, because the branding would show which users exist.
 func (c Client) BrandingOf(userOrgID string) string {
 	switch {
 	case c.Project.Branding == brandingOfUser && userOrgID != "":
@@ -98,8 +98,9 @@ func (c Client) BrandingOf(userOrgID string) string {
 	return ""
 }
 
-// BrandingIn is BrandingOf for a login to which the client has only people of one organization admitted: they see its
-// branding from the first page on, unless the project asks for its own. An empty organization admits everybody.
+// BrandingIn is BrandingOf for a login for which the client admits only people of one organization. They see the
+// branding of that organization from the first page on, unless the project asks for its own. An empty organization
+// admits everybody.
 func (c Client) BrandingIn(asked, userOrgID string) string {
 	if asked == "" || c.Project.Branding == brandingOfProject {
 		return c.BrandingOf(userOrgID)
@@ -137,7 +138,7 @@ func originOf(u *url.URL) string {
 // MayUse reports whether the client may use a grant.
 func (c Client) MayUse(g GrantType) bool { return slices.Contains(c.Grants, g) }
 
-// Public reports whether the client has nothing with which it can authenticate.
+// Public reports whether the client cannot authenticate, because it has no secret and no key.
 func (c Client) Public() bool { return slices.Equal(c.Methods, []AuthMethod{AuthNone}) }
 
 // Subject is a user for whom tokens are issued.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// NewCode is an authorization code to store.
+// NewCode is an authorization code before it is stored.
 type NewCode struct {
 	Hash          []byte
 	RedirectURI   string
@@ -29,7 +29,7 @@ type Code struct {
 }
 
 // Redeem refuses a code to everybody but the client for which it was made, with the redirect URI and the verifier of
-// the request (RFC 6749 section 4.1.3, RFC 7636 section 4.6). What is ErrMisused was not an accident.
+// the request (RFC 6749 section 4.1.3, RFC 7636 section 4.6). It returns ErrMisused if the code may have been stolen.
 func (c Code) Redeem(clientID, redirectURI, verifier string, now time.Time) error {
 	switch {
 	case c.Used:
@@ -51,7 +51,7 @@ func (c Code) Redeem(clientID, redirectURI, verifier string, now time.Time) erro
 // unreserved are the characters of a code verifier (RFC 7636 section 4.1).
 const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
-// verifies reports whether a challenge was made of a verifier, by S256.
+// verifies reports whether a challenge is the S256 challenge of a verifier.
 func verifies(verifier, challenge string) bool {
 	if len(verifier) < 43 || len(verifier) > 128 || strings.Trim(verifier, unreserved) != "" {
 		return false
@@ -74,8 +74,8 @@ type RefreshToken struct {
 	Used        bool
 }
 
-// Redeem refuses a refresh token to everybody but the client to which it was issued, once (RFC 6749 section 6). What
-// is ErrMisused was not an accident.
+// Redeem refuses a refresh token to everybody but the client to which it was issued, once (RFC 6749 section 6). It
+// returns ErrMisused if the token may have been stolen.
 func (t RefreshToken) Redeem(clientID string) error {
 	switch {
 	case t.Used:

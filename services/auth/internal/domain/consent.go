@@ -12,28 +12,28 @@ type Consent struct {
 	// OrgID and ClientOrgID are the organizations of the user and of the application.
 	OrgID       string
 	ClientOrgID string
-	// Scopes are those of Told.
+	// Scopes are as PersonalScopes returns them.
 	Scopes    []string
 	CreatedAt time.Time
 	ChangedAt time.Time
 }
 
-// PersonalScopes returns those of some scopes by which a client learns something of a person, in the order of
-// ScopesSupported.
+// PersonalScopes returns the scopes that give a client data of a person, in the order of ScopesSupported.
 func PersonalScopes(scopes []string) []string {
 	return slices.DeleteFunc(ScopesSupported(), func(s string) bool { return !slices.Contains(scopes, s) })
 }
 
-// Covers reports whether the person has agreed to all that a client learns by some scopes.
+// Covers reports whether the person has agreed to all data that some scopes give a client.
 func (c Consent) Covers(scopes []string) bool {
 	return c.UserID != "" && !slices.ContainsFunc(PersonalScopes(scopes), func(s string) bool {
 		return !slices.Contains(c.Scopes, s)
 	})
 }
 
-// MustAgree reports whether a person must be asked before a client gets what it asks for: always if it wants to act as
-// the person, and else if it belongs to an organization that is not the person's and has not granted the project to
-// it, unless the person has agreed before. given is that consent, or zero.
+// MustAgree reports whether a person must be asked before a client gets what it asks for. A client that wants to act as
+// the person always needs consent. A client of the person's organization, or of a project that this organization may
+// use, needs none. Every other client needs consent, unless the person has agreed before; with prompt=consent the
+// person is asked again. given is the stored consent, or zero.
 func (r AuthRequest) MustAgree(c Client, s Session, a Access, given Consent) bool {
 	switch {
 	case r.ActsAsUser():

@@ -10,18 +10,20 @@ import (
 const (
 	// DeviceLifetime is how long a person has to enter the code that a device shows.
 	DeviceLifetime = 10 * time.Minute
-	// DeviceInterval is how long a device waits between two questions (RFC 8628 section 3.2). One that asks sooner has
-	// to wait as much longer each time (section 3.5).
+	// DeviceInterval is how long a device waits between two questions (RFC 8628 section 3.2). Each time it asks sooner,
+	// it must wait 5 s longer from then on (section 3.5).
 	DeviceInterval = 5 * time.Second
-	// UserCodeLength is how many letters a user code has: 34 bits, of which nobody can try many in ten minutes.
+	// UserCodeLength is how many letters a user code has: 34 bits. The number of tries is limited, and a code is valid
+	// for ten minutes only.
 	UserCodeLength = 8
 )
 
-// UserCodeLetters are those of user codes: no vowels, so that they are no words, and none that look alike (RFC 8628
-// section 6.1).
+// UserCodeLetters are the letters of user codes. There are no vowels, so that a code is never a word, and no letters
+// that look alike (RFC 8628 section 6.1).
 const UserCodeLetters = "BCDFGHJKLMNPQRSTVWXZ"
 
-// UserCode returns the letters of a code as somebody typed it, without case and separators; "" for what is none.
+// UserCode returns the user code that somebody has typed, in upper case and without separators. It returns "" if the
+// text is not a user code.
 func UserCode(typed string) string {
 	code := strings.Map(func(r rune) rune {
 		switch {
@@ -52,7 +54,7 @@ type NewDevice struct {
 	ExpiresAt time.Time
 }
 
-// Device is a stored request of a device. Its authorization is that of the person who let it in, if there is one.
+// Device is a stored request of a device. It has an authorization after a person has let the device in.
 type Device struct {
 	Hash            []byte
 	UserCode        string
@@ -63,14 +65,15 @@ type Device struct {
 	Denied          bool
 	// AuthorizationID is empty until a person let the device in.
 	AuthorizationID string
-	// Soon reports that the device has asked before its time.
+	// Soon reports that the device has not waited as long as it must.
 	Soon bool
 }
 
-// Name returns by what pages name the device. Nobody can guess it, and it gives nobody the device's tokens.
+// Name returns the id of the device in the addresses of pages. Nobody can guess it. It is not the device code, so
+// nobody gets tokens with it.
 func (d Device) Name() string { return base64.RawURLEncoding.EncodeToString(d.Hash) }
 
-// HashOfDevice returns the hash for a name of a device; nil for what is none.
+// HashOfDevice returns the hash in a name of a device. It returns nil if the text is not such a name.
 func HashOfDevice(name string) []byte {
 	hash, err := base64.RawURLEncoding.DecodeString(name)
 	if err != nil || len(hash) != sha256.Size {

@@ -1,4 +1,3 @@
-// Package domain has the rules of logins: what a client may ask for, when a login is enough, what tokens say and how
-// long
-// they count, and when keys sign. It uses no database, no messages and no clock.
+// Package domain has the rules of logins: what a client may ask for, when a login is enough, what tokens contain and
+// how long they are valid, and when keys sign. It uses no database, no messages and no clock.
 package domain

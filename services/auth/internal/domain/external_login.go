@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ExternalLoginLifetime is how long a person has at an identity provider.
+// ExternalLoginLifetime is how long a person has to log in at an identity provider.
 const ExternalLoginLifetime = 10 * time.Minute
 
 // ExternalLogin is a login that has begun at an identity provider. The browser has a cookie for it.
@@ -15,7 +15,7 @@ type ExternalLogin struct {
 	// RequestID is that of the client's request; empty for a person who logs in for no application.
 	RequestID string
 	Language  string
-	// Again reports that the person must authenticate at the provider, also if the browser is logged in there.
+	// Again reports that the person must authenticate at the provider, even if the browser is logged in there.
 	Again bool
 	// Confirmed is the account for which the person has agreed to get a user, as AccountKey returns it; empty for none.
 	Confirmed string
@@ -25,15 +25,16 @@ type ExternalLogin struct {
 	ExpiresAt time.Time
 }
 
-// AccountKey returns what names an account at a provider.
+// AccountKey returns the key of an account at a provider.
 func AccountKey(tenantID, objectID string) string { return tenantID + "/" + objectID }
 
-// clockSkew is how far the clock of a provider may be behind. Its times are in whole seconds too.
+// clockSkew is how far the clock of a provider may be behind. It also covers that the provider's times are whole
+// seconds.
 const clockSkew = time.Minute
 
-// AuthTime returns when the person authenticated at the provider, which says so in seconds since 1970. It is the time
-// of the login if the person was just asked there. A provider that says nothing, 0, may have asked nobody: then the
-// login is none that is fresh.
+// AuthTime returns when the person authenticated at the provider. said is the provider's auth_time in seconds since
+// 1970. If the provider has authenticated the person for this login, AuthTime returns now. If said is 0, the provider
+// may not have authenticated anybody, so the login does not count as fresh.
 func (l ExternalLogin) AuthTime(said int64, now time.Time) time.Time {
 	at := time.Unix(said, 0)
 	if said == 0 {
@@ -45,8 +46,8 @@ func (l ExternalLogin) AuthTime(said int64, now time.Time) time.Time {
 	return at
 }
 
-// externalCredential begins the credential of logins with an account at an identity provider. The id of the provider
-// follows, and the account.
+// externalCredential is the prefix of the credential of a login with an account at an identity provider. The id of the
+// provider and the account follow it.
 const externalCredential = "idp:"
 
 // Provider returns the id of the provider with whose account the person logged in, "" for other logins.
@@ -59,5 +60,5 @@ func (s Session) Provider() string {
 	return id
 }
 
-// Own reports whether the person has authenticated here, and not at an identity provider.
+// Own reports whether the person has authenticated with Herald's password, and not at an identity provider.
 func (s Session) Own() bool { return s.Provider() == "" && slices.Contains(s.AMR, AMRPassword) }

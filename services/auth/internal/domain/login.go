@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LoginLifetime is how long a person has for what is missing of a login.
+// LoginLifetime is how long a person has for the remaining steps of a login.
 const LoginLifetime = 10 * time.Minute
 
 // Methods of authentication (RFC 8176 section 2).
@@ -25,13 +25,13 @@ type Login struct {
 	Credential     string
 	AuthTime       time.Time
 	AMR            []string
-	// NeedsFactor and NeedsPassword are what is missing: a second factor, and another password after it.
+	// NeedsFactor and NeedsPassword report which steps are missing: a second factor, and after it a new password.
 	NeedsFactor   bool
 	NeedsPassword bool
 	ExpiresAt     time.Time
 }
 
-// Done reports whether nothing is missing.
+// Done reports whether no step is missing.
 func (l Login) Done() bool { return !l.NeedsFactor && !l.NeedsPassword }
 
 // WithFactor returns the login after a second factor.
@@ -41,7 +41,7 @@ func (l Login) WithFactor(now time.Time) Login {
 	return l
 }
 
-// WithPassword returns the login after another password, which gives the user a new generation.
+// WithPassword returns the login after the person has chosen a new password, which gives the user a new generation.
 func (l Login) WithPassword(generation int64, now time.Time) Login {
 	l.NeedsPassword, l.UserGeneration, l.AuthTime = false, generation, now
 	return l
@@ -57,7 +57,7 @@ func (l Login) Session(id, client, agent string, now time.Time) Session {
 }
 
 // Alive reports whether the user and the organization are active and as they were at the login, and the user still has
-// what the login was made with.
+// the credential of the login.
 func (s Session) Alive(u Subject) bool {
 	return u.Active && u.Human && u.ID == s.UserID && u.Generation == s.UserGeneration &&
 		u.Credential == s.Credential && u.OrgID == s.OrgID && u.Orgs[s.OrgID].is(s.OrgGeneration)

@@ -4,15 +4,15 @@ package domain
 const (
 	// LoginPath is the first of the login pages. Its parameter "request" says what the login is for.
 	LoginPath = "/ui/login/"
-	// BackPath is where the pages of mails lead when they are done.
+	// BackPath is where the pages behind the links in mails lead at the end.
 	BackPath = LoginPath + "back"
-	// ForwardPath is the page that sends a browser to the identity provider at which a login has begun.
+	// ForwardPath is the page that sends a browser to the identity provider where the person logs in.
 	ForwardPath = LoginPath + "externalidp/forward"
-	// SignedOutPath tells a person that the session is over.
+	// SignedOutPath is the page after a logout.
 	SignedOutPath = LoginPath + "signedout"
 	// AccountPath is the first page of a person's own account.
 	AccountPath = "/ui/account"
-	// LinksPath has the linked accounts of a person, and LinkPath links another one.
+	// LinksPath is the page with the linked accounts of a person. LinkPath is the page that links another one.
 	LinksPath = AccountPath + "/idplinks"
 	LinkPath  = LinksPath + "/add"
 )

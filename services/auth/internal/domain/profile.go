@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Profile is what userinfo tells of a user. The fields of people are empty for machine users, whose Name is their name.
+// Profile is the data of a user for the claims of userinfo. A machine user has only a Name.
 type Profile struct {
 	UserName                    string
 	Name, GivenName, FamilyName string
@@ -25,14 +25,14 @@ const (
 	ClaimRoles         = "urn:service:iam:org:project:roles"
 )
 
-// ClaimsSupported returns the claims that there are about users.
+// ClaimsSupported returns the names of all claims about users.
 func ClaimsSupported() []string {
 	return []string{"sub", "name", "given_name", "family_name", "nickname", "preferred_username", "gender", "locale",
 		"updated_at", "email", "email_verified", "phone_number", "phone_number_verified", ClaimResourceOwner + "id",
 		ClaimResourceOwner + "name", ClaimResourceOwner + "primary_domain", ClaimRoles}
 }
 
-// Claims are members of a token or of an answer about one.
+// Claims are members of a token, or of an answer about a token.
 type Claims map[string]any
 
 // set adds a claim that has a value.
@@ -86,8 +86,8 @@ func (a Access) RolesFor(scopes []string, asserted bool) []GrantedRole {
 	return slices.DeleteFunc(slices.Clone(a.Roles), func(r GrantedRole) bool { return !slices.Contains(asked, r.Key) })
 }
 
-// RoleClaims returns the claim with roles: by each role, the organizations that gave it with their primary domains.
-// There is none without a role.
+// RoleClaims returns the claim with roles: for each role, the organizations that gave it, with their primary domains.
+// Without a role there is no claim.
 func RoleClaims(roles []GrantedRole, orgs map[string]Org) Claims {
 	if len(roles) == 0 {
 		return Claims{}

@@ -57,7 +57,7 @@ func (r *Refusal) Because(cause error) *Refusal {
 	return &said
 }
 
-// After returns a copy that tells the client how long it must wait.
+// After returns a copy with the time that the client must wait.
 func (r *Refusal) After(wait time.Duration) *Refusal {
 	said := *r
 	said.Wait = wait
@@ -86,7 +86,7 @@ var (
 	ErrUnsupportedTokenType = &Refusal{Code: "unsupported_token_type"}
 	ErrServerError          = &Refusal{Code: "server_error"}
 	ErrUnavailable          = &Refusal{Code: "temporarily_unavailable"}
-	// ErrTooMany refuses one who asks too often.
+	// ErrTooMany refuses a client or browser that sends too many requests.
 	ErrTooMany = &Refusal{Code: "temporarily_unavailable", tooMany: true}
 
 	ErrLoginRequired            = &Refusal{Code: "login_required"}

@@ -15,7 +15,7 @@ const (
 	// ScopeResourceOwner asks for the organization of the user.
 	ScopeResourceOwner = "urn:service:iam:user:resourceowner"
 
-	// ScopeService makes a token one for the API of Herald: its bearer acts as the user there.
+	// ScopeService makes a token valid for the API of Herald: its bearer acts as the user there.
 	ScopeService = "urn:service:iam:org:project:id:service:aud"
 
 	audiencePrefix = "urn:service:iam:org:project:id:"
@@ -31,7 +31,8 @@ const (
 )
 
 // Scopes returns the scopes that a scope parameter names and Herald knows, each once, in their order (RFC 6749 section
-// 3.3). Scopes that Herald does not know are left out, which the answer shows. It never returns nil without an error.
+// 3.3). Scopes that Herald does not know are left out. The answer names the scopes that are left. It never returns nil
+// without an error.
 func Scopes(parameter string) ([]string, error) {
 	if len(parameter) > maxScope || strings.ContainsFunc(parameter, notScope) {
 		return nil, ErrInvalidScope.Say("scope: at most 4096 printable ASCII characters")
@@ -94,7 +95,8 @@ func Audience(clientID, projectID string, scopes []string) []string {
 	return audience
 }
 
-// AskedOrg returns the organization to which the scopes restrict the login; empty for none. Two of them are refused.
+// AskedOrg returns the organization to which the scopes restrict the login; empty for none. It refuses two
+// organizations.
 func AskedOrg(scopes []string) (string, error) {
 	asked := ""
 	for _, s := range scopes {

@@ -10,10 +10,10 @@ import (
 // SessionLifetime is how long a login lasts.
 const SessionLifetime = 10 * 24 * time.Hour
 
-// FreshLogin is how old a login may be with which somebody changes how they log in.
+// FreshLogin is the greatest age of a login with which a person may change how they log in.
 const FreshLogin = caller.FreshLogin
 
-// UseInterval is how exactly it is known when a session was last used, so that few requests of browsers write.
+// UseInterval is the least time between two writes of a session's last use. So few requests of browsers write.
 const UseInterval = time.Minute
 
 // maxAgent is how many bytes of the header User-Agent are kept.
@@ -23,14 +23,15 @@ const maxAgent = 200
 type Session struct {
 	ID     string
 	UserID string
-	// The generations at the login: the session is dead once one of them has changed.
+	// The generations at the login: the session is not valid after one of them has changed.
 	UserGeneration int64
 	OrgID          string
 	OrgGeneration  int64
-	// AuthTime is when the person last authenticated, here or at an identity provider, AMR with what (RFC 8176).
+	// AuthTime is when the person last authenticated, here or at an identity provider. AMR are the methods (RFC 8176).
 	AuthTime time.Time
 	AMR      []string
-	// Credential is users' name of what the person logged in with, such as "password": the session ends with it.
+	// Credential is the name that the service users has for the person's credential, such as "password". When the
+	// credential is removed, the session ends.
 	Credential string
 	// Client and Agent are the address and the browser of the last use.
 	Client, Agent string
@@ -39,15 +40,15 @@ type Session struct {
 	ExpiresAt     time.Time
 }
 
-// Agent returns what is kept of a header User-Agent.
+// Agent returns the part of a header User-Agent that is stored.
 func Agent(header string) string {
 	return strings.ToValidUTF8(header[:min(len(header), maxAgent)], "")
 }
 
-// UsedLongAgo reports whether a use at that time is to be written.
+// UsedLongAgo reports whether a use at that time must be written.
 func (s Session) UsedLongAgo(now time.Time) bool { return !now.Before(s.UsedAt.Add(UseInterval)) }
 
-// Fresh reports whether the person authenticated so lately that they may change how they log in.
+// Fresh reports whether the last authentication is recent enough to change how the person logs in.
 func (s Session) Fresh(now time.Time) bool { return now.Sub(s.AuthTime) <= FreshLogin }
 
 // Owner returns the session's user as they were at the login.

@@ -18,12 +18,12 @@ const (
 	ES256 Algorithm = "ES256"
 )
 
-// Algorithms returns all algorithms. Each always has a key that signs.
+// Algorithms returns all algorithms. There is always one signing key for each.
 func Algorithms() []Algorithm { return []Algorithm{RS256, ES256} }
 
 const (
-	// Announcement is how long a key is at least published before it signs: clients that read the published keys
-	// once a day know it by then.
+	// Announcement is the least time that a key is published before it signs, so that clients that read the published
+	// keys once a day know it.
 	Announcement = 24 * time.Hour
 	// Overlap is how long a key stays published after it signed for the last time. Tokens expire after an hour, but
 	// an expired id token is a hint at logout (OpenID Connect RP-Initiated Logout section 2), and a login lasts 10
@@ -50,7 +50,7 @@ type SigningKey struct {
 	SignsAt    time.Time
 }
 
-// Activate makes a key sign that was to sign later.
+// Activate makes a key sign now that would sign later.
 func (k *SigningKey) Activate(now time.Time) error {
 	if !k.SignsAt.After(now) {
 		return authfault.ErrSigningKeyNotWaiting
@@ -67,7 +67,7 @@ func CheckPeriod(days int) (time.Duration, error) {
 	return time.Duration(days) * 24 * time.Hour, nil
 }
 
-// SigningKeys are keys in the order in which they sign. The methods but Of are for those of one algorithm.
+// SigningKeys are keys in the order in which they sign. All methods except Of need keys of one algorithm.
 type SigningKeys []SigningKey
 
 // Of returns the keys of an algorithm.
@@ -81,8 +81,8 @@ func (keys SigningKeys) Of(a Algorithm) SigningKeys {
 	return of
 }
 
-// Next returns when a key signs that has to be made now. It reports false if a key is waiting to sign already. A first
-// key signs at once.
+// Next returns when the next key begins to sign. It reports false if that key exists already. A first key signs at
+// once.
 func (keys SigningKeys) Next(now time.Time, period time.Duration) (signsAt time.Time, due bool) {
 	if len(keys) == 0 {
 		return now, true
@@ -106,7 +106,7 @@ func (keys SigningKeys) Last() time.Time {
 	return keys[len(keys)-1].SignsAt
 }
 
-// Retired returns the keys whose last token nobody needs any more.
+// Retired returns the keys that are no longer needed to verify tokens.
 func (keys SigningKeys) Retired(now time.Time) SigningKeys {
 	retired := 0
 	for retired+1 < len(keys) && !keys[retired+1].SignsAt.Add(Overlap).After(now) {
@@ -115,7 +115,7 @@ func (keys SigningKeys) Retired(now time.Time) SigningKeys {
 	return keys[:retired]
 }
 
-// Removal is a key that is removed, with what takes its place.
+// Removal is a key that is removed, with the key that replaces it.
 type Removal struct {
 	SigningKey
 	// Replaced reports that a later key signs already.
@@ -127,7 +127,7 @@ type Removal struct {
 // signs reports whether the key is the one that signs.
 func (r Removal) signs(now time.Time) bool { return !r.Replaced && !r.SignsAt.After(now) }
 
-// Check refuses to remove the key that signs while none is there to take its place.
+// Check refuses to remove the key that signs if there is no key to replace it.
 func (r Removal) Check(now time.Time) error {
 	if r.signs(now) && r.Waiting == "" {
 		return authfault.ErrSigningKeyLast

@@ -10,7 +10,7 @@ import (
 	"herald/shared/postgres"
 )
 
-// tell is SQL that queues the ends of @sessions for the applications that want to hear of them.
+// tell is SQL that queues notifications that @sessions have ended, for the applications that want them.
 const tell = `told as (
 		insert into logouts (session_id, client_id, client_org_id, user_id, due_at)
 		select c.session_id, c.client_id, c.client_org_id, s.user_id, @ended_at
@@ -18,23 +18,22 @@ const tell = `told as (
 		on conflict (session_id, client_id) do nothing
 	)`
 
-// hears is SQL that notes that a client wants to hear of the end of the session in which issued wrote an authorization.
+// hears is SQL that stores that a client wants to be notified when the session ends, for the authorization of issued.
 const hears = `hears as (
 		insert into session_clients (session_id, client_id, client_org_id)
 		select @session_id, @client_id, @client_org_id from issued where @hears_logout
 		on conflict (session_id, client_id) do nothing
 	)`
 
-// LoginsOfUser returns a session of each login on which sessions of a user depend: of several with the same
-// generations and the same credential, one.
+// LoginsOfUser returns one session of a user for each combination of generations and credential.
 func (s Store) LoginsOfUser(ctx context.Context, userID string) ([]domain.Session, error) {
 	return postgres.All[domain.Session](ctx, s.journal.DB, `select
 			distinct on (user_generation, org_id, org_generation, credential) `+sessionFields+`
 		from sessions where user_id = @user_id`, postgres.Args{"user_id": userID})
 }
 
-// EndSessionsLike ends a batch of the sessions of a user that depend on the same as one of them. It reports whether
-// there may be more. There is no event: what has ended the login has one.
+// EndSessionsLike ends a batch of the sessions of a user that have the same generations and credential as one of them.
+// It reports whether there may be more. There is no event, because the change that has ended the login has one.
 func (s Store) EndSessionsLike(ctx context.Context, n domain.Session) (more bool, err error) {
 	return s.endSessions(ctx, `user_id = @user_id and user_generation = @user_generation and org_id = @org_id
 		and org_generation = @org_generation and credential = @credential`, postgres.Args{
@@ -49,11 +48,12 @@ func (s Store) EndSessionsBefore(ctx context.Context, orgID string, generation i
 		postgres.Args{"org_id": orgID, "generation": generation})
 }
 
-// endSessions ends a batch of sessions with what their people gave clients, and queues the logouts.
+// endSessions ends a batch of sessions with the authorizations given in them, and queues the logouts.
 func (s Store) endSessions(ctx context.Context, where string, args postgres.Args) (more bool, err error) {
 	args["batch"] = sweepBatch
 	err = pgx.BeginFunc(ctx, s.journal.DB, func(tx pgx.Tx) error {
-		// Whoever gets a code in a session holds it. So the next statement sees what was written with the codes.
+		// A statement that issues a code locks the session. This lock waits for it, so the next statement sees what it
+		// wrote.
 		rows, err := tx.Query(ctx, `select id from sessions where `+where+` order by id limit @batch for update`, args)
 		if err != nil {
 			return err
@@ -74,15 +74,15 @@ func (s Store) endSessions(ctx context.Context, where string, args postgres.Args
 
 // Ask is which logouts ClaimLogouts claims.
 type Ask struct {
-	// Most is how many, PerOrg how many of the applications of one organization at a time.
+	// Most is how many are claimed. PerOrg is how many may be claimed at a time for applications of one organization.
 	Most, PerOrg int
-	// Busy are the organizations of the logouts that the replica is telling, one for each.
+	// Busy has the organization of each logout that the replica is sending now.
 	Busy []string
 	// Lease is how long the claims last.
 	Lease time.Duration
 }
 
-// ClaimLogouts claims logouts that are due, those that wait longest first. One whose lease has run out is due too.
+// ClaimLogouts claims logouts that are due, the oldest first. A logout whose lease has run out is due too.
 func (s Store) ClaimLogouts(ctx context.Context, a Ask) ([]domain.Logout, error) {
 	now := s.journal.Now()
 	return postgres.All[domain.Logout](ctx, s.journal.DB, `with recursive orgs as (

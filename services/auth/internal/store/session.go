@@ -82,9 +82,9 @@ type EndedSession struct {
 // Moved implements what event.Change needs of a row.
 func (e *EndedSession) Moved(position int64, at time.Time) { e.End.Moved(position, at) }
 
-// EndSession removes a user's session, ends what the user gave clients with it, and queues the logouts of those that
-// want to hear of it. It returns
-// authfault.ErrSessionNotFound if the user has no such session, or it has expired.
+// EndSession removes a user's session, ends the authorizations that the user gave clients in it, and queues
+// notifications of the clients that want them. It returns authfault.ErrSessionNotFound if the user has no such session,
+// or it has expired.
 func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (EndedSession, error) {
 	return event.Change(ctx, s.journal, event.Locked[EndedSession]{
 		Lock: `select org_id from sessions where id = @id and user_id is not distinct from @user_id

@@ -1,5 +1,5 @@
-// Package accesstoken makes and checks access tokens. Of an opaque token only the hash is stored. A JSON Web Token
-// (RFC 9068) of a machine is not stored: it has the generations of its client, project, user and organizations.
+// Package accesstoken makes and checks access tokens. Only the hash of an opaque token is stored. A JSON Web Token (RFC
+// 9068) of a machine is not stored, because it contains the generations of its client, project, user and organizations.
 package accesstoken
 
 import (
@@ -25,7 +25,7 @@ type Tokens struct {
 	Upstream *upstream.Services
 	Issuer   string
 	Now      func() time.Time
-	// found caches answers of the store; nil to ask it each time.
+	// found caches answers of the store. If it is nil, the store is asked each time.
 	found *eventcache.Answers[string, domain.Token]
 }
 
@@ -35,7 +35,7 @@ func (t Tokens) Cached(c *eventcache.Changes) Tokens {
 	return t
 }
 
-// Opaque returns a new opaque access token for scopes of an authorization, and what to store of it.
+// Opaque returns a new opaque access token for scopes of an authorization, and the row to store.
 func (t Tokens) Opaque(scopes []string) (secret.Text, domain.NewToken) {
 	text := secret.AccessToken.New()
 	return text, domain.NewToken{
@@ -44,8 +44,9 @@ func (t Tokens) Opaque(scopes []string) (secret.Text, domain.NewToken) {
 	}
 }
 
-// Refresh returns a new refresh token for scopes of an authorization, and what to store of it. It expires when nobody
-// uses it for a time, and so early that no access token that follows from it outlives the authorization.
+// Refresh returns a new refresh token for scopes of an authorization, and the row to store. It expires if it is not
+// used for domain.RefreshIdle. It also expires so early that no access token issued for it is valid longer than the
+// authorization.
 func (t Tokens) Refresh(a domain.Authorization, scopes []string) (secret.Text, domain.NewToken) {
 	text := secret.RefreshToken.New()
 	expires := a.ExpiresAt.Add(-domain.AccessLifetime)
@@ -57,7 +58,7 @@ func (t Tokens) Refresh(a domain.Authorization, scopes []string) (secret.Text, d
 	}
 }
 
-// claims are those of a JWT access token (RFC 9068 section 2.2).
+// claims are the claims of a JWT access token (RFC 9068 section 2.2).
 type claims struct {
 	Issuer   string   `json:"iss"`
 	Subject  string   `json:"sub"`
@@ -72,7 +73,7 @@ type claims struct {
 	State    state    `json:"herald"`
 }
 
-// state is the rest of an authorization. Only Herald reads it.
+// state is the part of an authorization that only Herald reads.
 type state struct {
 	// Authorization is its id if it is stored; the fields below are then empty.
 	Authorization       string `json:"a,omitempty"`
@@ -127,8 +128,8 @@ func (m merged) MarshalJSON() ([]byte, error) {
 	return append(append(own[:len(own)-1], ','), further[1:]...), nil
 }
 
-// Find returns for what an access token of either kind was issued. It returns fault.ErrUnauthenticated for one that is
-// unknown, has expired or was revoked. Whether all on which it depends is still active is Check's to say.
+// Find returns an access token of either kind with its authorization. It returns fault.ErrUnauthenticated for one that
+// is unknown, has expired or was revoked. Check reports whether everything on which it depends is still active.
 func (t Tokens) Find(ctx context.Context, text string) (domain.Token, error) {
 	if secret.AccessToken.WellFormed(text) {
 		return t.findOpaque(ctx, secret.Hash(text))
@@ -147,7 +148,7 @@ func (t Tokens) findOpaque(ctx context.Context, hash []byte) (domain.Token, erro
 	return found, err
 }
 
-// about returns all whose changes may end a token.
+// about returns the objects whose changes may end a token.
 func about(a domain.Authorization) []eventcache.Subject {
 	if !a.OfApplication() {
 		return []eventcache.Subject{eventcache.User(a.UserID)}

@@ -11,9 +11,9 @@ import (
 	"herald/shared/fault"
 )
 
-// Check returns the client of a token, and the user with a profile, if all on which the token depends is active and as
-// it was when the token was issued. The client is empty for a machine user, and the user for an application, that
-// logged in by itself. Else it returns fault.ErrUnauthenticated.
+// Check returns the client of a token, and the user with a profile, if everything on which the token depends is active
+// and unchanged since the token was issued. Otherwise it returns fault.ErrUnauthenticated. For a machine user that
+// logged in by itself the client is empty. For an application that logged in by itself the user is empty.
 func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
 	var (
 		client domain.Client
@@ -45,7 +45,7 @@ func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Clien
 	return client, found, err
 }
 
-// gone makes the absence of a client or user a token's end.
+// gone returns fault.ErrUnauthenticated for a client or user that does not exist any more.
 func gone(err error) error {
 	if errors.Is(err, upstream.ErrNoClient) || errors.Is(err, upstream.ErrNoUser) {
 		return fault.ErrUnauthenticated.Because(err)

@@ -17,8 +17,8 @@ import (
 type Resolver struct{ Tokens Tokens }
 
 // ResolveToken returns the caller whose access token it is, with roles as they are now. It returns
-// fault.ErrTokenInvalid for every token that is not valid, and for one of an application that logged in by itself: no
-// method of the API is for these.
+// fault.ErrTokenInvalid for every token that is not valid, and for one of an application that logged in by itself: an
+// application cannot call the API.
 func (r Resolver) ResolveToken(
 	ctx context.Context, in *authv1.ResolveTokenRequest,
 ) (*authv1.ResolveTokenResponse, error) {
@@ -68,7 +68,7 @@ func (t Tokens) given(ctx context.Context, r *authv1.ResolveTokenRequest) (domai
 	return t.Store.Token(ctx, domain.KindAccess, r.GetTokenHash())
 }
 
-// checked returns what users checks of a token's user.
+// checked returns the properties of a token's user that the service users checks.
 func checked(a domain.Authorization) *usersv1.CheckedSubject {
 	s := &usersv1.CheckedSubject{UserId: a.UserID, Generation: uint64(a.UserGeneration), Credential: a.Credential,
 		Orgs: []*usersv1.CheckedOrg{{Id: a.OrgID, Generation: uint64(a.OrgGeneration)}}}

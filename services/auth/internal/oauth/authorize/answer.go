@@ -68,7 +68,7 @@ func (e *Endpoint) respond(w http.ResponseWriter, r *http.Request, b back, value
 	if strings.Contains(b.uri, "?") {
 		separator = "&"
 	}
-	// Not http.Redirect, which would rewrite the address: what is registered stays as it is.
+	// http.Redirect would rewrite the address. It must stay exactly as it is registered.
 	w.Header().Set("Location", b.uri+separator+answer.Encode())
 	w.WriteHeader(http.StatusSeeOther)
 }
@@ -82,7 +82,7 @@ func (e *Endpoint) form(w http.ResponseWriter, r *http.Request, uri string, valu
 	}
 	e.Frame.PostTo(w, uri)
 	e.Frame.LetSubmit(w)
-	// The client learns from whom the form comes, and not what the address of this page has.
+	// The client may see the origin of this page, but not its whole address, which has parameters.
 	w.Header().Set("Referrer-Policy", "origin")
 	e.Frame.Write(w, r, frame.Page{Status: http.StatusOK, Name: "return", Body: formBody, Data: map[string]any{
 		// The address is one that the application's owner has registered.

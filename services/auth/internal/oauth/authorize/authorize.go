@@ -1,6 +1,6 @@
 // Package authorize is the authorization endpoint (RFC 6749 section 3.1, OpenID Connect Core section 3.1.2). It checks
 // what a client asks for, sends the person to the login pages if the login of the browser is not enough, and gives the
-// client a code. Who the client is, and where its answers go, is checked first: before that nobody is redirected.
+// client a code. It checks the client and its redirect URI first, and redirects nobody before that.
 package authorize
 
 import (
@@ -55,9 +55,9 @@ type Config struct {
 // Endpoint is the authorization endpoint.
 type Endpoint struct {
 	Config
-	// waiting counts the requests of one address for which nobody has logged in: each is stored for an hour.
+	// waiting counts the requests of one address for which nobody has logged in, because each is stored for an hour.
 	waiting *limit.Limit
-	// count counts the answered requests, by the result that the client or the person got.
+	// count counts the answered requests by their result.
 	count *prometheus.CounterVec
 }
 
@@ -134,7 +134,7 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 }
 
 // client returns the client of a request if it, its project and its organization are active and the address is one of
-// its own. It returns a refusal that says what to change, without naming what is registered: that is in the log.
+// its own. Otherwise it returns a refusal that says what to change. The registered addresses are only in the log.
 func (e *Endpoint) client(ctx context.Context, o *upstream.Services, id, uri string) (domain.Client, error) {
 	c, err := o.Application(ctx, id, upstream.Proof{})
 	if errors.Is(err, upstream.ErrNoClient) {
@@ -190,8 +190,8 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 	return nil
 }
 
-// atOnce returns a code if the login of the browser is enough and the person need not be asked anything. It reports
-// whether the person must be asked.
+// atOnce returns a code if the login of the browser is enough and the person need not see a page. It reports whether
+// the person must be asked.
 func (e *Endpoint) atOnce(
 	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session, there bool,
 ) (code secret.Text, ask bool, err error) {

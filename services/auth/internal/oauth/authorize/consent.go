@@ -14,8 +14,8 @@ const consentPath = domain.LoginPath + "consent"
 
 var consentBody = frame.Body(files, "consent.html")
 
-// mustAgree reports whether a person who has logged in must be asked before a client gets a code. Whoever gets no
-// tokens of the project is not asked.
+// mustAgree reports whether a person who has logged in must be asked before a client gets a code. A person who may not
+// get tokens of the project is not asked.
 func (e *Endpoint) mustAgree(
 	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session,
 ) (bool, error) {
@@ -30,19 +30,19 @@ func (e *Endpoint) mustAgree(
 	return err == nil && request.MustAgree(c, s, access, given), err
 }
 
-// consent sends a person who has logged in to the question.
+// consent sends a person who has logged in to the consent page.
 func consent(w http.ResponseWriter, r *http.Request, id string) {
 	http.Redirect(w, r, frame.Address(consentPath, "request", id), http.StatusSeeOther)
 }
 
-// asker is what the question names: the application with the organization that offers it, and the keys of the texts
-// that say what it learns.
+// asker is the content of the consent page: the application, the organization that offers it, and the keys of the texts
+// for the data that it gets.
 type asker struct {
 	ID, Application, Organization string
 	Told                          []string
 }
 
-// disclosed has the keys of the texts that say what a client learns by a scope.
+// disclosed has the key of the text for the data that a scope gives a client.
 var disclosed = map[string]string{
 	domain.ScopeOpenID: "told.account", domain.ScopeProfile: "told.profile", domain.ScopeEmail: "told.email",
 	domain.ScopePhone: "told.phone", domain.ScopeOfflineAccess: "told.later",
@@ -54,7 +54,7 @@ func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	asked, _ := domain.AskedOrg(request.Scopes) // two of them were refused when they were asked for
+	asked, _ := domain.AskedOrg(request.Scopes) // the request was refused if it names two
 	r = frame.Branded(r, client.BrandingIn(asked, session.OrgID))
 	orgs, err := e.Upstream.Orgs(r.Context(), client.OrgID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 			return frame.Address(consentPath, "request", request.ID, "lang", tag)
 		}}
 	asks := asker{ID: request.ID, Application: client.Name, Organization: orgs[client.OrgID].Name}
-	if !request.ActsAsUser() { // then it gets more than that
+	if !request.ActsAsUser() { // that page says that the client gets all rights
 		page.Name = "share"
 		for _, scope := range domain.PersonalScopes(request.Scopes) {
 			asks.Told = append(asks.Told, disclosed[scope])
@@ -96,7 +96,7 @@ func (e *Endpoint) takeConsent(w http.ResponseWriter, r *http.Request) {
 	e.conclude(w, r, request, client, session)
 }
 
-// remember writes what a person has agreed to.
+// remember stores what a person has agreed to.
 func (e *Endpoint) remember(
 	ctx context.Context, request domain.AuthRequest, c domain.Client, s domain.Session,
 ) error {
@@ -106,8 +106,8 @@ func (e *Endpoint) remember(
 	}, &authv1.ConsentGiven{UserId: s.UserID, ClientId: c.ID, Scopes: scopes})
 }
 
-// agreeing returns a request with its client and the login of the browser, which is enough for it. If there is none it
-// answers, and reports false.
+// agreeing returns a request with its client and the login of the browser, if that login is enough for the request.
+// Otherwise it answers, and reports false.
 func (e *Endpoint) agreeing(
 	w http.ResponseWriter, r *http.Request, id string,
 ) (request domain.AuthRequest, client domain.Client, session domain.Session, ok bool) {

@@ -13,8 +13,8 @@ import (
 	"herald/shared/secret"
 )
 
-// issue returns a code for a person who has logged in, if the person is active and gets tokens of the project, and uses
-// the request up. The refusal of one who is not active is domain.ErrLoginRequired.
+// issue returns a code for a person who has logged in, if the person is active and may get tokens of the project. The
+// request can be used only once. For a person who is not active it returns domain.ErrLoginRequired.
 func (e *Endpoint) issue(
 	ctx context.Context, c domain.Client, request domain.AuthRequest, s domain.Session,
 ) (secret.Text, error) {
@@ -35,8 +35,8 @@ func (e *Endpoint) issue(
 }
 
 // Authorization returns what a person who has logged in gives a client, without its expiry. It returns
-// domain.ErrLoginRequired for a person who is not active any more, and domain.ErrAccessDenied for one who gets no
-// tokens of the project.
+// domain.ErrLoginRequired for a person who is not active any more, and domain.ErrAccessDenied for a person who may not
+// get tokens of the project.
 func (e *Endpoint) Authorization(
 	ctx context.Context, c domain.Client, scopes []string, s domain.Session,
 ) (domain.Authorization, error) {
@@ -62,7 +62,7 @@ func (e *Endpoint) Authorization(
 	return a, e.Upstream.Admit(ctx, c.Project, user.ID, user.OrgID)
 }
 
-// hinted returns the user of an id token of ours, which may have expired (OpenID Connect Core section 3.1.2.1).
+// hinted returns the user of an id token of Herald, which may have expired (OpenID Connect Core section 3.1.2.1).
 func (e *Endpoint) hinted(token string) (userID string, err error) {
 	if token == "" {
 		return "", nil

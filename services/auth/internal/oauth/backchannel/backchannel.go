@@ -1,7 +1,7 @@
 // Package backchannel notifies applications that a person's session has ended (OpenID Connect Back-Channel Logout 1.0).
-// The notifications are in the database from the end of the session on, so that nothing is lost with a process.
-// An application that is slow or away holds up no other one. It may be told twice, if a process ends before it knew of
-// the answer.
+// The notifications are in the database from the end of the session on, so that none is lost when a process ends. An
+// application that is slow or away does not delay the others. An application may be notified twice if a process ends
+// before it has the answer.
 package backchannel
 
 import (
@@ -24,18 +24,19 @@ import (
 )
 
 const (
-	// workers is how many applications are told at a time, perOrg how many of one organization, perHost how many at the
-	// same host.
+	// workers is how many applications are notified at a time. perOrg is how many of one organization, and perHost how
+	// many at the same host.
 	workers, perOrg, perHost = 32, 4, 4
 	// deadline bounds a request to an application with its answer.
 	deadline = 5 * time.Second
 	// queryTime bounds each question to the database and to projects.
 	queryTime = 5 * time.Second
-	// lease is how long a try has: longer than all that it waits for.
+	// lease is how long a replica owns a claimed logout. It is longer than all time limits of a try.
 	lease = 20 * time.Second
-	// tick is how often the queue is read without being woken: by retries, and by what others left.
+	// tick is how often the queue is read without Wake. That finds retries, and logouts that other replicas have not
+	// finished.
 	tick = 5 * time.Second
-	// maxAnswer bounds the bytes of an answer's body, which nobody reads.
+	// maxAnswer bounds the bytes of an answer's body. The body is not read.
 	maxAnswer = 4 << 10
 )
 
@@ -89,7 +90,7 @@ func Part() discovery.Part {
 func (n *Notifier) Wake() {
 	select {
 	case n.wake <- struct{}{}:
-	default: // it is to be woken already
+	default: // another Wake is waiting already
 	}
 }
 
@@ -113,7 +114,7 @@ func (n *Notifier) run(ctx context.Context) {
 		switch {
 		case err == nil:
 			reading.Worked()
-		case ctx.Err() == nil && !postgres.Told(err): // others tell of a database that is away
+		case ctx.Err() == nil && !postgres.Told(err): // postgres.Watch logs outages
 			reading.Failed(err)
 		}
 		select {
@@ -129,7 +130,7 @@ func (n *Notifier) run(ctx context.Context) {
 	}
 }
 
-// claim claims what is due, as far as there is room.
+// claim claims logouts that are due, as many as there are free workers.
 func (n *Notifier) claim(ctx context.Context, busy []string) ([]domain.Logout, error) {
 	if len(busy) == workers {
 		return nil, nil

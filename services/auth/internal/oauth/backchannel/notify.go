@@ -20,7 +20,7 @@ import (
 const (
 	// tokenLifetime is how long a logout token is valid (section 2.4 recommends two minutes at most).
 	tokenLifetime = 2 * time.Minute
-	// away is how long a logout waits if not the application but a part of Herald does not answer.
+	// away is how long a logout waits if a part of Herald does not answer.
 	away = 5 * time.Second
 	// event is the member of events that says what a logout token is (section 2.4).
 	event = "http://schemas.openid.net/event/backchannel-logout"
@@ -31,7 +31,7 @@ type result string
 
 const (
 	delivered result = "delivered"
-	// refused is an answer after which a further try is of no use, or an address that must not be asked.
+	// refused is an answer after which another try is of no use, or an address to which Herald sends nothing.
 	refused result = "refused"
 	// failed is a try without an answer, or with one after which another try may succeed.
 	failed result = "failed"
@@ -45,7 +45,7 @@ func (n *Notifier) notify(ctx context.Context, l domain.Logout) {
 	defer cancel()
 	client, err := n.Upstream.Application(asking, l.ClientID, upstream.Proof{})
 	if err != nil && !errors.Is(err, upstream.ErrNoClient) {
-		l.Tries--                                              // this was none
+		l.Tries--                                              // the application was not asked
 		writing, cancel := context.WithTimeout(ctx, queryTime) // the question may have used up its time
 		defer cancel()
 		n.written(n.Store.RepeatLogout(writing, l, away))
@@ -68,7 +68,7 @@ func (n *Notifier) notify(ctx context.Context, l domain.Logout) {
 	n.written(n.Store.FinishLogout(writing, l))
 }
 
-// written logs that a try ended and this could not be written: the application is told once more.
+// written logs that the result of a try could not be written. The application may then be notified twice.
 func (n *Notifier) written(err error) {
 	if err != nil {
 		n.Log.Warn("an application may be told twice of a logout", "err", err)
@@ -126,8 +126,8 @@ func judge(status int) (result, error) {
 	return refused, fmt.Errorf("the application answered %d", status)
 }
 
-// token returns a logout token (section 2.4). Each try has one of its own: an application that failed after it had
-// noted the first one would refuse it the second time.
+// token returns a logout token (section 2.4). Each try has a new token, because an application may store the token's id
+// before it fails, and would refuse the same token later.
 func (n *Notifier) token(l domain.Logout, c domain.Client) (string, error) {
 	now := n.Now()
 	return n.Keys.Sign(signing.LogoutToken(), domain.Claims{

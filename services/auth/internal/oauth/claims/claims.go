@@ -12,8 +12,8 @@ import (
 // Claims returns the claims of users.
 type Claims struct{ Upstream *upstream.Services }
 
-// Userinfo returns the claims of userinfo for the scopes of a token, without sub. The client is that of an application,
-// else empty; the subject has a profile.
+// Userinfo returns the claims of userinfo for the scopes of a token, without sub. The client is empty unless it is an
+// application. The subject has a profile.
 func (c Claims) Userinfo(
 	ctx context.Context, client domain.Client, s domain.Subject, scopes []string,
 ) (domain.Claims, error) {
@@ -31,7 +31,7 @@ func (c Claims) Introspection(
 }
 
 // IDToken returns the claims of an id token beside those of OpenID Connect Core section 2: roles, and with
-// idTokenUserinfoAssertion all that userinfo tells. The subject then has a profile.
+// idTokenUserinfoAssertion all claims of userinfo. The subject then has a profile.
 func (c Claims) IDToken(
 	ctx context.Context, client domain.Client, s domain.Subject, scopes []string,
 ) (domain.Claims, error) {
@@ -50,7 +50,7 @@ func (c Claims) AccessToken(
 }
 
 // roles returns the claim with those of a user's roles on a project that scopes ask for, or all if they are asserted.
-// It asks nobody if neither is so.
+// It asks no service if no scope asks for roles and none are asserted.
 func (c Claims) roles(
 	ctx context.Context, projectID string, s domain.Subject, scopes []string, asserted bool,
 ) (domain.Claims, error) {

@@ -27,13 +27,13 @@ const (
 // Endpoint is the device authorization endpoint.
 type Endpoint struct {
 	protocol.Clients
-	// Asks counts the requests of public clients by address.
+	// Asks counts the requests of public clients of one address.
 	Asks *limit.Limit
 	Log  *slog.Logger
 }
 
-// asksAMinute is how many logins public clients may begin within a minute from one address. Anybody can pretend to be
-// such a client. Many devices may share an address.
+// asksAMinute is how many logins public clients may begin within a minute from one address. It is limited because
+// anybody can pretend to be such a client. It is not lower because many devices may share an address.
 const asksAMinute = 60
 
 // NewAsks returns the limit for Endpoint.Asks.
@@ -104,7 +104,7 @@ func (e Endpoint) answer(r *http.Request) (answered, error) {
 
 // add stores a request with a user code that no other device shows.
 func (e Endpoint) add(ctx context.Context, clientID string, scopes []string) (secret.Text, string, error) {
-	const tries = 10 // two in a row are taken once in many thousand years
+	const tries = 10 // even a second try is almost never needed
 	for range tries {
 		code, userCode := secret.DeviceCode.New(), secret.RandomOf(domain.UserCodeLetters, domain.UserCodeLength)
 		added, err := e.Store.AddDevice(ctx, domain.NewDevice{

@@ -18,7 +18,7 @@ const (
 	askPath = Page + "/confirm"
 	// Destination is the key of these pages in login.Destinations.
 	Destination = "device"
-	// maxTyped is how many bytes somebody may type for a user code.
+	// maxTyped is the most bytes of a typed user code.
 	maxTyped = 64
 )
 
@@ -30,10 +30,10 @@ var (
 	askBody  = frame.Body(files, "ask.html")
 )
 
-// Grants says what a login gives a client.
+// Grants makes authorizations.
 type Grants interface {
-	// Authorization returns what a person who has logged in gives a client, if all is active and the person gets tokens
-	// of the project.
+	// Authorization returns what a person who has logged in gives a client, if everything is active and the person may
+	// get tokens of the project.
 	Authorization(ctx context.Context, c domain.Client, scopes []string, s domain.Session) (domain.Authorization, error)
 }
 
@@ -63,7 +63,7 @@ type typed struct {
 	Wrong bool
 }
 
-// begin asks for the code. A link may have it; it is not used before the person sends it.
+// begin asks for the code. A link may contain the code. It is not used before the person sends the form.
 func (p Pages) begin(w http.ResponseWriter, r *http.Request) {
 	p.form(w, r, http.StatusOK, typed{Code: limited(r.URL.Query().Get("user_code"))})
 }
@@ -82,7 +82,7 @@ func limited(value string) string {
 	return value
 }
 
-// enter looks for the device and goes on to the question, after a login if there is none.
+// enter finds the device and leads to the question. A person who has not logged in must log in first.
 func (p Pages) enter(w http.ResponseWriter, r *http.Request) {
 	text := r.PostFormValue("user_code")
 	code := domain.UserCode(limited(text))
@@ -98,8 +98,8 @@ func (p Pages) enter(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// goOn sends the browser to the question, or to a login. From here on the device goes by a name that nobody can guess:
-// user codes are tried at one page only, which counts them (RFC 8628 section 5.1).
+// goOn sends the browser to the question, or to a login. From here on the addresses have a name of the device that
+// nobody can guess. So user codes can be tried at one page only, which counts the tries (RFC 8628 section 5.1).
 func (p Pages) goOn(w http.ResponseWriter, r *http.Request, name string) {
 	_, there, err := p.Sessions.Session(r)
 	switch {
@@ -115,7 +115,7 @@ func (p Pages) goOn(w http.ResponseWriter, r *http.Request, name string) {
 func askAddress(name string) string { return frame.Address(askPath, "device", name) }
 
 // device returns the waiting device with a user code, or with a name, and its client. It returns domain.ErrUnknown if
-// there is none, or its client may log nobody in any more.
+// there is no such device, or its client may not log people in any more.
 func (p Pages) device(ctx context.Context, code, name string) (domain.Device, domain.Client, error) {
 	hash := domain.HashOfDevice(name)
 	if code == "" && hash == nil {
@@ -204,7 +204,7 @@ func (p Pages) answer(w http.ResponseWriter, r *http.Request) {
 	p.done(w, r, "devicedone", err)
 }
 
-// done writes the last page, or says that the device has gone meanwhile.
+// done writes the last page. If the device is not waiting any more, it writes a page that says so.
 func (p Pages) done(w http.ResponseWriter, r *http.Request, name string, err error) {
 	switch {
 	case errors.Is(err, domain.ErrUnknown):
@@ -231,7 +231,7 @@ func (p Pages) Request(ctx context.Context, id string) (domain.AuthRequest, doma
 		ExpiresAt: d.DeviceExpiresAt}, c, err
 }
 
-// Finish goes on to the question about the device.
+// Finish leads to the question about the device.
 func (p Pages) Finish(_ context.Context, w http.ResponseWriter, r *http.Request, id string, _ domain.Session) {
 	http.Redirect(w, r, askAddress(id), http.StatusSeeOther)
 }

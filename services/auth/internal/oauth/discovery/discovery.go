@@ -1,5 +1,5 @@
-// Package discovery answers what clients ask before they do anything else: where the endpoints are, what they can, and
-// with which keys tokens are signed. The documents list what other packages say of themselves, and nothing more.
+// Package discovery serves the documents that clients read first: where the endpoints are, what they support, and with
+// which keys tokens are signed. The documents contain only the parts that other packages contribute.
 package discovery
 
 import (
@@ -22,15 +22,15 @@ const (
 const (
 	// documentAge is how long clients may keep a document.
 	documentAge = time.Hour
-	// keysAge is how long clients may keep the keys. After a key was removed in need they may refuse for so long what
-	// its successor signs.
+	// keysAge is how long clients may keep the keys. After a key was removed before its time, clients may refuse the
+	// tokens of the next key for this long.
 	keysAge = 5 * time.Minute
 )
 
 // Part is what a package adds to the documents. Their members are those of RFC 8414 section 2, OpenID Connect
 // Discovery section 3 and the registry of RFC 8414 section 7.1.
 type Part struct {
-	// Paths are addresses by their members, such as token_endpoint. Each has one part.
+	// Paths are paths of endpoints by members such as token_endpoint. A member may be in one part only.
 	Paths map[string]string
 	// Lists are the values of members such as grant_types_supported. Parts add to the same list.
 	Lists map[string][]string
@@ -46,7 +46,7 @@ func Keys(idTokens string) Part {
 	}
 }
 
-// Server returns the part for what is true of all endpoints. Languages are those of the pages.
+// Server returns the part that concerns all endpoints. Languages are those of the pages.
 func Server(languages []string) Part {
 	return Part{
 		Lists: map[string][]string{
@@ -64,7 +64,7 @@ func Server(languages []string) Part {
 }
 
 // Document returns the metadata of an issuer as JSON. The issuer is the public URL without a slash at its end. It fails
-// if two parts contradict each other, or name a path that is none.
+// if two parts contradict each other, or contain an invalid path.
 func Document(issuer string, parts []Part) ([]byte, error) {
 	members := map[string]any{"issuer": issuer}
 	lists := map[string][]string{}
@@ -119,5 +119,5 @@ func shared(age time.Duration, body func() []byte) http.HandlerFunc {
 	}
 }
 
-// notRead is an error as RFC 6749 section 5.2 writes it.
+// notRead is an error in the form of RFC 6749 section 5.2.
 const notRead = `{"error":"invalid_request","error_description":"This address can only be read, with GET"}`

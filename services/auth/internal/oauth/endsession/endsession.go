@@ -26,7 +26,7 @@ import (
 const (
 	// Path is where the endpoint is.
 	Path = "/oidc/v1/end_session"
-	// agreedPath gets the form of a person who agrees.
+	// agreedPath is where the form of a person who agrees is posted.
 	agreedPath = domain.LoginPath + "endsession"
 	// maxQuery is how many bytes the parameters of a POST may have in the query of a GET.
 	maxQuery = 12 << 10
@@ -100,7 +100,7 @@ func (e Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// agreed ends the session of a person who was asked.
+// agreed ends the session of a person who has agreed.
 func (e Endpoint) agreed(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		e.refuse(w, r, domain.ErrInvalidRequest.Say("the form cannot be read"))
@@ -130,11 +130,11 @@ func (e Endpoint) end(w http.ResponseWriter, r *http.Request, asked logout) {
 		}
 		to += separator + url.Values{"state": {asked.state}}.Encode()
 	}
-	w.Header().Set("Location", to) // what is registered stays as it is
+	w.Header().Set("Location", to) // must stay as it is registered
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// checkParameters refuses parameters that are sent twice or are no text.
+// checkParameters refuses parameters that are sent twice or are not plain text.
 func checkParameters(values url.Values) error {
 	for _, name := range []string{
 		"id_token_hint", "logout_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales",
@@ -192,7 +192,7 @@ func (e Endpoint) check(ctx context.Context, values url.Values) (logout, error) 
 	return asked, nil
 }
 
-// hinted returns subject and audience of an id token of ours, which may have expired (section 2).
+// hinted returns the subject and the audience of an id token of Herald, which may have expired (section 2).
 func (e Endpoint) hinted(token string) (userID string, audience []string, err error) {
 	payload, err := e.Keys.Verify(signing.IDToken(), token)
 	var claims struct {
@@ -214,7 +214,8 @@ func (e Endpoint) hinted(token string) (userID string, audience []string, err er
 
 type field struct{ Name, Value string }
 
-// ask asks a person whether to log out. The answer does not need the id token, which is not the person's.
+// ask asks a person whether to log out. The form does not contain the id token, because that is missing or another
+// person's.
 func (e Endpoint) ask(w http.ResponseWriter, r *http.Request, asked logout) {
 	fields := []field{{"client_id", asked.client.ID}, {"post_logout_redirect_uri", asked.uri}, {"state", asked.state}}
 	fields = slices.DeleteFunc(fields, func(f field) bool { return f.Value == "" })

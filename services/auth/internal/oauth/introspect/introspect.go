@@ -1,4 +1,4 @@
-// Package introspect has two endpoints: introspection, which says whether a token is active and what it grants (RFC
+// Package introspect has two endpoints: introspection, which reports whether a token is active and what it grants (RFC
 // 7662), and revocation (RFC 7009).
 package introspect
 
@@ -57,7 +57,7 @@ func (e Endpoint) Mount(mux *http.ServeMux) {
 	mux.HandleFunc(RevokePath, protocol.Only(e.revoke, http.MethodPost))
 }
 
-// Part returns what clients find by discovery. A public client may give its tokens back, but not introspect.
+// Part returns what clients find by discovery. A public client may revoke its tokens, but not introspect.
 func (e Endpoint) Part() discovery.Part {
 	private := slices.DeleteFunc(protocol.Methods(), func(m string) bool { return m == string(domain.AuthNone) })
 	return discovery.Part{
@@ -93,8 +93,8 @@ type found struct {
 	user domain.Subject
 }
 
-// about returns the answer to a request. The client and the token are looked up at the same time. A client that is
-// refused learns nothing of the token.
+// about returns the answer to a request. The client and the token are looked up at the same time. A refused client gets
+// no information about the token.
 func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	f, err := protocol.ReadForm(r)
 	if err != nil {
@@ -130,7 +130,7 @@ func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	return e.answer(r.Context(), client, token)
 }
 
-// client returns the client that asks. Anybody but a public client may, a machine user too, which learns of its own
+// client returns the client of the request. A public client may not introspect. A machine user may introspect its own
 // tokens.
 func (e Endpoint) client(r *http.Request, f protocol.Form) (domain.Client, error) {
 	client, err := e.Clients.Authenticate(r.Context(), r, f)
@@ -140,7 +140,8 @@ func (e Endpoint) client(r *http.Request, f protocol.Form) (domain.Client, error
 	return client, err
 }
 
-// active refuses a client whose organization is not active. The organizations of the token's user are known.
+// active refuses a client whose organization is not active. It asks no service if that is one of the known
+// organizations of the token's user.
 func (e Endpoint) active(ctx context.Context, client domain.Client, user domain.Subject) (err error) {
 	orgs := user.Orgs
 	if client.Machine != nil {
@@ -157,8 +158,8 @@ func (e Endpoint) active(ctx context.Context, client domain.Client, user domain.
 	return nil
 }
 
-// live returns an access or refresh token on which everything is active. Else it returns fault.ErrUnauthenticated. A
-// token says by its form of which kind it is, so no hint is needed.
+// live returns an access or refresh token if everything on which it depends is active. Otherwise it returns
+// fault.ErrUnauthenticated. The form of a token shows its kind, so no hint is needed.
 func (e Endpoint) live(ctx context.Context, text string) (found, error) {
 	t, kind, err := e.find(ctx, text)
 	if err != nil {
@@ -177,7 +178,7 @@ func (e Endpoint) find(ctx context.Context, text string) (domain.Token, domain.T
 	return t, domain.KindAccess, err
 }
 
-// answer returns what a client learns of a live token (RFC 7662 section 2.2).
+// answer returns the response for a live token (RFC 7662 section 2.2).
 func (e Endpoint) answer(ctx context.Context, client domain.Client, t found) (domain.Claims, error) {
 	answer, err := e.Claims.Introspection(ctx, client, t.user, t.TokenScopes)
 	if err != nil {

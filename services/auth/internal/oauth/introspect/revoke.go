@@ -45,7 +45,7 @@ func (e Endpoint) end(r *http.Request) error {
 		return nil
 	case err != nil:
 		return err
-	case t.ClientID != client.ID: // RFC 7009 section 2.1: the client is told
+	case t.ClientID != client.ID: // RFC 7009 section 2.1: this is an error
 		return domain.ErrInvalidGrant.Say("the token was issued to another client")
 	}
 	return e.write(r.Context(), t, kind, secret.Hash(text))

@@ -14,7 +14,7 @@ import (
 	"herald/shared/fault"
 )
 
-// JSON writes an answer that nobody may keep (RFC 6749 section 5.1).
+// JSON writes an answer that nobody may cache (RFC 6749 section 5.1).
 func JSON(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -31,8 +31,8 @@ type problem struct {
 	Description string `json:"error_description,omitempty"`
 }
 
-// Fail writes an error (RFC 6749 section 5.2). What is not a refusal is the fault of Herald: 503 if a service is away,
-// else 500. Its reason is only in the log.
+// Fail writes an error (RFC 6749 section 5.2). An error that is not a refusal is a failure of Herald: 503 if a service
+// is away, else 500. Its reason is only in the log.
 func Fail(ctx context.Context, log *slog.Logger, w http.ResponseWriter, err error) {
 	refusal := Refusal(err)
 	switch refusal.Code {
@@ -46,7 +46,7 @@ func Fail(ctx context.Context, log *slog.Logger, w http.ResponseWriter, err erro
 	JSON(w, status(refusal), problem{refusal.Code, refusal.Description})
 }
 
-// Refusal returns the refusal in the chain of an error, or the one for a fault of Herald.
+// Refusal returns the refusal in the chain of an error, or the refusal for a failure of Herald.
 func Refusal(err error) *domain.Refusal {
 	if refusal, ok := errors.AsType[*domain.Refusal](err); ok {
 		return refusal
@@ -58,7 +58,7 @@ func Refusal(err error) *domain.Refusal {
 	return domain.ErrServerError.Because(err)
 }
 
-// Only answers the methods of an endpoint by their handlers, and others by 405.
+// Only answers requests by the handler for their HTTP method, and answers other methods with 405.
 func Only(h http.HandlerFunc, methods ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(methods, r.Method) {

@@ -18,9 +18,9 @@ const AssertionAlgorithm = string(jose.RS256)
 // maxAssertion is how many bytes an assertion may have.
 const maxAssertion = 8 << 10
 
-// Assertion is a JWT that somebody sent to authenticate. Nothing of it is true before Verify.
+// Assertion is a JWT that somebody sent to authenticate. Its content must not be trusted before Verify.
 type Assertion struct {
-	// Issuer says whose it is, KeyID with which of the keys it is signed.
+	// Issuer is who has made it, and KeyID is the id of the key that has signed it.
 	Issuer, KeyID string
 	signed        *jwt.JSONWebToken
 }

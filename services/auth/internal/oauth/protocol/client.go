@@ -34,7 +34,7 @@ type Clients struct {
 	Now    func() time.Time
 }
 
-// clientCredentials is what a request says of its client.
+// clientCredentials is what a request contains about its client.
 type clientCredentials struct {
 	method    domain.AuthMethod
 	id        string
@@ -98,7 +98,7 @@ func methodNames(methods []domain.AuthMethod) string {
 	return strings.Join(names, " or ")
 }
 
-// clientOf returns how a client authenticates. More than one way is refused (RFC 6749 section 2.3).
+// clientOf returns the credentials of a request. It refuses more than one method (RFC 6749 section 2.3).
 func clientOf(r *http.Request, f Form) (clientCredentials, error) {
 	g := clientCredentials{method: domain.AuthNone, id: f["client_id"]}
 	ways := 0
@@ -130,7 +130,8 @@ func clientOf(r *http.Request, f Form) (clientCredentials, error) {
 	return g, nil
 }
 
-// basic returns id and secret of the one Authorization header. Both are form-urlencoded in it (RFC 6749 section 2.3.1).
+// basic returns the id and the secret of the Authorization header, of which there is one. Both are form-urlencoded in
+// it (RFC 6749 section 2.3.1).
 func basic(header []string) (id, password string, err error) {
 	r := http.Request{Header: http.Header{"Authorization": header}}
 	user, word, ok := r.BasicAuth()
@@ -172,7 +173,7 @@ func (c Clients) byAssertion(ctx context.Context, g clientCredentials) (domain.C
 	return client, asClient(err)
 }
 
-// asClient makes the refusal of an assertion one of the client.
+// asClient turns the refusal of an assertion into a refusal of the client.
 func asClient(err error) error {
 	if refusal, ok := errors.AsType[*domain.Refusal](err); ok {
 		return domain.ErrInvalidClient.Say(refusal.Description).Because(refusal.Cause)

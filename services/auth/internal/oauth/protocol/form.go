@@ -15,8 +15,8 @@ import (
 // Form is the parameters of a request. Each has one value: those without one count as missing (RFC 6749 section 3.1).
 type Form map[string]string
 
-// ReadForm returns the parameters of the body of a POST (RFC 6749 section 3.2). It refuses a parameter that is there
-// twice, one that is not UTF-8 or has control characters, and one that is in the URI.
+// ReadForm returns the parameters of the body of a POST (RFC 6749 section 3.2). It refuses a parameter that occurs
+// twice, that is not UTF-8, that has control characters, or that is in the URI.
 func ReadForm(r *http.Request) (Form, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
@@ -34,8 +34,8 @@ func ReadForm(r *http.Request) (Form, error) {
 	return Single(r.PostForm)
 }
 
-// Single returns the parameters of a form or a query, each of which may be there once. A scope with control characters
-// is left to domain.Scopes, whose refusal is invalid_scope.
+// Single returns the parameters of a form or a query, each of which may occur once. A scope with control characters is
+// left to domain.Scopes, whose refusal is invalid_scope.
 func Single(values url.Values) (Form, error) {
 	f := Form{}
 	for name, all := range values {
@@ -52,7 +52,7 @@ func Single(values url.Values) (Form, error) {
 	return f, nil
 }
 
-// Needed returns a parameter that must be there.
+// Needed returns a required parameter.
 func (f Form) Needed(name string) (string, error) {
 	if f[name] == "" {
 		return "", domain.ErrInvalidRequest.Say(name + " is missing")

@@ -14,8 +14,8 @@ var (
 	refusedBody = frame.Body(files, "refused.html")
 )
 
-// Page shows a person an error that is not sent to a client. The page with the texts of that name has what the
-// application's developers have to change; what is not a refusal is the fault of Herald.
+// Page shows a person an error that is not sent to a client. The page with the texts of that name says what the
+// application's developers must change. An error that is not a refusal is a failure of Herald and has another page.
 func Page(l *frame.Frame, w http.ResponseWriter, r *http.Request, name string, err error) {
 	refusal := Refusal(err)
 	if refusal.Failure() {

@@ -28,7 +28,7 @@ type ring struct {
 	jwks []byte
 }
 
-// ringOf parses keys. It takes those that were parsed before from old.
+// ringOf parses keys. Keys that are in old already are not parsed again.
 func ringOf(stored domain.SigningKeys, old *ring, sealing secret.Keys) (*ring, error) {
 	r := &ring{byID: map[string]*key{}}
 	var public jose.JSONWebKeySet
@@ -55,8 +55,8 @@ func ringOf(stored domain.SigningKeys, old *ring, sealing secret.Keys) (*ring, e
 	return r, err
 }
 
-// signing returns the key with which an algorithm signs: the one whose time came last. If the clock was set back to
-// before all of them, the first signs.
+// signing returns the key with which an algorithm signs: the last one whose time has come. If the clock was set back to
+// a time before all of them, it is the first.
 func (r *ring) signing(a domain.Algorithm, now time.Time) *key {
 	var found *key
 	for _, k := range r.keys {

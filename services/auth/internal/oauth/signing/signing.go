@@ -1,6 +1,6 @@
-// Package signing signs tokens and verifies what it has signed. Its keys change by themselves: the next key is made and
-// published as soon as one begins to sign, and a key stays published until nobody needs what it signed. All replicas
-// share the keys, hold them in memory, and know of each long before it signs.
+// Package signing signs tokens and verifies the tokens that it has signed. Its keys change by themselves: the next key
+// is made and published when a key begins to sign. A key stays published until the tokens that it signed are no longer
+// needed. All replicas share the keys, hold them in memory, and know each key long before it signs.
 package signing
 
 import (
@@ -24,7 +24,7 @@ import (
 	"herald/shared/secret"
 )
 
-// interval is how often a replica reads the keys. Somebody who removes a key waits for it.
+// interval is how often a replica reads the keys. Every replica knows within this time that a key was removed.
 const interval = 5 * time.Second
 
 // Config is what keys need.
@@ -44,7 +44,7 @@ type Keys struct {
 	mu   sync.Mutex // held by Refresh
 }
 
-// Open reads the keys. The first start makes them, which takes a moment.
+// Open reads the keys. At the first start it makes them, which takes about a second.
 func Open(ctx context.Context, c Config) (*Keys, error) {
 	k := &Keys{Config: c}
 	k.ring.Store(&ring{})
@@ -57,8 +57,8 @@ func Open(ctx context.Context, c Config) (*Keys, error) {
 // JWKS returns the public keys as a JWK Set (RFC 7517 section 5). It must not be changed.
 func (k *Keys) JWKS() []byte { return k.ring.Load().jwks }
 
-// Run makes keys before they are needed, removes those that are needed no more, and learns what other replicas do,
-// until ctx ends.
+// Run makes keys before they are needed, removes keys that are no longer needed, and reads the changes of other
+// replicas, until ctx ends.
 func (k *Keys) Run(ctx context.Context) {
 	failing := &retry.Outage{Log: k.Log, Begins: "signing keys cannot be read or made; those known go on signing",
 		Ends: "signing keys are read and made again"}
@@ -70,7 +70,7 @@ func (k *Keys) Run(ctx context.Context) {
 			return
 		case err == nil:
 			failing.Worked()
-		case !postgres.Told(err): // others tell of a database that is away
+		case !postgres.Told(err): // postgres.Watch logs outages
 			failing.Failed(err)
 		}
 		select {
@@ -81,7 +81,8 @@ func (k *Keys) Run(ctx context.Context) {
 	}
 }
 
-// Refresh reads the keys. Before, it makes at most one of each algorithm if it is due, and removes retired ones.
+// Refresh first makes the keys that are due, at most one of each algorithm, and removes retired ones. Then it reads the
+// keys.
 func (k *Keys) Refresh(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,8 +107,8 @@ func (k *Keys) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// change makes the keys that are due and removes the retired ones. It reports whether there were any, which another
-// replica may have made or removed meanwhile.
+// change makes the keys that are due and removes the retired ones. It reports whether there were any. Another replica
+// may have made or removed them at the same time.
 func (k *Keys) change(ctx context.Context, all domain.SigningKeys) (changed bool, err error) {
 	for _, a := range domain.Algorithms() {
 		keys := all.Of(a)

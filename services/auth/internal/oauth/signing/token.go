@@ -15,8 +15,8 @@ import (
 // MaxToken is how many bytes a token may have.
 const MaxToken = 8 << 10
 
-// ErrToken is returned for what is not a token of the kind that this system has signed. The reason is in its chain, for
-// logs only.
+// ErrToken is returned for a text that is not a token of the kind, signed by this system. The reason is in its chain,
+// for logs only.
 var ErrToken = errors.New("not a token of ours")
 
 // Kind is a kind of token. A token of one kind is never taken for another.
@@ -32,9 +32,8 @@ func (k Kind) Algorithm() string { return string(k.algorithm) }
 // IDToken is the kind of id tokens (OpenID Connect Core section 2). Every client can verify RS256 (section 15.1).
 func IDToken() Kind { return Kind{domain.RS256, "JWT"} }
 
-// LogoutToken is the kind of the tokens that announce a logout to applications (OpenID Connect Back-Channel Logout
-// section
-// 2.4). It is signed as id tokens are, because the same clients verify it.
+// LogoutToken is the kind of logout tokens (OpenID Connect Back-Channel Logout section 2.4). They are signed like id
+// tokens, because the same clients verify it.
 func LogoutToken() Kind { return Kind{domain.RS256, "logout+jwt"} }
 
 // AccessToken is the kind of JWT access tokens (RFC 9068 section 2.1).
@@ -60,8 +59,9 @@ func (k *Keys) Sign(kind Kind, claims any) (string, error) {
 	return signed.CompactSerialize()
 }
 
-// Verify returns the claims of a token of a kind, as JSON. Else it returns ErrToken. It does not look at the claims:
-// the caller checks issuer, audience and expiry. Of a token there is only one text that Verify accepts. It does no I/O.
+// Verify returns the claims of a token of a kind, as JSON. It returns ErrToken for any other text. It does not look at
+// the claims: the caller checks issuer, audience and expiry. Verify accepts only one text for each token. It does no
+// I/O.
 func (k *Keys) Verify(kind Kind, token string) ([]byte, error) {
 	if !canonical(token) {
 		return nil, fmt.Errorf("%w: not in compact form, or too long", ErrToken)
@@ -71,7 +71,8 @@ func (k *Keys) Verify(kind Kind, token string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	header := signed.Signatures[0].Protected
-	// Sign writes alg, kid and typ. Whoever writes more wants us to take a key from elsewhere (jwk, jku, x5u).
+	// Sign writes alg, kid and typ. With another member, such as jwk, jku or x5u, a sender could make Herald use
+	// another key.
 	if header.JSONWebKey != nil || len(header.ExtraHeaders) != 1 ||
 		header.ExtraHeaders[jose.HeaderType] != string(kind.typ) {
 		return nil, fmt.Errorf("%w: the header is not that of the kind %s", ErrToken, kind.typ)
@@ -88,7 +89,7 @@ func (k *Keys) Verify(kind Kind, token string) ([]byte, error) {
 }
 
 // canonical reports whether a token has three parts, each the only base64url text of its bytes: decoders ignore line
-// breaks and unused bits.
+// breaks and unused bits, so that other texts would give the same bytes.
 func canonical(token string) bool {
 	if len(token) > MaxToken || strings.ContainsAny(token, "\r\n") || strings.Count(token, ".") != 2 {
 		return false

@@ -9,8 +9,8 @@ import (
 	"herald/shared/secret"
 )
 
-// device gives the tokens of a person's login for the code of a device that the person has let in (RFC 8628 section
-// 3.4). The device asks again and again until then.
+// device gives the tokens of a person's login for the code of a device, after the person has let the device in (RFC
+// 8628 section 3.4). Until then the device repeats its request.
 func (e *Endpoint) device(ctx context.Context, f protocol.Form, c domain.Client) (granted, error) {
 	text, err := f.Needed("device_code")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"herald/services/auth/internal/oauth/signing"
 )
 
-// idToken returns the id token of a person's login (OpenID Connect Core section 2) that goes with an access token.
+// idToken returns the id token of a person's login (OpenID Connect Core section 2), issued together with an access
+// token.
 func (e *Endpoint) idToken(ctx context.Context, g granted, accessToken string) (string, error) {
 	further, err := e.Claims.IDToken(ctx, g.client, g.user, g.Scopes)
 	if err != nil {

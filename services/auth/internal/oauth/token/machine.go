@@ -47,7 +47,7 @@ func (e *Endpoint) assertion(ctx context.Context, f protocol.Form, _ domain.Clie
 	if err != nil {
 		return granted{}, err
 	}
-	// An application is found before a user whose id was chosen to be the same.
+	// A user's id may have been chosen equal to the id of an application. The application is then found.
 	found, err := e.Upstream.Client(ctx, read.Issuer, upstream.Proof{KeyID: read.KeyID})
 	if errors.Is(err, upstream.ErrNoClient) || err == nil && found.Machine == nil {
 		return granted{}, domain.ErrInvalidGrant.Say("the assertion: there is no such user or key")
@@ -63,7 +63,7 @@ func (e *Endpoint) assertion(ctx context.Context, f protocol.Form, _ domain.Clie
 	if err := checked.Check(user.ID, []string{e.Issuer, e.Issuer + Path}, false, e.Now()); err != nil {
 		return granted{}, err
 	}
-	// golang.org/x/oauth2 and clients that were written for Google's machines ask in the assertion.
+	// golang.org/x/oauth2 and clients that were written for Google's service accounts send the scope in the assertion.
 	f["scope"] = cmp.Or(f["scope"], checked.Scope)
 	g, err := e.machine(f, user)
 	g.Use = checked.Use()
@@ -93,7 +93,7 @@ func (e *Endpoint) login(scopes []string) domain.Authorization {
 		ExpiresAt: now.Add(domain.AccessLifetime)}
 }
 
-// machineScopes returns the scopes of a request without the one that asks for a refresh token. It refuses that of
+// machineScopes returns the scopes of a request without the one that asks for a refresh token. It refuses a scope with
 // another organization than the machine's.
 func machineScopes(f protocol.Form, orgID string) ([]string, error) {
 	scopes, err := domain.Scopes(f["scope"])

@@ -44,8 +44,8 @@ func (e *Endpoint) code(ctx context.Context, f protocol.Form, c domain.Client) (
 	return g, nil
 }
 
-// begins sets how long the authorization lasts, whose first tokens these are: with a refresh token if the person lets
-// the client act without them.
+// begins sets how long a new authorization lasts. It lasts longer with a refresh token, which the client gets if the
+// person lets it act in their absence.
 func (g *granted) begins(c domain.Client, now time.Time) {
 	g.ExpiresAt = now.Add(domain.AccessLifetime)
 	if slices.Contains(g.Scopes, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
@@ -86,8 +86,8 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 	return g, nil
 }
 
-// person gives tokens of the login of a person if all on which they depend is active, and the person gets tokens of the
-// project.
+// person gives tokens of a person's login if everything on which they depend is active, and the person may get tokens
+// of the project.
 func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []string) (granted, error) {
 	client, user, err := e.Tokens.Check(ctx, a)
 	if errors.Is(err, fault.ErrUnauthenticated) {
@@ -113,7 +113,7 @@ func (e *Endpoint) misuse(
 	}
 	e.Log.WarnContext(ctx, "a login was ended because its code or refresh token was misused", "client", a.ClientID,
 		"user", a.UserID, "reason", refusal.Description)
-	// Whoever misused it hears of it, and does not save the tokens by ending the request.
+	// The authorization ends even if the sender closes the connection.
 	err := e.Store.End(context.WithoutCancel(ctx), a, &authv1.AuthorizationEnded{
 		UserId: a.UserID, ClientId: a.ClientID, By: reason,
 	})

@@ -1,6 +1,6 @@
-// Package token is the token endpoint (RFC 6749 section 3.2). What all grants share is here once: the authentication
-// of the client, which grants it may use, scopes, audience, whether everything is active, and writing. A grant only
-// says what it gives.
+// Package token is the token endpoint (RFC 6749 section 3.2). The endpoint does what all grants share: it authenticates
+// the client, checks the allowed grants, the scopes, the audience and that everything is active, and writes the tokens.
+// A grant only returns what the tokens are for.
 package token
 
 import (
@@ -40,18 +40,18 @@ type Endpoint struct {
 	count  *prometheus.CounterVec
 }
 
-// grant says what a request gets. The client has authenticated and may use the grant; it is empty if the grant itself
-// authenticates.
+// grant is a kind of grant. redeem returns what a request gets. The client has authenticated and may use the grant. The
+// client is empty if alone is set.
 type grant struct {
-	// alone reports that the grant authenticates: no client does.
+	// alone reports that the grant itself authenticates, and no client does.
 	alone  bool
 	redeem func(ctx context.Context, f protocol.Form, c domain.Client) (granted, error)
 }
 
-// granted is what a grant gives.
+// granted is the result of a grant.
 type granted struct {
 	domain.Authorization
-	// Use is the assertion that cannot be used again.
+	// Use is the assertion of the request, which cannot be used again.
 	Use domain.Use
 	// Scopes are those of the access token.
 	Scopes []string
@@ -60,7 +60,7 @@ type granted struct {
 
 	// save stores the tokens of a person's login, whose authorization is stored already. It is nil for a machine.
 	save func(ctx context.Context, tokens []domain.NewToken) error
-	// client and user are those of a person's login, nonce is what its id token has of the request.
+	// client and user are those of a person's login, and nonce is the nonce of the request, for the id token.
 	client domain.Client
 	user   domain.Subject
 	nonce  string
@@ -161,8 +161,8 @@ func (e *Endpoint) answer(r *http.Request) (name string, answer answered, err er
 	return name, answer, err
 }
 
-// write stores what a grant gives and returns the answer. All tokens are made before: a code or refresh token that was
-// used up brings an answer.
+// write stores what a grant gives and returns the answer. All tokens are made before anything is stored, so that no
+// code or refresh token is used without an answer.
 func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 	if g.save == nil {
 		text, err := e.machines(ctx, g)

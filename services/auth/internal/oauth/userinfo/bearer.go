@@ -10,7 +10,7 @@ import (
 )
 
 // bearer returns the token of a request: in the header Authorization, or in the form of a POST (RFC 6750 section 2).
-// Without a token it is empty. A token in the URI, which ends in logs, is none.
+// Without a token it is empty. A token in the URI does not count, because URIs are written to logs.
 func bearer(r *http.Request) (string, error) {
 	var inForm string
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -38,8 +38,8 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// challenge is the header WWW-Authenticate of a refusal (RFC 6750 section 3). A request without a token learns only
-// that one is needed.
+// challenge is the header WWW-Authenticate of a refusal (RFC 6750 section 3). A request without a token gets no error
+// code (section 3.1).
 func challenge(refusal *domain.Refusal) string {
 	const scheme = `Bearer realm="herald"`
 	if refusal == errNoToken {

@@ -60,8 +60,8 @@ func (e Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	protocol.Fail(r.Context(), e.Log, w, err)
 }
 
-// about returns the claims that the token of a request allows. A token of an application that logged in by itself has
-// no user of whom to tell.
+// about returns the claims that the token of a request allows. It refuses a token of an application that logged in by
+// itself, because that token has no user.
 func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	text, err := bearer(r)
 	switch {
@@ -93,7 +93,8 @@ func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	return told, nil
 }
 
-// personal returns what a personal access token allows. It has no scope that asks for more than who the user is.
+// personal returns the claims that a personal access token allows: only who the user is, because it has no scopes for
+// more.
 func (e Endpoint) personal(ctx context.Context, text string) (domain.Claims, error) {
 	if !secret.PersonalAccessToken.WellFormed(text) {
 		return nil, errInvalid
