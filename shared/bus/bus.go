@@ -1,5 +1,5 @@
-// Package bus connects services over NATS: their connections, the embedded server of the
-// all-in-one and of tests, and the NATS users with their permissions.
+// Package bus connects services over NATS. It has the connections, the embedded server of the all-in-one and of
+// tests, and the NATS users with their permissions.
 package bus
 
 import (
@@ -17,29 +17,29 @@ import (
 )
 
 const (
-	// MaxPayload is enough for a page of 1,000 objects and for a body of 1 MiB with its headers.
+	// MaxPayload is large enough for a page of 1,000 objects, and for a body of 1 MiB with its headers.
 	MaxPayload     = 8 << 20
 	connectTimeout = 15 * time.Second
-	// PingInterval is how often clients and servers ask each other for a sign of life. A process that is frozen gets no
-	// requests after 4 to 6 s. deploy/nats/nats.conf has the same.
+	// PingInterval is how often clients and servers send each other a ping. With it a frozen process gets no more
+	// requests after 4 to 6 s. deploy/nats/nats.conf has the same value.
 	PingInterval = 2 * time.Second
-	// MaxPings is after how many without an answer the other is given up.
+	// MaxPings is how many pings may stay unanswered before the connection is closed.
 	MaxPings = 2
 )
 
-// Address is where a server is and who connects.
+// Address is the address of a NATS server with the login of a user.
 type Address struct {
 	URL string
-	// Server is a server in the same process, which is used instead of the URL. It is an
-	// interface, so that a program that starts no server does not link its code.
+	// Server is a server in the same process. If it is set, it is used instead of the URL. It is an interface, so
+	// that a program that starts no server does not link the server's code.
 	Server   nats.InProcessConnProvider
 	User     string
 	Password secret.Text
-	// Others are passwords to try when that one is refused: those of the other master keys.
+	// Others are passwords to try when Password is refused. They are derived from the other master keys.
 	Others []secret.Text
 }
 
-// As returns the address with the login of a user.
+// As returns the address with the login of another user.
 func (a Address) As(user string, keys secret.Keys) Address {
 	a.User, a.Others = user, nil
 	for _, k := range keys.Each() {
@@ -49,8 +49,8 @@ func (a Address) As(user string, keys secret.Keys) Address {
 	return a
 }
 
-// login returns a function that takes the next password at each try, because the server may be
-// restarted with another master key while we are connected.
+// login returns a function that returns the next password at each try, because the server may restart with another
+// master key while the client is connected.
 func (a Address) login() nats.UserInfoCB {
 	passwords := append([]secret.Text{a.Password}, a.Others...)
 	var tries atomic.Uint32
@@ -59,17 +59,17 @@ func (a Address) login() nats.UserInfoCB {
 	}
 }
 
-// Connect logs in, and reconnects without limit when the connection breaks. Publishing without
-// a connection fails at once, so that callers get *unavailable* instead of waiting.
+// Connect logs in, and reconnects without limit when the connection is lost. Publishing without a connection fails at
+// once, so that callers get *unavailable* and need not wait.
 func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, error) {
 	connection := &retry.Outage{Log: log, Begins: "NATS is away; reconnecting", Ends: "NATS is back"}
-	if a.Server != nil { // whoever runs it says once for all connections that it is away
+	if a.Server != nil { // whoever runs the server logs its outage once for all connections
 		connection.Log = slog.New(slog.DiscardHandler)
 	}
 	options := []nats.Option{
 		nats.Name("herald-" + a.User),
 		nats.UserInfoHandler(a.login()),
-		nats.IgnoreAuthErrorAbort(), // a password that is refused twice does not end the connection
+		nats.IgnoreAuthErrorAbort(), // do not give up after a password was refused twice
 		nats.CustomInboxPrefix(inbox(a.User)),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond),
@@ -118,7 +118,8 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 	}
 }
 
-// Told reports whether an error follows from NATS's being away. Connect logs that, or whoever runs the server.
+// Told reports whether an error follows from an outage of NATS that is already in the log. Connect or whoever runs
+// the server logs the outage.
 func Told(err error) bool {
 	return errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded) ||
 		errors.Is(err, nats.ErrConnectionReconnecting)

@@ -15,17 +15,17 @@ import (
 
 // Embedded describes a server in this process.
 type Embedded struct {
-	// Dir is the folder of the streams.
+	// Dir is the directory of the streams.
 	Dir string
-	// Listen is the address for other programs: empty for none, port 0 for any free port.
+	// Listen is the address for other programs. Empty means no address, port 0 any free port.
 	Listen string
 	Keys   secret.Keys
 	// Log gets the server's warnings and errors; nil for none.
 	Log *ServerLog
 }
 
-// Start runs a server with JetStream and the users of Users. It acknowledges a message when the
-// message is on disk. Stop ends it.
+// Start runs a server with JetStream and the users that Users returns. The server acknowledges a message when it is
+// on disk. Stop ends the server.
 func (e Embedded) Start() (*server.Server, error) {
 	options := &server.Options{
 		ServerName: "herald", JetStream: true, StoreDir: e.Dir, SyncAlways: true,
@@ -75,14 +75,14 @@ func Stop(s *server.Server) {
 }
 
 const (
-	// look is how often Ended looks at a server.
+	// look is how often Ended checks a server.
 	look = time.Second
-	// sure is how many looks in a row find a server that does not work. A stream that is just made looks broken once.
+	// sure is how many checks in a row must fail. One failure is not enough, because a new stream fails one check.
 	sure = 2
 )
 
-// Ended waits until a server has ended or does not write its streams any more, as after its disk was full, and
-// returns why. It returns nil when ctx has ended. Only a restart helps such a server.
+// Ended waits until a server has ended or cannot write its streams any more, for example after its disk was full. It
+// returns the reason. Only a restart repairs such a server. Ended returns nil when ctx ends.
 func Ended(ctx context.Context, s *server.Server) error {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
@@ -107,7 +107,7 @@ func Ended(ctx context.Context, s *server.Server) error {
 }
 
 func (u User) server(password secret.Text) *server.User {
-	// An empty list would allow everything.
+	// An empty list would allow every subject.
 	publish := &server.SubjectPermission{Allow: u.Publish}
 	if len(u.Publish) == 0 {
 		publish = &server.SubjectPermission{Deny: []string{">"}}

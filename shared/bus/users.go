@@ -12,11 +12,11 @@ import (
 const (
 	Gateway    = "gateway"
 	Subscriber = "subscriber"
-	// Operator publishes again events that a service put aside in the stream DEAD.
+	// Operator is the user that redrives dead letters: it publishes their events again.
 	Operator = "operator"
 )
 
-// User is a NATS user with its permissions: the same in the all-in-one, in tests and in a cluster.
+// User is a NATS user with its permissions. They are the same in the all-in-one, in tests and in a cluster.
 type User struct {
 	Name      string
 	Publish   []string
@@ -55,7 +55,7 @@ func Services() ([]string, error) {
 	return services, err
 }
 
-// read returns the services of the contracts, and the subjects that each NATS user may call.
+// read returns the services in the contracts, and the subjects to which each NATS user may send requests.
 func read() (services []string, calls map[string][]string, err error) {
 	methods, err := contract.AllMethods()
 	if err != nil {
@@ -82,12 +82,13 @@ func read() (services []string, calls map[string][]string, err error) {
 	return slices.Compact(services), calls, nil
 }
 
-// keepers keep answers until an event changes them: the gateway who has a token, and auth what it tells of tokens.
+// keepers are the NATS users that cache answers until an event changes them. The gateway caches the callers of
+// tokens. The service auth caches what it answers about tokens.
 var keepers = []string{Gateway, "auth"}
 
-// listeners returns, by NATS user, the subjects of other services' events that it listens to beside the stream: all of
-// a service with events that end callers, which keepers must hear of at once, and the wake-ups of a service with events
-// that it handles early.
+// listeners returns, by NATS user, the subjects of other services' events that the user may subscribe to without the
+// stream. A keeper gets all events of a service that has events that end callers, because it must know of them at
+// once. A service gets the wake-ups of each service whose events it handles early.
 func listeners() (map[string][]string, error) {
 	events, err := contract.LinkedEvents()
 	all := map[string][]string{}
@@ -134,7 +135,7 @@ func serviceUser(s string, calls, listens []string) User {
 
 func inbox(user string) string { return "_INBOX_" + user }
 
-// Purpose is for what the password of a user is derived.
+// Purpose is the key purpose from which a user's password is derived.
 func Purpose(user string) string { return "nats/" + user }
 
 // Password returns a NATS user's password, which is derived from the master key.

@@ -2,10 +2,10 @@ package eventcache
 
 import "sync"
 
-// maxAnswers is how many answers are kept. When there are more, all are forgotten.
+// maxAnswers is the largest number of answers in the cache. When it is reached, the cache is emptied.
 const maxAnswers = 10_000
 
-// Answers are what was answered lately, by the question. It is safe for concurrent use.
+// Answers is a cache of answers by question. It is safe for concurrent use.
 type Answers[K comparable, V any] struct {
 	changes *Changes
 	mu      sync.RWMutex
@@ -18,12 +18,12 @@ type answer[V any] struct {
 	about []Subject
 }
 
-// NewAnswers returns no answers yet.
+// NewAnswers returns an empty cache.
 func NewAnswers[K comparable, V any](c *Changes) *Answers[K, V] {
 	return &Answers[K, V]{changes: c, kept: map[K]answer[V]{}}
 }
 
-// Find returns an answer that may be used. It reports false if there is none.
+// Find returns the cached answer to a question. It reports false if there is no answer that is still valid.
 func (a *Answers[K, V]) Find(question K) (V, bool) {
 	a.mu.RLock()
 	found, ok := a.kept[question]
@@ -31,8 +31,8 @@ func (a *Answers[K, V]) Find(question K) (V, bool) {
 	return found.value, ok && a.changes.unchanged(found.asked, found.about)
 }
 
-// Keep keeps an answer with all that it is about. asked is a moment before the question was asked. Refusals must not be
-// kept, because not every event with which one ends is heard.
+// Keep puts an answer into the cache, with all subjects that it is about. asked is a moment before the question was
+// asked. Refusals must not be cached, because not every event that would end a refusal is received.
 func (a *Answers[K, V]) Keep(question K, value V, asked Moment, about ...Subject) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,8 +42,8 @@ func (a *Answers[K, V]) Keep(question K, value V, asked Moment, about ...Subject
 	a.kept[question] = answer[V]{value, asked, about}
 }
 
-// Ask returns the answer that may be used, or else that of ask, which also returns what it is about. An answer about
-// nothing is not kept. Answers that are nil keep none.
+// Ask returns the cached answer. If there is no valid one, it calls ask, which also returns the subjects of the
+// answer, and caches the result. An answer without subjects is not cached. A nil cache calls ask every time.
 func (a *Answers[K, V]) Ask(question K, ask func() (V, []Subject, error)) (V, error) {
 	if a == nil {
 		value, _, err := ask()

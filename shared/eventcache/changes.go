@@ -1,10 +1,10 @@
-// Package eventcache caches answers of services for at most two seconds, and only until an event changes what they
-// say.
+// Package eventcache caches answers of services for at most two seconds. An event that changes an answer ends it
+// earlier.
 //
-// Before it looks for an answer, it hears all events that have reached the connection. The requests of a service come
-// by the same connection, so a request that was sent after a change never gets an answer from before it. An answer to
-// a question that was asked before a change is not used, however late it comes. After an interruption of the
-// connection no older answer is used, because events may have been missed.
+// Before each lookup the cache handles all events that have arrived on its NATS connection. The requests of a service
+// arrive on the same connection. So a request that was sent after a change never gets an answer from before the
+// change. If a question was asked before a change, its answer is not used, even if it arrives later. After the
+// connection was interrupted, no older answer is used, because events may have been missed.
 package eventcache
 
 import (
@@ -24,18 +24,19 @@ import (
 const (
 	// MaxAge is how long an answer is used.
 	MaxAge = 2 * time.Second
-	// maxSubjects is how many changed subjects are remembered. When there are more, all answers are dropped: asking
-	// again costs one question each.
+	// maxSubjects is how many changed subjects are remembered. When there are more, all answers are dropped. This
+	// costs only one new question per answer.
 	maxSubjects = 10_000
-	// maxDone is how many changes are remembered to recognize their repeats: more than there are in the time between
-	// a wake-up and the stream. A repeat that is not recognized only costs a question.
+	// maxDone is how many changes are remembered to recognize repeats. It is larger than the number of changes
+	// between a wake-up and its copy from the stream. A repeat that is not recognized costs only a new question.
 	maxDone = 256
-	// maxWaiting is how many messages wait until they are heard: many times what comes in an interval.
+	// maxWaiting is how many messages may wait until they are handled. It is many times the number that arrives in
+	// one interval.
 	maxWaiting = 16_384
 	interval   = 100 * time.Millisecond
 )
 
-// Subject is what an answer is about.
+// Subject is an object that an answer depends on, such as a user.
 type Subject struct {
 	kind subjectKind
 	id   string
@@ -51,36 +52,37 @@ const (
 	organization
 )
 
-// User returns the user with that id as a subject.
+// User returns the subject for the user with that id.
 func User(id string) Subject { return Subject{user, id} }
 
-// Application returns the application with that client id as a subject.
+// Application returns the subject for the application with that client id.
 func Application(id string) Subject { return Subject{application, id} }
 
-// Project returns the project with that id as a subject.
+// Project returns the subject for the project with that id.
 func Project(id string) Subject { return Subject{project, id} }
 
-// Organization returns the organization with that id as a subject.
+// Organization returns the subject for the organization with that id.
 func Organization(id string) Subject { return Subject{organization, id} }
 
-// Changes knows of what events have changed. It is safe for concurrent use.
+// Changes records which subjects events have changed. It is safe for concurrent use.
 type Changes struct {
 	conn   *nats.Conn
 	now    func() time.Time
 	events map[string]contract.Event
-	// waiting are messages that have arrived and were not heard yet.
+	// waiting holds messages that have arrived and were not handled yet.
 	waiting chan *nats.Msg
 
-	mu sync.RWMutex // held while messages are taken from waiting and heard
-	// count counts the changes; of is the count at the last change of each subject, all that of everybody.
+	mu sync.RWMutex // held while messages from waiting are handled
+	// count is the number of changes so far. of is the count at the last change of each subject. all is the count at
+	// the last change that concerned everybody.
 	count, all uint64
 	of         map[Subject]uint64
-	// done is a ring of the last changes; next is the index of the next.
+	// done is a ring buffer of the last changes. next is the index of the next entry.
 	done [maxDone]change
 	next int
 }
 
-// change is what one event changes.
+// change is the effect of one event.
 type change struct {
 	eventID string
 	about   Subject
@@ -95,8 +97,8 @@ type Moment struct {
 // Count returns the number of changes before the moment. Two questions with the same count may have the same answer.
 func (m Moment) Count() uint64 { return m.count }
 
-// Listen returns the changes that a connection hears of until it closes. Every event comes twice: as a wake-up right
-// after the commit, which may be lost, and through the stream.
+// Listen subscribes to events on a connection and returns the changes, until the connection closes. Every event
+// arrives twice: as a wake-up right after the commit, which may be lost, and through the stream.
 func Listen(nc *nats.Conn, now func() time.Time) (*Changes, error) {
 	c, err := newChanges(nc, now)
 	if err != nil {
@@ -116,7 +118,7 @@ func Listen(nc *nats.Conn, now func() time.Time) (*Changes, error) {
 		}
 	}
 	go c.run(nc.StatusChanged(nats.CLOSED))
-	return c, nc.Flush() // the subscriptions are active now
+	return c, nc.Flush() // after this the server has the subscriptions
 }
 
 func newChanges(nc *nats.Conn, now func() time.Time) (*Changes, error) {
@@ -129,7 +131,7 @@ func newChanges(nc *nats.Conn, now func() time.Time) (*Changes, error) {
 	return c, err
 }
 
-// run hears messages while nobody looks for answers, so that they do not pile up.
+// run handles messages while there are no lookups, so that the messages do not pile up.
 func (c *Changes) run(closed <-chan nats.Status) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -143,9 +145,9 @@ func (c *Changes) run(closed <-chan nats.Status) {
 	}
 }
 
-// catchUp hears all messages that have arrived.
+// catchUp handles all messages that have arrived.
 func (c *Changes) catchUp() {
-	if len(c.waiting) == 0 { // what another goroutine has taken it hears before it unlocks
+	if len(c.waiting) == 0 { // a message that another goroutine has taken is handled before it unlocks
 		return
 	}
 	c.mu.Lock()
@@ -160,7 +162,7 @@ func (c *Changes) catchUp() {
 	}
 }
 
-// Now returns the present as the moment of a question.
+// Now returns the present moment, for a question that is asked next.
 func (c *Changes) Now() Moment {
 	c.catchUp()
 	c.mu.RLock()
@@ -168,14 +170,14 @@ func (c *Changes) Now() Moment {
 	return Moment{c.now(), c.count, c.conn.Stats().Reconnects}
 }
 
-// Drop drops the answers about a subject, also those to questions that are being asked.
+// Drop drops the answers about a subject. It also drops the answers to questions that are being asked.
 func (c *Changes) Drop(about Subject) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(change{about: about})
 }
 
-// unchanged reports whether an answer from a moment still holds.
+// unchanged reports whether an answer from a moment is still valid.
 func (c *Changes) unchanged(since Moment, about []Subject) bool {
 	if c.now().Sub(since.at) >= MaxAge || since.reconnects != c.conn.Stats().Reconnects || !c.conn.IsConnected() {
 		return false
@@ -189,8 +191,8 @@ func (c *Changes) unchanged(since Moment, about []Subject) bool {
 	return !slices.ContainsFunc(about, func(s Subject) bool { return since.count < c.of[s] })
 }
 
-// hear notes what an event changes: everything if the event does not say what, or if a newer service sent it and its
-// contract is unknown here.
+// hear records what an event changes. If the event does not say what, or if its contract is unknown here because a
+// newer service sent it, everything counts as changed.
 func (c *Changes) hear(m *nats.Msg) {
 	kind := m.Header.Get(contract.HeaderType)
 	e, known := c.events[kind]
@@ -219,8 +221,9 @@ func (c *Changes) hear(m *nats.Msg) {
 	c.drop(change{m.Header.Get(contract.HeaderID), about})
 }
 
-// drop notes a change, unless it has done so already. Every event comes twice, both times after its commit. Once the
-// first has come, older answers are not used, and newer ones know the change: so the second changes nothing.
+// drop records a change and ignores its repeat. Every event arrives twice, both times after its commit. After the
+// first arrival older answers are not used, and newer answers already include the change. So the second arrival has
+// no effect.
 func (c *Changes) drop(d change) {
 	if d.eventID != "" && slices.Contains(c.done[:], d) {
 		return
@@ -235,8 +238,8 @@ func (c *Changes) drop(d change) {
 	c.of[d.about] = c.count
 }
 
-// named returns the id in a field of an event, or that of its aggregate for the field "subject". It is empty if the
-// event has none.
+// named returns the id in a field of an event. For the field "subject" it returns the id of the event's aggregate. It
+// is empty if the event has no such id.
 func named(e contract.Event, m *nats.Msg, field string) string {
 	if field == contract.Subject {
 		return m.Header.Get(contract.HeaderSubject)

@@ -26,8 +26,8 @@ const (
 	MaxDuration = 30 * time.Second
 	// hedgeDelay is how long a request to a safe method waits before it is sent to all replicas.
 	hedgeDelay = 750 * time.Millisecond
-	// maxHedges is how many requests of a process are hedged at a time. When all services are slow, more would
-	// only make them slower.
+	// maxHedges is the largest number of requests of a process that are hedged at the same time. When all services
+	// are slow, more hedged requests would only make them slower.
 	maxHedges = 256
 )
 
@@ -47,19 +47,19 @@ type Conn struct {
 	signer  caller.Signer
 	service string
 	session atomic.Pointer[session]
-	// hedges has an element for each hedged request that has no answer yet.
+	// hedges has one element for each hedged request without an answer.
 	hedges chan struct{}
 	silent *silent
 }
 
-// route is the subjects for the requests of a method. hedge is empty if the method writes.
+// route holds the NATS subjects for the requests of a method. hedge is empty if the method writes.
 type route struct {
 	contract.Method
 	subject, hedge string
 }
 
-// routes returns the routes of all methods that are linked into the program, by procedure. Contracts with faults have
-// none: the services that they are of do not start.
+// routes returns the routes of all methods that are linked into the program, by procedure. If a contract has errors,
+// its methods have no routes. This is safe, because services with such a contract do not start.
 var routes = sync.OnceValue(func() map[string]*route {
 	methods, _ := contract.AllMethods()
 	all := map[string]*route{}
@@ -73,8 +73,8 @@ var routes = sync.OnceValue(func() map[string]*route {
 	return all
 })
 
-// session lasts until the connection is lost. Requests that wait for an answer then get
-// none: it does not come over the next connection.
+// session lasts until the connection is lost. Requests that wait at that moment get no answer, because answers do not
+// arrive on the next connection.
 type session struct {
 	context.Context
 	end context.CancelFunc
@@ -95,7 +95,7 @@ func newSession() *session {
 	return &session{ctx, end}
 }
 
-// watch ends the session when the connection is lost, until the connection is closed.
+// watch ends the session each time the connection is lost. It returns when the connection is closed.
 func (c *Conn) watch(changes chan nats.Status) {
 	defer c.nc.RemoveStatusListener(changes)
 	for status := range changes {
@@ -122,19 +122,18 @@ func (c *Conn) Invoke(ctx context.Context, procedure string, args, reply any, _ 
 	return nil
 }
 
-// NewStream implements grpc.ClientConnInterface; it always fails.
+// NewStream implements grpc.ClientConnInterface. It always fails, because NATS carries no streams.
 func (*Conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, errStream
 }
 
-// Answer is an encoded message and the headers for the HTTP client.
+// Answer is an encoded message with the headers for the HTTP client.
 type Answer struct {
 	Data   []byte
 	Header http.Header
 }
 
-// Forward sends an encoded request and returns the encoded answer, for callers that do
-// not read the messages.
+// Forward sends an encoded request and returns the encoded answer. It is for callers that do not read the messages.
 func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (Answer, error) {
 	to := routes()[procedure]
 	if to == nil {
@@ -147,7 +146,7 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	}
 	m := &nats.Msg{Subject: to.subject, Data: request, Header: nats.Header{}}
 	outgoing(ctx, m.Header)
-	if to.hedge != "" && m.Header.Get(headerRequestID) == "" { // replicas know the request by its id
+	if to.hedge != "" && m.Header.Get(headerRequestID) == "" { // replicas identify the request by this id
 		m.Header.Set(headerRequestID, NewRequestID())
 	}
 	if header := signed(ctx); header != "" {
@@ -180,8 +179,8 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	return answer, nil
 }
 
-// request waits for the answer until ctx ends or the connection is lost. A request to a safe method is hedged: without
-// an answer in time it is sent to all replicas, because the replica that has it may be frozen or gone.
+// request waits for the answer until ctx ends or the connection is lost. A request to a safe method is hedged: if
+// there is no answer in time, it is sent to all replicas, because the first replica may be frozen or stopped.
 func (c *Conn) request(ctx context.Context, to *route, m *nats.Msg) (*nats.Msg, error) {
 	ctx, drop := context.WithCancelCause(ctx)
 	defer drop(nil)
@@ -213,9 +212,10 @@ func (c *Conn) request(ctx context.Context, to *route, m *nats.Msg) (*nats.Msg, 
 	return r, err
 }
 
-// unanswered returns the fault for a request without an answer: deadline where the request
-// may have been served, unavailable where nobody has taken it, also because of fault.ErrUnsure where somebody may have
-// and the method writes. A request that was cancelled or is too large gets no fault: to send it again is of no use.
+// unanswered returns the fault for a request without an answer. It is fault.ErrDeadlineExceeded if the time limit is
+// over, because the request may have been served. Otherwise it is fault.ErrUnavailable. If the method writes and the
+// connection was lost, the cause is fault.ErrUnsure, because a service may have served the request. A request that
+// was cancelled or is too large gets no fault, because sending it again would not help.
 func unanswered(err error, writes bool) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):

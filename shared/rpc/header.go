@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Headers of requests and answers on NATS. A header that begins with headerAnswer goes to
-// the HTTP client, without that prefix.
+// Headers of requests and answers on NATS. A header that begins with headerAnswer is passed on to the HTTP client,
+// without that prefix.
 const (
 	headerCaller    = "Herald-Caller"
 	headerRequestID = "Herald-Request-Id"
@@ -25,7 +25,7 @@ const (
 
 type requestIDKey struct{}
 
-// WithRequestID puts the id by which the logs of all services find a request into a context.
+// WithRequestID puts a request's id into a context. The logs of all services contain this id.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
@@ -51,8 +51,8 @@ func WithSigned(ctx context.Context, header string) context.Context {
 	return context.WithValue(ctx, signedKey{}, header)
 }
 
-// OnOwnBehalf returns a context for calls that a service makes as itself while it serves a
-// user's request, as internal methods demand. Deadline, request id and trace stay.
+// OnOwnBehalf returns a context for calls that a service makes as itself while it serves a user's request. Internal
+// methods require this. The context keeps its deadline, request id and trace.
 func OnOwnBehalf(ctx context.Context) context.Context { return WithSigned(ctx, "") }
 
 func signed(ctx context.Context) string {
@@ -67,8 +67,8 @@ func carrier(h nats.Header) propagation.TextMapCarrier {
 	return propagation.HeaderCarrier(http.Header(h))
 }
 
-// outgoing writes the context's request id, time limit and trace into headers. The time
-// limit is a duration, because the clocks of two machines need not agree.
+// outgoing writes the context's request id, time limit and trace into headers. The time limit is a duration and not a
+// time, because the clocks of two machines may differ.
 func outgoing(ctx context.Context, h nats.Header) {
 	if id := RequestID(ctx); id != "" {
 		h.Set(headerRequestID, id)

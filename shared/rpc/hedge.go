@@ -13,8 +13,8 @@ import (
 type request struct {
 	*nats.Msg
 	method *method
-	// hedged is set if the request was sent to all replicas, because none had answered it in time. A replica without
-	// time for it leaves it to the others.
+	// hedged means that the request was sent to all replicas, because none had answered in time. A replica that is
+	// too busy ignores such a request, because other replicas have it too.
 	hedged bool
 }
 
@@ -24,8 +24,8 @@ type held struct {
 	all map[heldKey]struct{}
 }
 
-// heldKey identifies a request. If a caller gives two requests to a method the same id, the hedge of one is ignored
-// while the server works on the other.
+// heldKey identifies a request. If a caller uses the same id for two requests to a method, then the hedged copy of
+// the second is ignored while the server works on the first.
 type heldKey struct{ id, method, caller string }
 
 func (r request) key() heldKey {
@@ -51,8 +51,9 @@ func (h *held) has(r request) bool {
 	return has
 }
 
-// subscribe takes a method's requests, which the replicas share in a queue group. If the method is safe, it also
-// takes those that are sent to all replicas, except the ones that this server is already working on.
+// subscribe subscribes to the requests of a method. The replicas share them in a queue group. If the method is safe,
+// it also subscribes to the requests that are sent to all replicas, and ignores those that this server is already
+// working on.
 func (s *Server) subscribe(m *method) error {
 	sub, err := s.Conn.QueueSubscribe(m.Subject(), m.Owner(), func(msg *nats.Msg) {
 		s.give(request{Msg: msg, method: m})
@@ -87,7 +88,7 @@ func (s *Server) give(r request) {
 	s.pool.Give(s.line(r.Header), r)
 }
 
-// done forgets a request that is answered or left to other replicas.
+// done removes a request that was answered or left to other replicas.
 func (s *Server) done(r request) {
 	if r.method.safe {
 		s.held.remove(r)

@@ -26,16 +26,17 @@ type method struct {
 	implementation any
 	guard          Guard
 	now            func() time.Time
-	// project, actsOn and endsToken are the request's fields that the contract names, or nil.
+	// project, actsOn and endsToken are the fields of the request that the contract names. They are nil if it names
+	// none.
 	project, actsOn, endsToken protoreflect.FieldDescriptor
-	// chain answers a *nats.Msg with a proto.Message.
+	// chain takes a *nats.Msg and returns the answer, a proto.Message.
 	chain endpoint.Endpoint
 	// safe reports whether the method changes nothing.
 	safe bool
 }
 
-// method prepares a method for its requests. It fails if the contract has acts_on and the
-// implementation is no Guard.
+// method makes a method ready to serve requests. It fails if the contract has acts_on and the implementation is not a
+// Guard.
 func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any) (*method, error) {
 	guard, guards := implementation.(Guard)
 	if m.Access.ActsOn != "" && !guards {
@@ -55,8 +56,8 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 	return served, nil
 }
 
-// serve answers a request whose caller is in ctx. The generated handler makes an empty
-// request, has it read, and calls the method only if reading succeeds.
+// serve answers a request whose caller is in ctx. The generated handler makes an empty request and calls the function
+// that reads it. It calls the method only if reading succeeds.
 func (m *method) serve(ctx context.Context, msg any) (any, error) {
 	var target *caller.Target
 	if m.actsOn != nil {
@@ -77,8 +78,8 @@ func (m *method) serve(ctx context.Context, msg any) (any, error) {
 	return response, err
 }
 
-// read decodes and checks a request in the order permission, encoding, field rules,
-// escalation, fresh login. A caller without permission learns nothing about the request.
+// read decodes a request and checks it in this order: permission, encoding, field rules, escalation, fresh login. The
+// permission is first, so that a caller without permission learns nothing about the request.
 func (m *method) read(ctx context.Context, data []byte, request proto.Message) error {
 	unreadable := proto.Unmarshal(data, request)
 	c, projectID := caller.From(ctx), ""
@@ -123,8 +124,8 @@ func Denied(permission, organizationID string) *fault.Fault {
 		Say("Permission %s is missing in organization %s", permission, organizationID)
 }
 
-// protect checks escalation and fresh login. The first protects users from callers who have
-// fewer permissions, the second protects callers whose token was stolen.
+// protect checks escalation and fresh login. The escalation rule protects users from callers who have fewer
+// permissions. The fresh login protects callers whose token was stolen.
 func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Message) error {
 	self := true
 	if m.actsOn != nil {

@@ -21,10 +21,10 @@ import (
 	"herald/shared/queue"
 )
 
-// Undeclared is the line of the log about a fault that the contract of its method does not name.
+// Undeclared is the log message about a fault that the contract of its method does not name.
 const Undeclared = "the contract lacks the fault: add it to herald.v1.faults of the method"
 
-// recovered turns a panic into an internal fault that keeps the stack for the log.
+// recovered turns a panic into an internal fault. The fault keeps the stack for the log.
 func recovered(next endpoint.Endpoint) endpoint.Endpoint {
 	return func(ctx context.Context, request any) (response any, err error) {
 		defer func() {
@@ -36,7 +36,7 @@ func recovered(next endpoint.Endpoint) endpoint.Endpoint {
 	}
 }
 
-// logged writes the cause of internal faults to the log: their callers do not see it.
+// logged writes the cause of internal faults to the log, because the caller does not see it.
 func logged(log *slog.Logger, name string) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
@@ -49,7 +49,8 @@ func logged(log *slog.Logger, name string) endpoint.Middleware {
 	}
 }
 
-// declared warns of a fault that the contract of the method does not name. The caller gets it all the same.
+// declared logs a warning about a fault that the contract of the method does not name. The caller still gets the
+// fault.
 func declared(log *slog.Logger, name string, ids []string) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
@@ -62,8 +63,8 @@ func declared(log *slog.Logger, name string, ids []string) endpoint.Middleware {
 	}
 }
 
-// decided makes errors say whether the request may have changed something. Nothing was changed by a method that is
-// safe, or if the fault is fault.ErrUnavailable.
+// decided makes errors say whether the request may have changed something. A safe method changes nothing. With
+// fault.ErrUnavailable nothing was changed either.
 func decided(safe bool) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
@@ -88,8 +89,8 @@ func deadlineFault(ctx context.Context, err error) error {
 	return f
 }
 
-// Seconds returns a histogram of times from half a millisecond to four seconds. All services
-// of a process share the one of that name.
+// Seconds returns a histogram of times from half a millisecond to four seconds. All services of a process share the
+// histogram with the same name.
 func Seconds(metrics prometheus.Registerer, name, help string, labels ...string) *prometheus.HistogramVec {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help,
 		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, labels)
@@ -135,7 +136,7 @@ func called(signer caller.Signer) endpoint.Middleware {
 	return func(next endpoint.Endpoint) endpoint.Endpoint {
 		return func(ctx context.Context, request any) (any, error) {
 			headers := request.(*nats.Msg).Header[headerCaller]
-			if len(headers) != 1 { // with two of them the wrong one could be verified
+			if len(headers) != 1 { // if there are two, the wrong one could be verified
 				return nil, fault.ErrCallerNotAuthentic
 			}
 			c, err := signer.Verify(headers[0])

@@ -1,7 +1,6 @@
-// Package rpc carries protobuf services over NATS request and reply. A service is
-// registered as a whole from its generated description; no code is written per method.
-// Every request passes the same chain: log, measure, trace, outcome, recover, caller, permission,
-// field rules, escalation, fresh login.
+// Package rpc carries protobuf services over NATS request and reply. A service is registered as a whole with its
+// generated description, so no code is written per method. Every request passes the same chain: log, measure, trace,
+// outcome, recover, caller, permission, field rules, escalation, fresh login.
 package rpc
 
 import (
@@ -28,13 +27,13 @@ import (
 )
 
 const (
-	// atOnce is how many requests a server works on at a time, and waiting how many may wait.
+	// atOnce is how many requests a server works on at the same time. waiting is how many more may wait.
 	atOnce   = 128
 	waiting  = 1024
 	drainFor = 10 * time.Second
 )
 
-// Config is what a server needs besides its services.
+// Config holds what a server needs in addition to its services.
 type Config struct {
 	Conn    *nats.Conn
 	Signer  caller.Signer
@@ -44,13 +43,13 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Guard is the escalation rule. Services implement it whose methods act on users.
+// Guard checks the escalation rule. A service whose methods act on users implements it.
 type Guard interface {
-	// MayActOn refuses the context's caller if the user has a permission that the caller
-	// lacks, or leaves that to the transaction of the change (target.LeaveToChange). A method
-	// that then changes nothing fails. MayActOn is not called when callers act on themselves.
-	// For an id that is no user of the organization it returns nil: the method then answers
-	// "not found", so that a user of another organization looks like a missing one.
+	// MayActOn refuses the context's caller if the user has a permission that the caller does not have. It may leave
+	// this check to the transaction of the change (target.LeaveToChange). Then the method fails if it changes
+	// nothing. MayActOn is not called when callers act on themselves. If no user of the organization has the id, it
+	// returns nil. The method then answers "not found", so that callers cannot tell a user of another organization
+	// from a missing one.
 	MayActOn(ctx context.Context, target *caller.Target) error
 }
 
@@ -64,7 +63,7 @@ type Server struct {
 	liveness *liveness
 }
 
-// NewServer returns a server that answers nothing before Register.
+// NewServer returns a server. It answers no requests until Register is called.
 func NewServer(c Config) *Server {
 	s := &Server{Config: c, held: held{all: map[heldKey]struct{}{}}, liveness: newLiveness()}
 	s.pool = queue.NewPool(queue.New(atOnce, waiting), s.answer, func(r request, err error) {
@@ -78,9 +77,9 @@ func NewServer(c Config) *Server {
 	return s
 }
 
-// Register subscribes to every method of a service. Replicas share the requests in a queue
-// group. implementation has the generated server interface that desc describes. A service of Herald has as many of
-// these services as its contract.
+// Register subscribes to every method of a service. Replicas share the requests in a queue group. implementation must
+// implement the generated server interface that desc describes. A service of Herald registers each gRPC service of
+// its contract.
 func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName))
 	if err != nil {
@@ -112,14 +111,14 @@ func (s *Server) Register(desc *grpc.ServiceDesc, implementation any) error {
 	return s.Conn.Flush()
 }
 
-// line returns in which line a request waits that has these headers.
+// line returns the name of the line in which a request with these headers waits.
 func (s *Server) line(h nats.Header) string {
-	c, _ := s.Signer.Verify(h.Get(headerCaller)) // a request that is refused later has a line too
+	c, _ := s.Signer.Verify(h.Get(headerCaller)) // a request that is refused later also needs a line
 	return line(c)
 }
 
-// line returns whose load a caller's work is: that of the organization acted on, or of the service that calls on
-// its own behalf. No organization has such an id.
+// line returns the line for a caller's work: the organization that it acts on, or the service that calls on its own
+// behalf. The name of a service's line contains a space, so it is never an organization's id.
 func line(c caller.Caller) string {
 	if c.Service != "" {
 		return "service " + c.Service
@@ -144,8 +143,8 @@ func (s *Server) answer(r request) {
 	s.refuse(r.Reply, err)
 }
 
-// Drain unsubscribes, then waits for the requests under way. If the connection to NATS is
-// lost meanwhile, it returns after 10 s.
+// Drain unsubscribes and waits until the running requests are answered. If the connection to NATS is lost, it returns
+// after 10 s at the latest.
 func (s *Server) Drain() {
 	defer s.pool.Close()
 	close(s.liveness.stop)
@@ -183,10 +182,10 @@ func (s *Server) send(ctx context.Context, to string, response proto.Message) er
 	return err
 }
 
-// refuse sends the fault inside err as the answer.
+// refuse sends the fault of err as the answer.
 func (s *Server) refuse(to string, err error) {
 	data, err := proto.Marshal(fault.From(err).Status())
-	if err != nil { // a text in it is not valid UTF-8
+	if err != nil { // a text of the fault is not valid UTF-8
 		data, _ = proto.Marshal(fault.ErrInternal.Status())
 	}
 	_ = s.Conn.PublishMsg(&nats.Msg{Subject: to, Data: data, Header: nats.Header{headerFault: {"1"}}})

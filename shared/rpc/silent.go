@@ -12,17 +12,17 @@ import (
 	"herald/shared/retry"
 )
 
-// silence is how long a request waits in vain before the log says that the service does not answer. Callers choose
-// shorter times for many requests.
+// silence is how long a request waits for an answer before the log says that the service does not answer. Callers set
+// shorter time limits for many requests.
 const silence = 2 * time.Second
 
-// silent logs, for each service that requests go to, when it does not answer and when it does again.
+// silent logs when a service does not answer requests, and when it answers again.
 type silent struct {
 	log      *slog.Logger
-	services sync.Map // by the name, of *retry.Outage
+	services sync.Map // of *retry.Outage, by the service's name
 }
 
-// noted notes how a request that was sent at a time has ended.
+// noted records the result of a request that was sent at the given time.
 func (s *silent) noted(service string, sent time.Time, err error) {
 	known, failed := s.services.Load(service)
 	switch waited := time.Since(sent); {
