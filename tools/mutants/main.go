@@ -60,6 +60,9 @@ func run() error {
 		suites: map[string]*suite{}, imports: map[string]map[string]bool{}, killed: map[string]string{},
 	}
 	r.all = slices.DeleteFunc(r.all, func(m Mutant) bool { return !chosen.MatchString(m.ID) })
+	if len(r.all) == 0 {
+		return fmt.Errorf("-only %q selects none of %d checks: a run without -only lists them", *only, len(f.mutants))
+	}
 	if err := r.prepare(f, *resume); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ type anchor struct{ file, text, around string }
 // of the whole system keep the binary.
 var anchors = []anchor{
 	{"shared/postgres/args.go", "if len(unnamed) > 0 {", "sql = mutant.SQL(sql); %s"},
-	{"shared/search/search.go", "for _, a := range args {\n\t\ts.args", "condition = mutant.SQL(condition); %s"},
+	{"shared/search/search.go", "for _, a := range args {\n\t\ts.args", "sql = mutant.SQL(sql); %s"},
 	{"shared/rpc/method.go", "c.Can(a.Permission, projectID)",
 		`mutant.Dropped("permission", string(m.FullName())) || %s`},
 	{"shared/rpc/method.go", "self = target.UserID == c.UserID; !self",
