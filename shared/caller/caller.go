@@ -1,6 +1,6 @@
-// Package caller says who makes a request and what they may do. It carries the caller from the gateway to every
-// service, with a signature that is valid for 30 s. It holds the table of roles with their permissions, and the rule
-// that nobody may grant a permission that they do not have.
+// Package caller describes who makes a request and what they may do. It carries the caller from the gateway to every
+// service, with a signature that is valid for 30 s. It has the table of roles and permissions, and the rule that
+// nobody may grant a permission that they do not have.
 package caller
 
 import (
@@ -18,44 +18,44 @@ import (
 	"herald/shared/secret"
 )
 
-// Lifetime is how long a signature is valid. It is long enough for the clocks of two machines
-// to differ by several seconds.
+// Lifetime is how long a signature is valid. It is long enough if the clocks of two machines differ by several
+// seconds.
 const Lifetime = 30 * time.Second
 
-// FreshLogin is how old a login may be with which somebody changes how they log in.
+// FreshLogin is the largest age of a login with which users may change how they log in.
 const FreshLogin = 10 * time.Minute
 
-// Caller is a user who was authenticated at the gateway, or a service on its own behalf.
+// Caller is a user whom the gateway has authenticated, or a service that calls on its own behalf.
 type Caller struct {
 	UserID string
-	// OrganizationID is the organization acted on, HomeOrganizationID the user's own.
+	// OrganizationID is the organization that the request acts on. HomeOrganizationID is the user's own.
 	OrganizationID     string
 	HomeOrganizationID string
 	Scopes             []string
-	// Memberships holds the user's roles in the organization acted on, in its
-	// projects and in the instance; of other organizations nothing.
+	// Memberships are the user's roles in the organization that the request acts on, in its projects and in the
+	// instance. Roles in other organizations are not included.
 	Memberships []Membership
-	// AuthenticatedAt is the time of the login behind the token; zero without one.
+	// AuthenticatedAt is the time of the login behind the token. It is zero if there was no login.
 	AuthenticatedAt time.Time
-	// TokenID is the personal access token of the call; empty for other tokens.
+	// TokenID is the id of the personal access token of the call. It is empty for other tokens.
 	TokenID string
-	// ClientID is the application to which the token was issued, ClientProjectID its project. Both are empty for
-	// personal access tokens and for tokens that machine users got for themselves.
+	// ClientID is the application to which the token was issued. ClientProjectID is the project of that application.
+	// Both are empty for personal access tokens and for tokens that machine users requested for themselves.
 	ClientID, ClientProjectID string
-	// Credential stands for the secret or the key with which the token was asked for; empty for other tokens.
+	// Credential identifies the secret or key with which the token was requested. It is empty for other tokens.
 	Credential string
-	// Service is set instead of all the above.
+	// Service is the name of a service that calls on its own behalf. Then all fields above are empty.
 	Service string
 }
 
-// Can reports whether the caller has a permission in the organization acted on, or on
-// the project where one is named.
+// Can reports whether the caller has a permission in the organization that the request acts on. With a projectID it
+// reports whether the caller has the permission on that project.
 func (c Caller) Can(name, projectID string) bool {
 	return Holds(c.Memberships, name, c.OrganizationID, projectID)
 }
 
-// CanIn reports whether the caller has a permission in an organization that a request names.
-// In organizations that are not acted on only the roles of the whole instance count.
+// CanIn reports whether the caller has a permission in an organization that a request names. If the request does not
+// act on that organization, only roles on the instance count.
 func (c Caller) CanIn(name, organizationID string) bool {
 	return Holds(c.Memberships, name, organizationID, "")
 }
@@ -77,24 +77,24 @@ func With(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, contextKey{}, c)
 }
 
-// From returns the context's caller; the zero caller may do nothing.
+// From returns the context's caller. Without one it returns the zero caller, who may do nothing.
 func From(ctx context.Context) Caller {
 	c, _ := ctx.Value(contextKey{}).(Caller)
 	return c
 }
 
-// Signer signs and checks callers with the key that all services share. While the master key changes
-// it also accepts what a process signed that has the keys in another order.
+// Signer signs and verifies callers with the key that all services share. While the master key is rotated, it also
+// accepts signatures of processes that have the keys in another order.
 type Signer struct {
 	keys     [][]byte // the first one signs
 	now      func() time.Time
 	verified *verified
 }
 
-// Purpose is for what the signing keys are derived.
+// Purpose is the key purpose from which the signing keys are derived.
 const Purpose = "caller"
 
-// NewSigner derives the signing keys.
+// NewSigner returns a signer with signing keys that are derived from the master keys.
 func NewSigner(keys secret.Keys, now func() time.Time) Signer {
 	var signing [][]byte
 	for _, k := range keys.Each() {
@@ -103,8 +103,7 @@ func NewSigner(keys secret.Keys, now func() time.Time) Signer {
 	return Signer{signing, now, &verified{callers: map[string]signed{}}}
 }
 
-// Sign returns the header that stands for the caller: base64url of the encoded
-// caller, a dot, base64url of its HMAC.
+// Sign returns the caller as a header: the encoded caller in base64url, a dot, and its HMAC in base64url.
 func (s Signer) Sign(c Caller) string {
 	m := c.Proto()
 	m.ExpiresAt = s.now().Add(Lifetime).UnixMilli()
@@ -120,9 +119,9 @@ func mac(key []byte, text string) string {
 	return base64.RawURLEncoding.EncodeToString(secret.MAC(key, text))
 }
 
-// Verify is the inverse of Sign. It returns ErrCallerNotAuthentic for a header that Sign did not make. The
-// gateway sends the same header for a while, so Verify decodes it once and returns the same
-// slices again: they must not be changed.
+// Verify is the inverse of Sign. It returns ErrCallerNotAuthentic for a header that Sign did not make. The gateway
+// sends the same header for some time. So Verify decodes it once and then returns the same slices again, which must
+// not be changed.
 func (s Signer) Verify(header string) (Caller, error) {
 	known, ok := s.verified.find(header)
 	if !ok {
@@ -140,7 +139,7 @@ func (s Signer) Verify(header string) (Caller, error) {
 
 func (s Signer) decode(header string) (signed, error) {
 	text, signature, _ := strings.Cut(header, ".")
-	// Not decoded: base64 writes the same bytes in more than one way.
+	// The signature is compared without decoding, because different base64 texts can decode to the same bytes.
 	signs := func(key []byte) bool { return hmac.Equal([]byte(signature), []byte(mac(key, text))) }
 	if !slices.ContainsFunc(s.keys, signs) {
 		return signed{}, fault.ErrCallerNotAuthentic
@@ -192,7 +191,7 @@ func FromProto(m *heraldv1.Caller) Caller {
 	return c
 }
 
-// Actor returns the user's id, or the service's name, for the event of a change.
+// Actor returns the user's id or the service's name. Events name it as the actor of a change.
 func (c Caller) Actor() string {
 	if c.UserID != "" {
 		return c.UserID

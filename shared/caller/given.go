@@ -13,8 +13,8 @@ func PermissionsOf(roles []string) []string {
 	return slices.Compact(given)
 }
 
-// RolesGiving returns all pairs of a role and one of the given permissions that the role has: roles[i] has
-// permissions[i]. SQL uses them to find who has which permission.
+// RolesGiving returns all pairs of a role and a permission that the role has, for the given permissions: roles[i] has
+// permissions[i]. SQL uses the pairs to find who has which permission.
 func RolesGiving(given []string) (roles, permissions []string) {
 	for _, r := range roleTable {
 		for _, p := range r.Permissions {

@@ -8,7 +8,7 @@ import (
 // Level is the kind of object on which a role can be held.
 type Level int
 
-// The levels, from the widest.
+// The levels, the widest first.
 const (
 	Instance Level = iota + 1
 	Organization
@@ -22,8 +22,8 @@ type Role struct {
 	Permissions []string // sorted
 }
 
-// Membership is the roles that a user has on the instance, an organization or a project. Both
-// ids are empty for the instance. A project's membership has the id of its organization too.
+// Membership holds the roles that a user has on the instance, an organization or a project. For the instance both ids
+// are empty. For a project both ids are set.
 type Membership struct {
 	OrganizationID string
 	ProjectID      string
@@ -44,8 +44,7 @@ func Roles(level Level) []Role {
 	return found
 }
 
-// AboveProjects returns the roles of a wider level that have every permission of every role on a
-// project.
+// AboveProjects returns the roles of a wider level that include every permission of every project role.
 func AboveProjects(l Level) []string { return aboveProjects[l] }
 
 // aboveProjects is computed once, because it is needed with every token.
@@ -60,8 +59,8 @@ func above(l Level) (names []string) {
 	return names
 }
 
-// CoversProjects reports whether the memberships have one of the roles AboveProjects for every
-// project of an organization.
+// CoversProjects reports whether the memberships include a role of AboveProjects that is valid for every project of
+// an organization.
 func CoversProjects(memberships []Membership, organizationID string) bool {
 	return slices.ContainsFunc(memberships, func(m Membership) bool {
 		level := m.level()
@@ -76,8 +75,8 @@ func IsRole(level Level, name string) bool {
 	return ok && r.Level == level
 }
 
-// Holds reports whether the memberships give a permission in an organization or, with a
-// projectID, on that project of it.
+// Holds reports whether the memberships give a permission in an organization. With a projectID it reports whether
+// they give it on that project of the organization.
 func Holds(memberships []Membership, permission, organizationID, projectID string) bool {
 	for _, m := range memberships {
 		switch {
@@ -93,10 +92,10 @@ func Holds(memberships []Membership, permission, organizationID, projectID strin
 	return false
 }
 
-// MissingPermission compares the permissions of two users, mine being the caller's. Callers may grant
-// memberships, or act on a user who has them, only if they have the same permissions on the same
-// object or a wider one. MissingPermission returns the first permission that the caller lacks, the
-// membership that gives it to the other user, and whether there is one.
+// MissingPermission compares the permissions of the caller (mine) with those of another user (theirs). Callers may
+// grant memberships, or act on a user who has them, only if they have the same permissions on the same object or a
+// wider one. MissingPermission returns the first permission that the caller lacks and the membership that gives it to
+// the other user. missing is false if the caller lacks none.
 func MissingPermission(mine, theirs []Membership) (permission string, of Membership, missing bool) {
 	for _, m := range theirs {
 		for _, name := range m.Roles {
@@ -122,8 +121,8 @@ func (m Membership) level() Level {
 	}
 }
 
-// grants reports whether one of the roles gives the permission. It ignores roles of another
-// level, such as an IAM role in the membership of an organization.
+// grants reports whether one of the roles gives the permission. It ignores roles of another level, for example an IAM
+// role in the membership of an organization.
 func (m Membership) grants(permission string) bool {
 	for _, name := range m.Roles {
 		if r, ok := find(name); ok && r.Level == m.level() {
@@ -143,6 +142,6 @@ func find(name string) (Role, bool) {
 	return roleTable[i], true
 }
 
-// IsReadPermission reports whether a permission allows reading only. The names of these end in .read, as a
-// test checks.
+// IsReadPermission reports whether a permission allows only reading. The names of these permissions end with .read,
+// and a test checks this.
 func IsReadPermission(permission string) bool { return strings.HasSuffix(permission, ".read") }

@@ -22,7 +22,7 @@ var permissions = []string{
 	"user.import", "user.read", "user.write",
 }
 
-// roleTable lists every role. The methods roles/_search return it.
+// roleTable lists every role. The roles/_search methods return them.
 var roleTable = []Role{
 	{"IAM_OWNER", Instance, permissions},
 	{"IAM_OWNER_VIEWER", Instance, where(IsReadPermission)},

@@ -3,20 +3,20 @@ package caller
 import "sync"
 
 const (
-	// mostVerified is how many headers are remembered. They are short-lived: when there
-	// are more, starting afresh costs one check each.
+	// mostVerified is how many headers are remembered. When there are more, all are dropped, which costs only one
+	// verification per header. Headers are valid only for a short time.
 	mostVerified = 1000
 	// largestVerified is the size in bytes above which a header is not remembered.
 	largestVerified = 4 << 10
 )
 
-// verified are the headers whose signatures were found right.
+// verified is a cache of headers whose signatures are valid.
 type verified struct {
 	mu      sync.RWMutex
 	callers map[string]signed
 }
 
-// signed is a caller and, in milliseconds since 1970, the end of the signature's time.
+// signed is a caller with the time when the signature expires, in milliseconds since 1970.
 type signed struct {
 	Caller
 	expiresAt int64

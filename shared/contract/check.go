@@ -11,16 +11,16 @@ import (
 	"herald/shared/caller"
 )
 
-// check refuses a method that its contract leaves unprotected.
+// check refuses a method if its contract lacks an option that protects it.
 func (m Method) check() error {
 	if err := m.checkAccess(); err != nil {
-		return err // the other checks need to know who may call
+		return err // the other checks need to know who may call the method
 	}
 	return errors.Join(m.checkPaths(), m.checkSafety(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin(),
 		m.checkFields())
 }
 
-// checkAccess refuses a method that does not say in one way who may call it.
+// checkAccess refuses a method unless exactly one option says who may call it.
 func (m Method) checkAccess() error {
 	a, set := m.Access, 0
 	for _, ok := range []bool{a.GetPermission() != "", a.GetAuthenticated(), a.GetPublic(), len(a.GetInternal()) > 0} {
@@ -43,7 +43,7 @@ func (m Method) checkAccess() error {
 	return nil
 }
 
-// checkPaths refuses a REST path of an internal method and the lack of one elsewhere, and a search without filters.
+// checkPaths refuses an internal method with a REST path, a public method without one, and a search without filters.
 func (m Method) checkPaths() error {
 	internal, queries := len(m.Access.GetInternal()) > 0, m.field("queries")
 	switch {
@@ -57,7 +57,8 @@ func (m Method) checkPaths() error {
 	return nil
 }
 
-// checkSafety refuses a method that only reads and does not say so, and one that says so and writes.
+// checkSafety refuses a method that only reads but is not declared safe. It also refuses a method that writes but is
+// declared safe.
 func (m Method) checkSafety() error {
 	a := m.Access
 	switch {
@@ -71,7 +72,7 @@ func (m Method) checkSafety() error {
 	return nil
 }
 
-// reads reports whether a REST path ends with _search, or the method's name says that it only reads.
+// reads reports whether a REST path ends with _search, or whether the method's name begins with a verb of reading.
 func (m Method) reads() bool {
 	for _, rule := range m.Rules {
 		if _, path, _ := Route(rule); strings.HasSuffix(path, "/_search") {
@@ -83,8 +84,7 @@ func (m Method) reads() bool {
 	})
 }
 
-// checkActsOn refuses a method that writes to a user and does not say how the user is
-// protected from it.
+// checkActsOn refuses a method that writes to a user if its contract does not say how that user is protected.
 func (m Method) checkActsOn() error {
 	a := m.Access
 	on, writes := a.GetActsOn(), a.GetPermission() != "" && !caller.IsReadPermission(a.GetPermission())

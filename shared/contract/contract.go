@@ -1,7 +1,7 @@
-// Package contract reads the options of the protos: who may call a method and what else
-// protects it, its paths, the rules of its fields, and whose cached callers an event ends.
-// Code that serves, forwards, calls or documents methods and events reads them here. A
-// contract without the options that protect is refused with an error that says what to add.
+// Package contract reads the options of the protos. They say who may call a method and what else protects it, its
+// paths, the rules of its fields, and which cached callers an event ends. All code that serves, forwards, calls or
+// documents methods and events uses this package. If a contract lacks an option that protects a method, the package
+// returns an error that says what to add.
 package contract
 
 import (
@@ -25,44 +25,44 @@ const (
 	Audience = "urn:service:iam:org:project:id:service:aud"
 )
 
-// usual is how long a method may take whose contract does not say otherwise. It is longer than NATS takes to notice
-// a frozen replica, and shorter than a person waits.
+// usual is the time limit of a method whose contract has no limit of its own. It is longer than NATS needs to detect
+// a frozen replica, and shorter than a person is willing to wait.
 const usual = 7 * time.Second
 
-// self is the prefix of the paths on which callers act on themselves.
+// self is the prefix of the paths of methods that act on the caller.
 const self = "/auth/v1/"
 
-// Method is what a contract says about one of its methods.
+// Method is a method with the options of its contract.
 type Method struct {
 	protoreflect.MethodDescriptor
 	Access *heraldv1.Access
-	// Rules are the method's REST paths; a method without any is internal.
+	// Rules are the method's REST paths. A method without REST paths is internal.
 	Rules []*annotations.HttpRule
-	// Pages are path prefixes. The method gets the HTTP requests to them as they are.
+	// Pages are path prefixes. The gateway passes HTTP requests to these paths to the method unchanged.
 	Pages []string
-	// Programs reports whether programs send these requests, and not browsers.
+	// Programs reports whether the requests to Pages come from programs and not from browsers.
 	Programs bool
-	// Scopes are the scopes that a token needs.
+	// Scopes are the scopes that the caller's token needs.
 	Scopes []string
 	// History is the name of the history that the method lists; empty for none.
 	History string
-	// Streamed reports whether the REST path takes a body of any size, which the method gets in
-	// many requests.
+	// Streamed reports whether the REST path accepts a body of any size. The method then gets the body in many
+	// requests.
 	Streamed bool
 	// Limit is how long the method may take.
 	Limit time.Duration
 	// Faults are the ids of the faults that callers may get, sorted.
 	Faults []string
 
-	// ids are the request's fields that stand in the REST paths.
+	// ids are the fields of the request that are part of the REST paths.
 	ids []protoreflect.FieldDescriptor
 }
 
-// Internal reports whether only services call the method. All others have a REST path.
+// Internal reports whether only services may call the method. All other methods have a REST path.
 func (m Method) Internal() bool { return len(m.Rules) == 0 }
 
-// Home reports whether the method acts on the caller's own organization or on none. If a
-// request names another organization, it is only checked.
+// Home reports whether the method acts on the caller's own organization or on no organization. If a request names
+// another organization, the name is only checked.
 func (m Method) Home() bool { return m.under(self) || m.under("/admin/v1/") }
 
 func (m Method) under(prefix string) bool {
@@ -72,14 +72,14 @@ func (m Method) under(prefix string) bool {
 	})
 }
 
-// Safe reports whether the method changes nothing (RFC 9110, section 9.2.1): its REST paths are GETs, or its
-// idempotency_level is NO_SIDE_EFFECTS.
+// Safe reports whether the method changes nothing (RFC 9110, section 9.2.1). This is the case if its REST paths are
+// GETs, or if its idempotency_level is NO_SIDE_EFFECTS.
 func (m Method) Safe() bool {
 	return m.level() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS || m.has("GET")
 }
 
-// Idempotent reports whether a request that is sent again changes nothing more (RFC 9110, section 9.2.2): the method
-// is safe, its REST paths are PUTs or DELETEs, or its idempotency_level is IDEMPOTENT.
+// Idempotent reports whether sending a request again changes nothing more (RFC 9110, section 9.2.2). This is the case
+// if the method is safe, if its REST paths are PUTs or DELETEs, or if its idempotency_level is IDEMPOTENT.
 func (m Method) Idempotent() bool {
 	return m.Safe() || m.level() == descriptorpb.MethodOptions_IDEMPOTENT || m.has("PUT") || m.has("DELETE")
 }
@@ -89,7 +89,7 @@ func (m Method) level() descriptorpb.MethodOptions_IdempotencyLevel {
 	return options.GetIdempotencyLevel()
 }
 
-// has reports whether the method has REST paths, all with that verb.
+// has reports whether the method has REST paths and all of them have that verb.
 func (m Method) has(verb string) bool {
 	return len(m.Rules) > 0 && !slices.ContainsFunc(m.Rules, func(rule *annotations.HttpRule) bool {
 		v, _, _ := Route(rule)
@@ -102,21 +102,21 @@ func (m Method) Procedure() string {
 	return "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
 }
 
-// Subject is where the method listens on NATS: rpc.herald.users.v1.Users.GetUser.
+// Subject is the NATS subject of the method: rpc.herald.users.v1.Users.GetUser.
 func (m Method) Subject() string {
 	return "rpc." + strings.ReplaceAll(strings.TrimPrefix(m.Procedure(), "/"), "/", ".")
 }
 
-// HedgeSubject is where every replica listens for requests to a safe method that one of them has not answered:
-// again.herald.users.v1.Users.GetUser.
+// HedgeSubject is the NATS subject of hedged requests to a safe method: again.herald.users.v1.Users.GetUser. Every
+// replica gets these requests.
 func (m Method) HedgeSubject() string { return "again." + strings.TrimPrefix(m.Subject(), "rpc.") }
 
-// Owner is the name of the service that answers: users.
+// Owner is the name of the service that has the method: users.
 func (m Method) Owner() string {
 	return strings.Split(string(m.Parent().FullName()), ".")[1]
 }
 
-// Methods returns the methods of a service. It fails if a contract leaves one unprotected.
+// Methods returns the methods of a service. It fails if the contract of a method lacks an option that protects it.
 func Methods(service protoreflect.ServiceDescriptor) ([]Method, error) {
 	var methods []Method
 	for i := range service.Methods().Len() {
@@ -179,8 +179,8 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 	return m, m.check()
 }
 
-// Route returns the verb, path template and body selector of a rule; a rule of another verb
-// gives empty ones.
+// Route returns the verb, path template and body selector of a rule. They are empty for a verb that Herald does not
+// use.
 func Route(rule *annotations.HttpRule) (verb, path, body string) {
 	switch p := rule.Pattern.(type) {
 	case *annotations.HttpRule_Get:
@@ -195,7 +195,7 @@ func Route(rule *annotations.HttpRule) (verb, path, body string) {
 	return "", "", ""
 }
 
-// PathFields returns the fields that a path template names in braces: user_id of {user_id}.
+// PathFields returns the fields that a path template has in braces, such as user_id for {user_id}.
 func PathFields(template string) []string {
 	var fields []string
 	for part := range strings.SplitSeq(template, "/") {

@@ -15,16 +15,16 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// Event is what a contract says about one of its events.
+// Event is an event with the options of its contract.
 type Event struct {
 	protoreflect.MessageDescriptor
 	Option *heraldv1.Event
-	// Service is the name of the service whose event it is: users.
+	// Service is the name of the service that owns the event: users.
 	Service string
 }
 
-// Headers of an event's message, by the NATS binding of CloudEvents 1.0 in binary mode.
-// Organization and actor are extensions.
+// Headers of an event's message, by the NATS binding of CloudEvents 1.0 in binary mode. Organization and actor are
+// CloudEvents extensions.
 const (
 	HeaderID           = "ce-id"
 	HeaderType         = "ce-type"
@@ -36,7 +36,7 @@ const (
 	HeaderActor        = "ce-actor"
 )
 
-// EventOf returns what the contract of a message says. It reports false if the message is no event.
+// EventOf returns the event that a message describes. It reports false if the message is not an event.
 func EventOf(d protoreflect.MessageDescriptor) (Event, bool) {
 	if e, ok := linkedByMessage()[d]; ok {
 		return e, true
@@ -44,7 +44,7 @@ func EventOf(d protoreflect.MessageDescriptor) (Event, bool) {
 	return readEvent(d)
 }
 
-// linkedByMessage holds the linked events, because options are slow to read.
+// linkedByMessage holds the linked events by their messages, because options are slow to read.
 var linkedByMessage = sync.OnceValue(func() map[protoreflect.MessageDescriptor]Event {
 	all := map[protoreflect.MessageDescriptor]Event{}
 	events, _ := LinkedEvents() // an error keeps services from starting
@@ -62,23 +62,23 @@ func readEvent(d protoreflect.MessageDescriptor) (Event, bool) {
 // Channel is the event's subject without the organization: users.human.imported.
 func (e Event) Channel() string { return e.Service + "." + e.Option.Aggregate + "." + e.Option.Name }
 
-// Type is the type attribute of its CloudEvents: herald.users.human.imported.v1.
+// Type is the CloudEvents type of the event: herald.users.human.imported.v1.
 func (e Event) Type() string { return "herald." + e.Channel() + ".v1" }
 
-// Subject is the value of ends_app, ends_project and ends_org that names the aggregate instead of a field.
+// Subject is a value of ends_app, ends_project and ends_org. It means the event's aggregate instead of a field.
 const Subject = "subject"
 
-// EndsCallers reports whether the event ends cached callers.
+// EndsCallers reports whether caches must drop callers because of the event.
 func (e Event) EndsCallers() bool { return !e.Option.GetEndsNobody() }
 
-// history is the package and name of a history that a method lists.
+// history identifies a history that a method lists, by its package and name.
 type history struct {
 	service protoreflect.FullName
 	name    string
 }
 
-// Events returns every event of herald's contracts in files, sorted by channel. Its error says
-// which events do not name whose cached callers they end, or their history.
+// Events returns every event of herald's contracts in files, sorted by channel. Its error names the events that lack
+// their history or do not say which cached callers they end.
 func Events(files *protoregistry.Files) ([]Event, error) {
 	var all []Event
 	var flaws []error
@@ -126,13 +126,13 @@ func Events(files *protoregistry.Files) ([]Event, error) {
 	return all, errors.Join(flaws...)
 }
 
-// LinkedEvents returns Events of the contracts that are linked into the program. It reads them
-// once; the slice must not be changed.
+// LinkedEvents returns Events of the contracts that are linked into the program. They are read only once, so the
+// slice must not be changed.
 func LinkedEvents() ([]Event, error) { return linkedEvents() }
 
 var linkedEvents = sync.OnceValues(func() ([]Event, error) { return Events(protoregistry.GlobalFiles) })
 
-// check checks an event's option; listed says that a method lists the event's history.
+// check checks an event's option. listed says whether a method lists the event's history.
 func (e Event) check(listed bool) error {
 	o := e.Option
 	if err := e.checkEnds(); err != nil {
@@ -159,7 +159,7 @@ func (e Event) check(listed bool) error {
 	return nil
 }
 
-// checkEnds checks what an option says about callers.
+// checkEnds checks what the option says about cached callers.
 func (e Event) checkEnds() error {
 	if e.Option.OrApp != "" && e.Option.GetEndsUser() == "" {
 		return errors.New("or_app goes with ends_user: it says what the event ends without a user")
@@ -220,12 +220,11 @@ func Aggregates(history string) ([]string, error) {
 	return found, nil
 }
 
-// HistoryFields returns, by aggregate, the field of its events that history_of names, as it
-// is called in JSON.
+// HistoryFields returns, by aggregate, the JSON name of the field that history_of names.
 func HistoryFields() map[string]string { return histories().fields }
 
-// shown is what the linked contracts say about histories: the aggregates of each, and the
-// JSON names of the fields that history_of names, by aggregate.
+// shown holds what the linked contracts say about histories: the aggregates of each history, and by aggregate the
+// JSON name of the field that history_of names.
 type shown struct {
 	aggregates map[string][]string
 	fields     map[string]string

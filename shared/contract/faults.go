@@ -8,7 +8,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// faults returns the ids of the option faults and those that follow from the rest of the contract.
+// faults returns the ids in the option faults, and the ids that follow from the rest of the contract.
 func (m Method) faults() []string {
 	ids, _ := proto.GetExtension(m.Options(), heraldv1.E_Faults).([]string)
 	ids = append(slices.Clone(ids), "ANSWER_TOO_LARGE", "DEADLINE_EXCEEDED", "INTERNAL", "INVALID_ARGUMENT",
@@ -29,7 +29,7 @@ func (m Method) faults() []string {
 	return slices.Compact(ids)
 }
 
-// accessFaults returns the ids of the faults of callers who may not call the method.
+// accessFaults returns the ids of the faults for callers who may not call the method.
 func (m Method) accessFaults() []string {
 	ids := []string{"CALLER_NOT_AUTHENTIC"}
 	if !m.Access.GetPublic() {

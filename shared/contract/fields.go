@@ -19,12 +19,12 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// MaxIDLength is the length in runes beyond which no id can exist.
+// MaxIDLength is the largest length of an id in runes. No longer id exists.
 const MaxIDLength = 200
 
-// Validate removes the white space around fields that have the option trim, then checks the
-// contract's field rules. Its fault names the invalid fields by their JSON paths, at most 20 of
-// them. The lengths of lists come first: nothing reads the elements of a list that is too long.
+// Validate removes the white space around fields that have the option trim. Then it checks the field rules of the
+// contract. Its fault names at most 20 invalid fields by their JSON paths. The lengths of lists are checked first, so
+// that the elements of a list that is too long are never read.
 func Validate(m proto.Message) error {
 	flaws, enough := trim(m.ProtoReflect())
 	if !enough {
@@ -43,8 +43,8 @@ func Validate(m proto.Message) error {
 	return fault.ErrInvalidArgument.Naming(flaws...)
 }
 
-// Check checks the ids of the path, then the request with Validate. An id that cannot exist
-// never reaches a database.
+// Check checks the ids in the path, and then the request with Validate. For an id that cannot exist it returns
+// fault.ErrNotFound, so that the id never reaches a database.
 func (m Method) Check(request proto.Message) error {
 	for _, f := range m.ids {
 		v := request.ProtoReflect().Get(f).String()
@@ -55,7 +55,7 @@ func (m Method) Check(request proto.Message) error {
 	return Validate(request)
 }
 
-// under returns flaws of a message as those of the message whose field it is.
+// under adds the name of a field to the paths of the flaws that were found inside it.
 func under(field string, flaws []fault.Field) []fault.Field {
 	for i, w := range flaws {
 		flaws[i].Path = strings.TrimSuffix(field+"."+w.Path, ".")
@@ -63,7 +63,7 @@ func under(field string, flaws []fault.Field) []fault.Field {
 	return flaws
 }
 
-// shape is what trim needs to know of a message type.
+// shape holds what trim must know about a message type.
 type shape struct {
 	filter bool
 	texts  []protoreflect.FieldDescriptor // with the option trim
@@ -71,14 +71,15 @@ type shape struct {
 	inner  []protoreflect.FieldDescriptor // messages
 }
 
-// list is a list with the most elements that it may have, and with the flaw of a longer one.
+// list is a list field with its largest number of elements, and with the flaw that is reported for a longer list.
 type list struct {
 	protoreflect.FieldDescriptor
 	most int
 	flaw fault.Field
 }
 
-// shapes returns the shapes of all messages that the program knows: options are slow to read.
+// shapes returns the shapes of all messages that the program knows. They are computed once, because options are slow
+// to read.
 var shapes = sync.OnceValue(func() map[protoreflect.MessageDescriptor]*shape {
 	all := map[protoreflect.MessageDescriptor]*shape{}
 	protoregistry.GlobalTypes.RangeMessages(func(m protoreflect.MessageType) bool {
@@ -88,7 +89,8 @@ var shapes = sync.OnceValue(func() map[protoreflect.MessageDescriptor]*shape {
 	return all
 })
 
-// shapeOf keeps the order of the contract, so that the same fault has the same words.
+// shapeOf returns the shape of a message type. It keeps the order of the contract, so that the same request always
+// gets the same message.
 func shapeOf(m protoreflect.MessageDescriptor) *shape {
 	s := &shape{filter: filters(m)}
 	for i := range m.Fields().Len() {
@@ -112,11 +114,10 @@ func shapeOf(m protoreflect.MessageDescriptor) *shape {
 	return s
 }
 
-// trim removes the white space around every field that has the option, at any depth. It returns the
-// fields with characters that nobody sees, the lists that are too long and the filters in which
-// nothing is set. It reports that this is enough, and nobody need look for further flaws, where a list
-// is too long or the flaws are many. Paths are put together on the way back, because most messages
-// have no flaw.
+// trim removes the white space around every field that has the option trim, at any depth. It returns flaws: texts
+// with invisible characters, lists that are too long, and filters without any field. enough is true if a list is too
+// long or if there are many flaws. Then the caller need not look for more. Paths are built only for flaws, on the way
+// back, because most messages have no flaw.
 func trim(m protoreflect.Message) (flaws []fault.Field, enough bool) {
 	s := shapes()[m.Descriptor()]
 	for _, f := range s.texts {
@@ -176,8 +177,8 @@ func empty(m protoreflect.Message) bool {
 	return none
 }
 
-// unseen reports whether r is a control character, or two texts that differ in r only look alike, or r
-// turns the direction of the text: two users could have what reads as one name.
+// unseen reports whether r is a control character, an invisible character, or a character that changes the direction
+// of the text. With such characters two users could have names that look the same.
 func unseen(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == '\x7f'
@@ -190,7 +191,7 @@ func filters(m protoreflect.MessageDescriptor) bool {
 	return on
 }
 
-// ignored reports whether protovalidate leaves a field alone: whoever reads it checks it.
+// ignored reports whether protovalidate ignores a field. The code that reads such a field checks it.
 func ignored(f protoreflect.FieldDescriptor) bool {
 	return rulesOf(f).GetIgnore() == validate.Ignore_IGNORE_ALWAYS
 }
@@ -200,7 +201,7 @@ func trimmed(f protoreflect.FieldDescriptor) bool {
 	return on
 }
 
-// jsonPath returns a path as callers of the REST API know it: queries[0].nameQuery.name.
+// jsonPath returns a path in the form of the REST API: queries[0].nameQuery.name.
 func jsonPath(path *validate.FieldPath) string {
 	s := protovalidate.FieldPathString(path)
 	var b strings.Builder

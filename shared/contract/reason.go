@@ -14,10 +14,10 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// reason returns what is wrong with a field as one says it to a person. Every rule of a contract has a
-// reason: checkFields holds this.
+// reason returns what is wrong with a field, in words for a person. checkFields makes sure that every rule of a
+// contract has such words.
 func reason(v *protovalidate.Violation) string {
-	if v.FieldDescriptor == nil { // a rule of a whole message, with words of its own
+	if v.FieldDescriptor == nil { // a rule for a whole message has its own text
 		return v.Proto.GetMessage()
 	}
 	f, rules := v.FieldDescriptor, rulesOf(v.FieldDescriptor)
@@ -31,7 +31,7 @@ func reason(v *protovalidate.Violation) string {
 	return v.Proto.GetMessage()
 }
 
-// words returns what the rule of a field asks for; empty for a rule that it does not know.
+// words returns what a rule demands of a field. It returns an empty text for an unknown rule.
 func words(f protoreflect.FieldDescriptor, rules *validate.FieldRules, rule string) string {
 	switch rule {
 	case "required":
@@ -61,7 +61,7 @@ func words(f protoreflect.FieldDescriptor, rules *validate.FieldRules, rule stri
 	return ""
 }
 
-// OneOf returns what an enum field, or a list of them, asks for.
+// OneOf returns the allowed values of an enum field or of a list of enums, as the reason of a fault.
 func OneOf(f protoreflect.FieldDescriptor) string {
 	rules := rulesOf(f)
 	if f.IsList() {
@@ -70,7 +70,7 @@ func OneOf(f protoreflect.FieldDescriptor) string {
 	return "must be one of " + strings.Join(allowed(f.Enum(), rules.GetEnum().GetNotIn()), ", ")
 }
 
-// between returns the words for a length from least to most; most is 0 where there is no bound.
+// between returns the words for a length from least to most. If most is 0, there is no upper bound.
 func between(least, most uint64, of string) string {
 	switch {
 	case most == 0 && least == 1:
@@ -83,7 +83,7 @@ func between(least, most uint64, of string) string {
 	return fmt.Sprintf("must have %d to %d %s", least, most, of)
 }
 
-// allowed returns the names of an enum's values but those of the numbers in not.
+// allowed returns the names of an enum's values, without those whose numbers are in not.
 func allowed(e protoreflect.EnumDescriptor, not []int32) (names []string) {
 	for i := range e.Values().Len() {
 		if v := e.Values().Get(i); !slices.Contains(not, int32(v.Number())) {
@@ -98,8 +98,8 @@ func rulesOf(f protoreflect.FieldDescriptor) *validate.FieldRules {
 	return rules
 }
 
-// checkFields refuses a request from outside with a list of any length, and rules that have no words for
-// people. The lists of a streamed request reach the method in batches, which are bounded.
+// checkFields refuses a public method if a list of its request has no largest length, or if a rule has no words for
+// people. A streamed request is an exception, because its lists reach the method in bounded batches.
 func (m Method) checkFields() error {
 	bounded := len(m.Access.GetInternal()) == 0 && !m.Streamed
 	var faults []error
@@ -139,7 +139,8 @@ func checkWords(f protoreflect.FieldDescriptor) error {
 	return nil
 }
 
-// ruleNames returns the names of the rules that are set, as protovalidate calls them: string.max_len.
+// ruleNames returns the names of the rules that are set, such as string.max_len. These are the names that
+// protovalidate uses.
 func ruleNames(rules *validate.FieldRules) (names []string) {
 	if rules.GetType() == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"herald/shared/fault"
 )
 
-// NameUnstorable returns f with the fields of a request that hold NUL, which Postgres does not store. The
-// store that refused the text does not know them.
+// NameUnstorable returns f with the fields of a request that contain NUL. Postgres does not store NUL, and the store
+// that refused the text does not know the fields.
 func NameUnstorable(f *fault.Fault, request proto.Message) *fault.Fault {
 	paths := unstorable(request.ProtoReflect())
 	if len(paths) == 0 {
@@ -41,7 +41,7 @@ func unstorable(m protoreflect.Message) (paths []string) {
 	return paths
 }
 
-// within returns the paths in one value, which is at a path.
+// within returns the paths of the unstorable texts in one value. path is the path of that value.
 func within(path string, f protoreflect.FieldDescriptor, v protoreflect.Value) (paths []string) {
 	switch {
 	case f.Kind() == protoreflect.StringKind && strings.IndexByte(v.String(), 0) >= 0:

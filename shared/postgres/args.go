@@ -7,20 +7,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Args are the arguments of a statement by their names: @id in its SQL stands for the argument
-// id. Every name must have an argument, and every argument must be used.
+// Args are the arguments of a statement by their names: @id in its SQL stands for the argument id. Every name in the
+// SQL must have an argument, and every argument must be used in the SQL.
 //
-// A program has few different statements, so each connection caches their translations.
+// Each connection caches the translated statements, because a program has only few different ones.
 type Args map[string]any
 
-// translation is SQL with $1, $2 and so on, and the names that they stand for.
+// translation is SQL with $1, $2 and so on, and the names of these arguments in order.
 type translation struct {
 	sql   string
 	names []string
 }
 
-// translations is the key of the cache in a connection's custom data. The cache maps SQL with
-// names to its translation.
+// translations is the key of the cache in a connection's custom data. The cache maps SQL with names to its
+// translation.
 const translations = "herald/shared/postgres.translations"
 
 // RewriteQuery implements pgx.QueryRewriter.
@@ -54,8 +54,8 @@ func (a Args) RewriteQuery(ctx context.Context, conn *pgx.Conn, sql string, unna
 	return t.sql, values, nil
 }
 
-// translate lets pgx replace the names, because pgx knows texts, comments and operators. The
-// arguments that it passes are the names themselves, so that pgx returns them in order.
+// translate lets pgx replace the names, because pgx understands texts, comments and operators in SQL. It passes the
+// names themselves as arguments, so that pgx returns the names in order.
 func (a Args) translate(ctx context.Context, conn *pgx.Conn, sql string) (translation, error) {
 	names := pgx.StrictNamedArgs{}
 	for name := range a {

@@ -14,9 +14,9 @@ import (
 	"herald/shared/fault"
 )
 
-// Fault turns a database error into a fault: *unavailable* when the server cannot be reached or
-// has ended a deadlock, also because of fault.ErrUnsure when the statement may have been carried out; *invalid*
-// because of fault.ErrUnstorable for text that Postgres does not store (NUL, invalid UTF-8). It returns other errors
+// Fault turns a database error into a fault. The fault is *unavailable* if the server cannot be reached or has ended
+// a deadlock. Its cause is also fault.ErrUnsure if the statement may have been executed. The fault is *invalid* with
+// the cause fault.ErrUnstorable for text that Postgres does not store (NUL, invalid UTF-8). Other errors are returned
 // unchanged.
 func Fault(err error) error {
 	if err == nil || isFault(err) {
@@ -54,15 +54,15 @@ func isFault(err error) bool {
 	return ok
 }
 
-// errAway is in the chain of every fault that a database's being away has caused.
+// errAway is in the chain of every fault that comes from an unavailable database.
 var errAway = errors.New("database")
 
 func away(err error) error {
 	return fault.ErrUnavailable.After(time.Second).Because(fmt.Errorf("%w: %w", errAway, err))
 }
 
-// Named returns the fault of the violated constraint, such as a taken name or a missing parent.
-// For other errors it returns Fault(err).
+// Named returns the fault for the constraint that was violated, for example because a name is taken or a parent is
+// missing. For other errors it returns Fault(err).
 func Named(err error, constraints map[string]*fault.Fault) error {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if f, ok := constraints[refused.ConstraintName]; ok {

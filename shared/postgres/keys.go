@@ -12,12 +12,12 @@ import (
 	"herald/shared/secret"
 )
 
-// holder begins the name of a service's connections; the ids of its master keys follow.
+// holder is the prefix of the name of a service's connections. The ids of its master keys follow it.
 const holder = "herald "
 
-// OpenAs returns Open's pool for a service. Its connections are named after the master keys, see
-// Holders. If the password is derived from one of several keys, each connection takes the one that
-// the role has then.
+// OpenAs opens a pool for a service, as Open does. The name of its connections contains the ids of the master keys
+// (see Holders). If there are several master keys and the password is derived from one of them, each new connection
+// uses the password that the role has at that time.
 func OpenAs(
 	ctx context.Context, url secret.Text, keys secret.Keys, service string, o Observers,
 ) (*pgxpool.Pool, error) {
@@ -39,8 +39,8 @@ func OpenAs(
 	})
 }
 
-// accepted returns the password that the server accepts, else the first one, with which the pool
-// then gets the server's error.
+// accepted returns the password that the server accepts. If it accepts none, accepted returns the first one, and the
+// pool then gets the server's error.
 func accepted(ctx context.Context, c *pgx.ConnConfig, passwords []string) string {
 	for _, p := range passwords {
 		try := c.Config.Copy()
@@ -53,8 +53,8 @@ func accepted(ctx context.Context, c *pgx.ConnConfig, passwords []string) string
 	return passwords[0]
 }
 
-// Holders returns the master keys of every process that is connected to a service's database, each
-// as KeyID's texts in their order. It sees the processes that have the same role.
+// Holders returns the master keys of every process that is connected to a service's database: the texts of their
+// KeyIDs, in order. It sees only processes that use the same role.
 func Holders(ctx context.Context, db *pgxpool.Pool) ([][]string, error) {
 	rows, err := db.Query(ctx, `select distinct application_name from pg_stat_activity
 		where datname = current_database() and starts_with(application_name, $1)`, holder)

@@ -1,4 +1,4 @@
-// Package postgres connects services to their databases: pools, the roles and databases of a new
+// Package postgres connects services to their databases. It has pools, the setup of roles and databases on a new
 // server, migrations, and the faults for database errors.
 package postgres
 
@@ -26,24 +26,25 @@ import (
 	"herald/shared/secret"
 )
 
-// MaxConnections is how many connections to its database a replica of a service holds at most: those of its pool, and
-// the one on which its relay has the lock or waits for it.
+// MaxConnections is the largest number of connections that a replica of a service has to its database. These are the
+// connections of the pool, and one on which the relay has the lock or waits for it.
 const MaxConnections = poolSize + 1
 
 const (
 	poolSize = 8
-	// statementLimit ends statements for which no client waits any more.
+	// statementLimit is how long a statement may run. After that no client waits for it any more.
 	statementLimit = "30s"
-	// idleLimit ends transactions whose process is frozen, because others wait for their locks. No transaction waits
-	// for anything but its statements.
+	// idleLimit is how long a transaction may wait for its next statement. It ends the transactions of a frozen
+	// process, because others wait for their locks. A transaction never waits for anything except its own statements.
 	idleLimit = "5s"
-	// idleTime is when a pool gives a connection back that it does not need. Each service has a pool in each replica,
-	// and after an outage all of them are full for a while; a server with 100 connections refused some then.
+	// idleTime is how long an unused connection stays in the pool. Each replica of each service has a pool, and after
+	// an outage all pools are full for some time. With a longer time a server with 100 connections may refuse
+	// clients.
 	idleTime = 30 * time.Second
 )
 
-// session is the settings of every connection. With the TCP keep-alives the server releases the
-// locks of a machine that vanished within half a minute instead of hours.
+// session holds the settings of every connection. If a machine disappears, the TCP keep-alives make the server
+// release its locks within half a minute instead of hours.
 var session = map[string]string{
 	"statement_timeout":                   statementLimit,
 	"idle_in_transaction_session_timeout": idleLimit,
@@ -53,10 +54,10 @@ var session = map[string]string{
 	"tcp_keepalives_count":                "3",
 }
 
-// Observers learn what a pool does.
+// Observers are informed about the work of a pool.
 type Observers struct {
 	Traces trace.TracerProvider
-	// Watch logs outages; nil if nobody does.
+	// Watch logs outages. Nil for none.
 	Watch *Watch
 }
 
@@ -77,7 +78,7 @@ func open(ctx context.Context, url secret.Text, o Observers, more func(*pgxpool.
 	}
 	maps.Copy(config.ConnConfig.RuntimeParams, session)
 	var tracers []pgx.QueryTracer
-	if _, off := o.Traces.(noop.TracerProvider); !off { // making spans takes time even if nobody collects them
+	if _, off := o.Traces.(noop.TracerProvider); !off { // creating spans takes time even if nobody collects them
 		tracers = append(tracers, otelpgx.NewTracer(otelpgx.WithTracerProvider(o.Traces)))
 	}
 	if o.Watch != nil {
@@ -95,11 +96,12 @@ func open(ctx context.Context, url secret.Text, o Observers, more func(*pgxpool.
 	return pool, nil
 }
 
-// startLimit is how long a service waits for its database at its start.
+// startLimit is how long a service waits for its database when it starts.
 const startLimit = time.Minute
 
-// Await returns when the server takes connections. While it starts, recovers or cannot be reached, Await asks again,
-// for at most a minute; a Watch logs it. Any other error, such as a wrong password, is returned at once.
+// Await returns when the server accepts connections. While the server starts, recovers or cannot be reached, Await
+// tries again for at most a minute. A Watch logs this. Any other error, such as a wrong password, is returned at
+// once.
 func Await(ctx context.Context, pool *pgxpool.Pool) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -114,15 +116,15 @@ func Await(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 }
 
-// startPause is the time between two questions at the start.
+// startPause is the pause between two tries of Await.
 const startPause = 200 * time.Millisecond
 
-// Migrate runs the migrations that a database does not have yet, from the folder migrations.
-// Replicas that start at once wait for each other. history is the name of the table with the
-// version; a service's tables and those of its events have a version each.
+// Migrate runs the migrations in the directory migrations that a database does not have yet. Replicas that start at
+// the same time wait for each other. history is the name of the table with the version. A service's own tables and
+// the tables of its events have separate versions.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations fs.FS) error {
 	return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		// A migration, or the wait for another replica's, may take longer than statementLimit.
+		// A migration may take longer than statementLimit, and so may waiting for the migration of another replica.
 		if _, err := c.Exec(ctx, "set statement_timeout = 0"); err != nil {
 			return fmt.Errorf("migrate %s: %w", history, Fault(err))
 		}
@@ -157,16 +159,16 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations
 	})
 }
 
-// hint adds to an error what to do when the server lacks an extension.
+// hint returns text for an error message that says what to do when the server lacks an extension.
 func hint(err error) string {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	if ok && (pg.Code == "0A000" || pg.Code == "58P01") { // is not available; its file is not there
+	if ok && (pg.Code == "0A000" || pg.Code == "58P01") { // not available; the extension's file is missing
 		return " (install Postgres's contrib modules on the server, such as the package postgresql-contrib)"
 	}
 	return ""
 }
 
-// One reads one row into a struct by column names. It returns pgx.ErrNoRows when there is none.
+// One reads one row into a struct by column names. It returns pgx.ErrNoRows if there is no row.
 func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) (T, error) {
 	rows, err := db.Query(ctx, sql, args)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"herald/shared/secret"
 )
 
-// provisionLimit bounds the wait for a server and for replicas that start at once.
+// provisionLimit is the time limit for waiting for a server and for replicas that start at the same time.
 const provisionLimit = time.Minute
 
-// Provision makes a service's own database and role on a server, both named herald_<service>,
-// unless they exist, and returns the URL to use. The role's password is derived from the master
-// key. Replicas that start at once wait for each other. The admin role needs CREATEDB and
-// CREATEROLE; if it lacks them, the error says what to type.
+// Provision creates a service's own database and role on a server, unless they exist, and returns the URL to use.
+// Both have the name herald_<service>. The role's password is derived from the master key. Replicas that start at the
+// same time wait for each other. The admin role needs CREATEDB and CREATEROLE. If it lacks them, the error says what
+// to type.
 func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service string) (secret.Text, error) {
 	ctx, cancel := context.WithTimeout(ctx, provisionLimit)
 	defer cancel()
@@ -51,7 +51,7 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 	return own, nil
 }
 
-// Provisioned reports whether a server has a database that Provision has made for one of the services.
+// Provisioned reports whether a server has a database that Provision created for one of the services.
 func Provisioned(ctx context.Context, admin secret.Text, services []string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, provisionLimit)
 	defer cancel()
@@ -72,9 +72,9 @@ func Provisioned(ctx context.Context, admin secret.Text, services []string) (boo
 	return made, err
 }
 
-// preparation returns the statements that set up a role and a database; role and database say
-// whether these exist already. Only the creation is left out then, because an earlier start may
-// have ended before the statements after it.
+// preparation returns the statements that set up a role and a database. role and database say whether they already
+// exist. Even then only the creation is left out, because an earlier start may have stopped before the later
+// statements.
 func preparation(name string, password secret.Text, role, database bool) []string {
 	quoted, verb := pgx.Identifier{name}.Sanitize(), "create"
 	if role {
@@ -100,8 +100,8 @@ func Password(keys secret.Keys, service string) secret.Text {
 	return secret.NewText(hex.EncodeToString(keys.Derive("postgres/" + service)[:16]))
 }
 
-// Own returns the URL of a service's own database. If the given URL names no user, it is completed
-// with the role, password and database of Provision.
+// Own returns the URL of a service's own database. If the given URL has no user, the role, password and database of
+// Provision are added.
 func Own(given secret.Text, keys secret.Keys, service string) (secret.Text, error) {
 	if u, err := url.Parse(given.Reveal()); err == nil && u.User != nil {
 		return given, nil

@@ -2,33 +2,34 @@ package postgres
 
 import "strings"
 
-// state says what an error of Postgres means.
+// state is the meaning of an error code of Postgres.
 type state struct {
-	// code is the code of an error, or the beginning of several (Postgres, appendix A).
+	// code is an error code or the common prefix of several codes (Postgres, appendix A).
 	code string
-	// passes: nothing was written, and another attempt may succeed.
+	// passes means that nothing was written, and that another try may succeed.
 	passes bool
-	// unsure: the statement may have been carried out, and another attempt may succeed.
+	// unsure means that the statement may have been executed, and that another try may succeed.
 	unsure bool
-	// broken: the connection or the server does not work. With outage it is the server.
+	// broken means that the connection or the server does not work. outage means that the whole server does not work.
 	broken, outage bool
 }
 
-// states are the errors that may pass, and those of a server that does not work. Of several that fit, the first holds.
+// states lists the errors that may pass, and the errors of a server that does not work. The first matching entry
+// counts.
 var states = []state{
-	{code: "08", unsure: true, broken: true},               // the connection
-	{code: "25P03", passes: true},                          // a transaction that was idle for too long
-	{code: "40003", unsure: true},                          // not known whether it was committed
-	{code: "40", passes: true},                             // rolled back, such as to end a deadlock
-	{code: "53", passes: true, broken: true, outage: true}, // no room, memory or connection left
-	{code: "57P01", unsure: true, broken: true},            // shut down, or ended by an administrator
-	{code: "57P02", unsure: true, broken: true},            // another process of the server has crashed
-	{code: "57P03", passes: true, broken: true},            // starts, or is being shut down
+	{code: "08", unsure: true, broken: true},               // the connection failed
+	{code: "25P03", passes: true},                          // a transaction was idle for too long
+	{code: "40003", unsure: true},                          // unknown whether the transaction was committed
+	{code: "40", passes: true},                             // rolled back, for example to end a deadlock
+	{code: "53", passes: true, broken: true, outage: true}, // no disk space, memory or connection left
+	{code: "57P01", unsure: true, broken: true},            // shutdown, or an administrator ended the session
+	{code: "57P02", unsure: true, broken: true},            // another process of the server crashed
+	{code: "57P03", passes: true, broken: true},            // the server starts or shuts down
 	{code: "57P", passes: true},                            // an operator has intervened
 	{code: "58", broken: true, outage: true},               // a file cannot be read or written
 }
 
-// stateOf returns what a code means, the zero state if it may not pass.
+// stateOf returns the meaning of a code. It is the zero state for codes that are not in states.
 func stateOf(code string) state {
 	for _, s := range states {
 		if strings.HasPrefix(code, s.code) {

@@ -15,32 +15,34 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// settle: an outage is over when nothing has failed for this time. While a disk is full, reads still succeed.
+// settle is how long nothing must fail until an outage is over. One success is not enough, because reads still
+// succeed while a disk is full.
 const settle = 2 * time.Second
 
-// Watch logs an outage of a database server in two lines: its first error, and when it is over how long it was and
-// its last error. All pools of a process share one, because a server is the same cause for all of them.
+// Watch logs an outage of a database server in two lines. The first line has the first error. The second line is
+// written after the outage and has its duration and the last error. All pools of a process share one Watch, because
+// they fail for the same reason.
 type Watch struct {
 	log *slog.Logger
 	now func() time.Time
-	// out is how many servers do not work. Statements that succeed need no lock while there is none.
+	// out is the number of servers that do not work. While it is zero, successful statements need no lock.
 	out     atomic.Int32
 	mu      sync.Mutex
 	servers map[string]*outage
 }
 
-// outage is what is known of a server. Its since is zero while the server works.
+// outage is the state of one server. since is zero while the server works.
 type outage struct {
 	since, failed, worked time.Time
 	last                  error
-	// over is when the last outage was over.
+	// over is the end of the last outage.
 	over time.Time
-	// ended is how many statements have failed because their connections broke, while the server works. It is logged
-	// when settle is over after the first one.
+	// ended is how many statements failed because their connections broke while the server works. It is logged when
+	// settle has passed after the first failure.
 	ended int
 }
 
-// before returns what broke shortly before an outage: what the server said to the connections that it ended.
+// before returns the error from shortly before an outage, when the server ended connections.
 func (o *outage) before(now time.Time) string {
 	if o.last == nil || now.Sub(o.failed) >= settle {
 		return ""
@@ -48,12 +50,13 @@ func (o *outage) before(now time.Time) string {
 	return entire(o.last)
 }
 
-// NewWatch returns a watch that knows no servers yet.
+// NewWatch returns a watch without any servers.
 func NewWatch(log *slog.Logger, now func() time.Time) *Watch {
 	return &Watch{log: log, now: now, servers: map[string]*outage{}}
 }
 
-// Err returns the last error of a server that does not work, and since when it does not; nil if all work.
+// Err returns the last error of a server that does not work, and the time since when it does not. It returns nil if
+// all servers work.
 func (w *Watch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +69,7 @@ func (w *Watch) Err() error {
 	return nil
 }
 
-// saw notes how a statement or connection has ended.
+// saw records the result of a statement or of connecting.
 func (w *Watch) saw(ctx context.Context, server string, err error) {
 	failed := broken(err)
 	if !failed && (err != nil || w.out.Load() == 0) {
@@ -103,8 +106,8 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 	}
 }
 
-// broke notes that a connection broke while the server works. The lines of an outage say it of those that break when it
-// begins, and of those from before it that pools still hold when it is over.
+// broke records that a connection broke while the server works. It ignores connections that break shortly after an
+// outage, because pools may still hold connections from before it, and the log already has the outage.
 func (w *Watch) broke(server string, o *outage) {
 	if w.now().Sub(o.over) < idleTime+idleTime/3 {
 		return
@@ -123,15 +126,15 @@ func (w *Watch) broke(server string, o *outage) {
 	})
 }
 
-// begins reports whether the error of a broken server shows that it is one. A connection that breaks does not: others
-// may work, and a pool finds old connections that were ended long ago.
+// begins reports whether an error shows that the whole server does not work. A broken connection alone does not show
+// this: other connections may work, and a pool may hold old connections that were ended long ago.
 func begins(err error) bool {
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return unconnected || ok && stateOf(refused.Code).outage
 }
 
-// broken reports whether an error of pgx says that the server does not work.
+// broken reports whether an error of pgx means that the connection or the server does not work.
 func broken(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -146,15 +149,17 @@ func broken(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-// Told reports whether an error follows from a connection that broke or a server that does not work. A Watch logs an
-// outage of the server; a connection that broke while the server works is only made again.
+// Told reports whether an error comes from a broken connection or from a server that does not work. Such an error
+// needs no line of its own in the log. A Watch logs an outage of the server. If only a connection broke, the pool
+// makes a new one.
 func Told(err error) bool {
 	_, refused := errors.AsType[*pgconn.PgError](err)
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	return (refused || unconnected || errors.Is(err, errAway)) && broken(err)
 }
 
-// entire returns all that Postgres says about an error. The details of other errors may name the values of a row.
+// entire returns an error with all details that Postgres gives. It is only for errors of a broken connection or
+// server, because the details of other errors may contain values of a row.
 func entire(err error) string {
 	text := err.Error()
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -167,7 +172,7 @@ func entire(err error) string {
 	return text
 }
 
-// watched tells a Watch of what the connections to a server do.
+// watched is a pgx tracer that passes the results of a server's connections to a Watch.
 type watched struct {
 	watch  *Watch
 	server string
@@ -191,14 +196,15 @@ func (w watched) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceB
 	w.watch.saw(ctx, w.server, data.Err)
 }
 
-// connecting is the key of when a connection was asked for: a frozen server is noticed long after that.
+// connecting is the context key for the time when connecting started. A frozen server is detected long after that
+// time.
 type connecting struct{}
 
 func (w watched) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
 	return context.WithValue(ctx, connecting{}, w.watch.now())
 }
 
-// begun returns since when a server is away that is noticed now.
+// begun returns when an outage began that is detected now.
 func begun(ctx context.Context, now time.Time) time.Time {
 	if asked, ok := ctx.Value(connecting{}).(time.Time); ok {
 		return asked
