@@ -1,6 +1,6 @@
-// Package consumer handles the events of other services. It deletes what removed users, organizations and applications
-// had, and sessions that a change of a user or an organization has ended. It also deletes what has expired. Everything
-// that it deletes is refused before already: only notifications of logouts wait for it.
+// Package consumer handles the events of other services. It deletes the data of removed users, organizations and
+// applications, and sessions that a change of a user or an organization has ended. It also deletes expired rows.
+// Everything that it deletes is already refused before. Only notifications of logouts wait for it.
 package consumer
 
 import (
@@ -21,7 +21,7 @@ import (
 	"herald/shared/orgremoval"
 )
 
-// interval is how often a replica looks for what has expired.
+// interval is how often a replica looks for expired rows.
 const interval = time.Minute
 
 // Config is what the consumer needs.
@@ -44,7 +44,7 @@ type consumer struct {
 	log *slog.Logger
 }
 
-// run deletes what has expired until ctx ends.
+// run deletes expired rows until ctx ends.
 func (s consumer) run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -97,7 +97,7 @@ func (s consumer) handlers() []event.Handler {
 				return s.Store.EndSessionsBefore(ctx, d.AggregateID, int64(deactivated.Generation))
 			})
 		}),
-		// A logout has queued what applications are to hear.
+		// A logout has queued notifications.
 		event.On(func(context.Context, event.Delivery, *authv1.SessionEnded) error {
 			s.Ended()
 			return nil
@@ -110,8 +110,8 @@ func (s consumer) handlers() []event.Handler {
 	}
 }
 
-// endIdp ends the logins with accounts of a provider. The event drops callers that the gateway knows: it comes after
-// all of them have ended, so that none is taken up again.
+// endIdp ends the logins with accounts of a provider. Its event makes the gateway forget cached callers. It is written
+// after all logins have ended, so that the gateway cannot cache one of them again.
 func (s consumer) endIdp(ctx context.Context, d event.Delivery) error {
 	defer s.Ended()
 	err := each(ctx, func(ctx context.Context) (bool, error) { return s.Store.DeleteOfIdp(ctx, d.AggregateID) })
@@ -129,8 +129,8 @@ func (s consumer) removed() orgremoval.Sweep {
 	}
 }
 
-// changed ends the sessions of a user that are not alive any more. A login that is newer than the change goes on,
-// however late the event comes.
+// changed ends the sessions of a user that are not alive any more. A login that is newer than the change continues,
+// even if the event comes late.
 func (s consumer) changed(ctx context.Context, userID string) error {
 	defer s.Ended()
 	logins, err := s.Store.LoginsOfUser(ctx, userID)
@@ -150,7 +150,7 @@ func (s consumer) endDead(ctx context.Context, n domain.Session) error {
 	return each(ctx, func(ctx context.Context) (bool, error) { return s.Store.EndSessionsLike(ctx, n) })
 }
 
-// each deletes batches until there is no more.
+// each deletes batches until nothing is left.
 func each(ctx context.Context, batch func(context.Context) (more bool, err error)) error {
 	for {
 		more, err := batch(ctx)

@@ -11,8 +11,9 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Cached returns services whose answers are cached for at most 2 s, for checks of tokens. Answers are not cached if a
-// client or user is not active, a secret is wrong, or the request names a key: each use of a key is proved anew.
+// Cached returns services whose answers are cached for at most 2 s, for checks of tokens. An answer is not cached if a
+// client or user is not active, if a secret is wrong, or if the request names a key, because each use of a key must be
+// proved again.
 func (o *Services) Cached(c *eventcache.Changes) *Services {
 	return New(cachedProjects{
 		o.Projects, eventcache.NewAnswers[string, *projectsv1.ResolveClientResponse](c),
@@ -23,13 +24,13 @@ func (o *Services) Cached(c *eventcache.Changes) *Services {
 	})
 }
 
-// question is the key of an answer. Of a secret or token it has the hash that owners are asked with.
+// question is the cache key of an answer. It contains only the hash of a secret or token.
 func question(m proto.Message) string {
-	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(m) // its texts come from checked requests
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(m) // cannot fail: all texts are checked before
 	return string(b)
 }
 
-// cachedProjects keeps answers of projects.
+// cachedProjects caches answers of the service projects.
 type cachedProjects struct {
 	projectsv1.InternalClient
 	clients *eventcache.Answers[string, *projectsv1.ResolveClientResponse]
@@ -60,7 +61,7 @@ func (p cachedProjects) ResolveAccess(
 	})
 }
 
-// cachedUsers keeps answers of users.
+// cachedUsers caches answers of the service users.
 type cachedUsers struct {
 	usersv1.InternalClient
 	subjects *eventcache.Answers[string, *usersv1.ResolveSubjectResponse]
@@ -87,7 +88,7 @@ func (u cachedUsers) ResolveSubject(
 	})
 }
 
-// keepable reports whether an answer refuses nothing.
+// keepable reports whether an answer may be cached, because it refuses nothing.
 func keepable(in *usersv1.ResolveSubjectRequest, r *usersv1.ResolveSubjectResponse) bool {
 	if in.KeyId != "" || (len(in.SecretHash) > 0 || in.Credential != "") && r.Credential == "" {
 		return false

@@ -32,7 +32,7 @@ func application(r *projectsv1.ResolveClientResponse) domain.Client {
 	return c
 }
 
-// configure sets what the owner of an OpenID Connect application decides.
+// configure sets the fields that the owner of an OpenID Connect application has configured.
 func configure(c *domain.Client, o *projectsv1.OidcConfig) {
 	c.Methods = []domain.AuthMethod{methods[o.GetAuthMethodType()]}
 	for _, g := range o.GetGrantTypes() {
@@ -97,7 +97,7 @@ var genders = map[usersv1.Gender]string{
 	usersv1.Gender_GENDER_DIVERSE: "diverse",
 }
 
-// machine returns a machine user as a client of its own.
+// machine returns a machine user as a client.
 func machine(s domain.Subject) domain.Client {
 	return domain.Client{
 		ID: s.ID, OrgID: s.OrgID, Active: s.Active, Grants: []domain.GrantType{domain.GrantCredentials},

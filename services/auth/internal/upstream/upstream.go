@@ -1,5 +1,5 @@
-// Package upstream asks the services projects and users about clients and users. Without Cached nothing is cached: what
-// such a service has ended is refused at once.
+// Package upstream asks the services projects and users about clients and users. Without Cached nothing is cached, so
+// that a removed user or client is refused at once.
 package upstream
 
 import (
@@ -13,13 +13,13 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// ErrNoClient is returned for a client id that nobody has.
+// ErrNoClient is returned for an unknown client id.
 var ErrNoClient = errors.New("there is no such client")
 
 // ErrNoUser is returned for the id of a user who does not exist.
 var ErrNoUser = errors.New("there is no such user")
 
-// Services are those that own applications and users.
+// Services are the services that own applications and users.
 type Services struct {
 	Projects projectsv1.InternalClient
 	Users    usersv1.InternalClient
@@ -31,7 +31,7 @@ func New(projects projectsv1.InternalClient, users usersv1.InternalClient) *Serv
 	return &Services{Projects: projects, Users: users}
 }
 
-// Proof is the credential that a client sends. At most one of the fields is set.
+// Proof is the credential of a client or user. At most one of the fields is set.
 type Proof struct {
 	// SecretHash is the hash of a secret, KeyID the id of a key.
 	SecretHash []byte
@@ -107,8 +107,8 @@ func (o *Services) PersonalToken(ctx context.Context, hash []byte) (userID strin
 	return r.GetCaller().GetUserId(), r.GetCaller().GetScopes(), err
 }
 
-// Admit returns domain.ErrAccessDenied for a user who gets no tokens of a project's applications. The organization is
-// the one that the user belongs to. It asks nobody if the project gives tokens to all users.
+// Admit returns domain.ErrAccessDenied for a user who may not get tokens of a project's applications. orgID is the
+// user's organization. It calls no service if the project gives tokens to all users.
 func (o *Services) Admit(ctx context.Context, p domain.Project, userID, orgID string) error {
 	if !p.Checks() {
 		return nil
@@ -120,7 +120,7 @@ func (o *Services) Admit(ctx context.Context, p domain.Project, userID, orgID st
 	return p.Admit(a)
 }
 
-// Orgs returns organizations by their ids, those that do not exist left out.
+// Orgs returns organizations by their ids. Organizations that do not exist are left out.
 func (o *Services) Orgs(ctx context.Context, ids ...string) (map[string]domain.Org, error) {
 	r, err := o.Users.ResolveSubject(ctx, &usersv1.ResolveSubjectRequest{OrgIds: ids})
 	if err != nil {
@@ -129,7 +129,7 @@ func (o *Services) Orgs(ctx context.Context, ids ...string) (map[string]domain.O
 	return subject("", r).Orgs, nil
 }
 
-// Access returns what a user has on a project.
+// Access returns the access of a user to a project.
 func (o *Services) Access(ctx context.Context, projectID, userID, orgID string) (domain.Access, error) {
 	r, err := o.Projects.ResolveAccess(ctx, &projectsv1.ResolveAccessRequest{
 		ProjectId: projectID, UserId: userID, OrgId: orgID,
@@ -144,11 +144,11 @@ func (o *Services) Access(ctx context.Context, projectID, userID, orgID string) 
 	return a, nil
 }
 
-// maxMachines is how many ids are remembered: enough for those that are used every hour.
+// maxMachines is how many ids are remembered. It should be enough for all machine users that are active within an hour.
 const maxMachines = 10_000
 
-// machines remembers ids of machine users, so that projects is not asked about them. An application never gets an id
-// that a user has: its id is random and nobody can choose it.
+// machines remembers ids of machine users, so that the service projects is not asked about them. An application never
+// gets the id of a user, because the ids of applications are random and cannot be chosen.
 type machines struct {
 	mu  sync.RWMutex
 	ids map[string]struct{}

@@ -1,7 +1,7 @@
-// Package account serves the pages on which people see and change their own account. A page acts as the person whose
-// session the browser has, by the methods of the API and with all their checks; nothing here decides whose something
-// is. Whoever has no login is sent to one and comes back. So is whoever wants to change how they log in and has a login
-// that is older than domain.FreshLogin.
+// Package account serves the pages on which people see and change their own account. A page calls the methods of the
+// API as the person whose session the browser has. These methods check all rights; this package checks none. A person
+// who is not logged in is sent to the login and comes back. The same happens to a person who wants to change how they
+// log in, if the login is older than domain.FreshLogin.
 package account
 
 import (
@@ -62,13 +62,14 @@ type Pages struct {
 	places map[string]page
 }
 
-// page is a page by its name, which is the rest of its path.
+// page is a page. Its name is the part of its path after Path.
 type page struct {
 	name string
-	// fresh pages change how the person logs in. own pages are for whoever has logged in with the password here.
+	// fresh pages change how the person logs in. own pages are for people who have logged in with their Herald
+	// password.
 	fresh, own bool
 	open       func(http.ResponseWriter, visit)
-	// send takes what is posted to the page; nil if nothing is.
+	// send handles a post to the page; nil if the page takes none.
 	send func(http.ResponseWriter, visit)
 }
 
@@ -150,7 +151,7 @@ func (v visit) in(tag string) string {
 	return v.address(v.page.name, append(v.named(), "lang", tag)...)
 }
 
-// named returns the values that name what the page is about.
+// named returns the values with the id of the page's object.
 func (v visit) named() (values []string) {
 	for _, name := range []string{"id", "idp"} {
 		if value := v.Text(name, maxID); value != "" {
@@ -160,7 +161,8 @@ func (v visit) named() (values []string) {
 	return values
 }
 
-// visited finds the person of a request, and sends whoever has no login, or one that is too old, to the login.
+// visited finds the person of a request. A person who is not logged in, or whose login is too old, is sent to the
+// login.
 func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.HandlerFunc {
 	return p.Frame.Visited(timeout, func(w http.ResponseWriter, r frame.Visit) {
 		v := visit{Visit: r, page: to}
@@ -191,14 +193,15 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 	}
 	other := ""
 	if v.page.own && v.session.ID != "" && !v.session.Own() {
-		// However fresh a login with an account at an identity provider is, the person needs the password.
+		// A login with an account at an identity provider is not enough, even if it is fresh: the person needs the
+		// password.
 		other = "true"
 	}
 	to := frame.Address(domain.LoginPath, "request", requestOf(name, id), "other", other, "lang", v.Picked)
 	http.Redirect(w, v.Request, to, http.StatusSeeOther)
 }
 
-// done goes on after a change. What it returns to is a page of the list, and says that the change was made.
+// done leads back after a change, to a page that says that the change was made.
 func (p *Pages) done(w http.ResponseWriter, v visit, name string) {
 	http.Redirect(w, v.Request, v.address(name, "done", "true"), http.StatusSeeOther)
 }

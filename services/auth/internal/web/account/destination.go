@@ -12,8 +12,8 @@ import (
 // Destination is the key of these pages in login.Destinations.
 const Destination = "account"
 
-// requestOf returns the parameter "request" of a login that leads back to a page. It names what the page is about too,
-// unless it would be too long.
+// requestOf returns the parameter "request" of a login that leads back to a page. It also contains the id of the page's
+// object. If that is too long, the login leads to the parent page.
 func requestOf(name, id string) string {
 	whole := Destination + "." + name + "." + id
 	switch {
@@ -26,7 +26,7 @@ func requestOf(name, id string) string {
 }
 
 // Request returns what a page of the account needs of a login: a fresh one, if the page changes how the person logs in.
-// It returns domain.ErrRequestGone for a page that does not exist, so that nobody is led anywhere else.
+// It returns domain.ErrRequestGone for a page that does not exist, so that a login leads to no other address.
 func (p *Pages) Request(_ context.Context, id string) (domain.AuthRequest, domain.Client, error) {
 	name, _, _ := strings.Cut(id, ".")
 	to, there := p.places[name]

@@ -9,10 +9,11 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// maxCode and maxAddress are in bytes, more than any code and any e-mail address has.
+// maxCode and maxAddress are limits in bytes. Every code and every e-mail address is shorter.
 const maxCode, maxAddress = 64, 1000
 
-// email is the person's address. One that is not verified waits for a code.
+// email is the content of the page with the person's address. For an address that is not verified the page asks for a
+// code.
 type email struct {
 	base
 	Address string
@@ -43,7 +44,7 @@ func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) {
 	p.write(w, v, shown)
 }
 
-// verifyEmail takes the code of the mail, or asks for a new mail.
+// verifyEmail checks the code of the mail, or requests a new mail.
 func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
 	if v.Values.Get("again") != "" {
 		p.resend(w, v)
@@ -90,7 +91,7 @@ func (p *Pages) changeForm(w http.ResponseWriter, v visit, typed, wrong string) 
 	}}})
 }
 
-// changeEmail changes the address. Users asks for a code of a mail to the new one and writes to the old one.
+// changeEmail changes the address. The service users sends a code to the new address, and a notice to the old one.
 func (p *Pages) changeEmail(w http.ResponseWriter, v visit) {
 	typed := v.Text("email", maxAddress)
 	_, err := p.Credentials.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{Email: typed})

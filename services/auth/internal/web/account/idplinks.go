@@ -25,7 +25,7 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) {
 		})
 	}
 	linkable, err := p.linkable(v)
-	if err != nil { // people see their other links also while nobody knows the providers
+	if err != nil { // people see their links even if the service idp is away
 		p.Federated.Log.WarnContext(v.Context(), "an account's page offers no identity providers", "err", err)
 	}
 	for _, o := range linkable {
@@ -47,7 +47,7 @@ func (p *Pages) linkable(v visit) (may []federated.Offer, err error) {
 	return may, err
 }
 
-// askLink says to which user here an account is linked: another person may be logged in than the one who comes.
+// askLink shows to which user an account will be linked, because another person may be logged in at this browser.
 func (p *Pages) askLink(w http.ResponseWriter, v visit) {
 	offers, err := p.linkable(v)
 	if err != nil {
@@ -68,8 +68,8 @@ func (p *Pages) askLink(w http.ResponseWriter, v visit) {
 		line{Text: me.User.GetHuman().GetProfile().GetDisplayName()}, line{Text: me.User.GetPreferredLoginName()})
 }
 
-// link sends the person to the identity provider. They must authenticate there too, so that nobody links the account of
-// whoever has used the browser before.
+// link sends the person to the identity provider. They must authenticate there again, so that nobody links the account
+// of the person who has used the browser before.
 func (p *Pages) link(w http.ResponseWriter, v visit) {
 	offers, err := p.linkable(v)
 	if err != nil {
@@ -90,8 +90,8 @@ func (p *Pages) link(w http.ResponseWriter, v visit) {
 	http.Redirect(w, v.Request, domain.ForwardPath, http.StatusSeeOther)
 }
 
-// toUnlink returns the link that a page is about. If it is not there, or the only way in of a person without a
-// password, the page says so and the link is nil.
+// toUnlink returns the link that a page is about. If there is no such link, or the person has no password and no other
+// link to log in with, it writes a page that says so and returns nil.
 func (p *Pages) toUnlink(w http.ResponseWriter, v visit) *usersv1.UserIdpLink {
 	found, err := p.IdpLinks.SearchMyIdpLinks(v.as(), &usersv1.SearchMyIdpLinksRequest{})
 	if err != nil {

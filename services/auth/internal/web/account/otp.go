@@ -14,7 +14,8 @@ type otp struct {
 	base
 	Ready     bool
 	CodesLeft string
-	// Add, Renew and End are the addresses at which the app is set up, gets other recovery codes, and is removed.
+	// Add, Renew and End are the addresses of the pages that set up the app, make new recovery codes, and remove the
+	// app.
 	Add, Renew, End string
 }
 
@@ -33,7 +34,7 @@ func (p *Pages) otp(w http.ResponseWriter, v visit) {
 	p.write(w, v, frame.Page{Name: "otp", Body: otpBody, Data: o})
 }
 
-// enrolment returns the pages that set an app up, and where they are.
+// enrolment returns the pages that set up an app, and their place.
 func (p *Pages) enrolment(v visit) (totp.Pages, *http.Request, totp.Place) {
 	place := totp.Place{Path: path("otp/add"), Next: path("otp"), Method: "get", Language: v.Picked,
 		InLanguage: v.in}
@@ -67,7 +68,7 @@ func (p *Pages) askCodes(w http.ResponseWriter, v visit) {
 	p.confirm(w, v, "otpcodes", "otpcodes.title")
 }
 
-// renewCodes replaces the recovery codes. The new ones are in the answer and nowhere else.
+// renewCodes replaces the recovery codes. The new ones are shown in the answer to the form only.
 func (p *Pages) renewCodes(w http.ResponseWriter, v visit) {
 	made, err := p.Factors.RegenerateMyRecoveryCodes(v.as(), &usersv1.RegenerateMyRecoveryCodesRequest{})
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// overview names the person and leads to the other pages.
+// overview shows the person's name and links to the other pages.
 type overview struct {
 	base
 	DisplayName, LoginName string
 	Links                  []link
 }
 
-// link leads to a page by its name, whose title is the text of the key.
+// link is a link to the page with a name. Its text has that key.
 type link struct{ Address, Key string }
 
 func (p *Pages) overview(w http.ResponseWriter, v visit) {

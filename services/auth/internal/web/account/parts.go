@@ -10,13 +10,13 @@ import (
 	"herald/shared/gen/fault/usersfault"
 )
 
-// base is what all pages show.
+// base is the content that all pages have.
 type base struct {
 	// Back is the address of the page that led here.
 	Back string
 	// Done reports that a change was made.
 	Done bool
-	// Language goes along with a form.
+	// Language is sent with a form.
 	Language string
 }
 
@@ -28,7 +28,7 @@ func (v visit) base() base {
 type form struct {
 	base
 	Action string
-	// Lines say what the form is about.
+	// Lines are shown above the fields.
 	Lines  []line
 	Hidden []hidden
 	Fields []field
@@ -38,7 +38,8 @@ type form struct {
 
 type hidden struct{ Name, Value string }
 
-// field is an input of a form. Label, Hint and Wrong are keys of texts; Otherwise is shown if there is none for Wrong.
+// field is an input of a form. Label, Hint and Wrong are keys of texts; Otherwise is shown if there is no text for
+// Wrong.
 type field struct {
 	Name, Label, Hint, Wrong, Otherwise string
 	// Type is that of an input, and Autocomplete what browsers fill in (HTML section 4.10.18.7).
@@ -46,22 +47,22 @@ type field struct {
 	Value              string
 	Most               int
 	Required           bool
-	// Options, if there are any, make it a choice.
+	// If there are Options, the field is a choice.
 	Options []option
 	// Focus reports that the page begins with it.
 	Focus bool
 }
 
-// option is a value of a choice. Key is the key of its text; if it is empty, Text stands in the page.
+// option is a value of a choice. Key is the key of its text; if it is empty, the page shows Text.
 type option struct{ Value, Key, Text string }
 
-// line is what a page says about something: a value or a time, after the text of the key if there is one.
+// line is a value or a time on a page. The text of Key, if there is one, stands before it.
 type line struct {
 	Key, Text string
 	At        time.Time
 }
 
-// row is an element of a list. What can be done with it has an address, and ActionKey is the key of its text.
+// row is an element of a list. It may have an action: the address of a page, and ActionKey, the key of the link's text.
 type row struct {
 	Title     string
 	Lines     []line
@@ -69,7 +70,7 @@ type row struct {
 	ActionKey string
 }
 
-// list is a list with what can be done with all of it.
+// list is a list with an action for all its elements.
 type list struct {
 	base
 	Rows []row
@@ -79,7 +80,7 @@ type list struct {
 	ActionKey string
 }
 
-// writeForm writes a form. A field that is wrong makes the page one with an error.
+// writeForm writes a form. If a field is wrong, the title of the page says that there is an error.
 func (p *Pages) writeForm(w http.ResponseWriter, v visit, name string, f form) {
 	f.base, f.Action = v.base(), path(v.page.name)
 	shown, first := frame.Page{Name: name, Body: formBody}, 0
@@ -114,7 +115,7 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	f := fault.From(err)
 	switch {
 	case f.ID == fault.ErrFreshLoginRequired.ID && v.page.fresh,
-		f.Code == fault.Unauthenticated: // else the login would lead back at once
+		f.Code == fault.Unauthenticated: // on other pages a login would lead back at once
 		p.logIn(w, v)
 	case f.Code == fault.NotFound:
 		p.gone(w, v)
@@ -125,7 +126,7 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	}
 }
 
-// gone says that something is not there, or is somebody else's.
+// gone writes the page for an object that does not exist or belongs to somebody else.
 func (p *Pages) gone(w http.ResponseWriter, v visit) {
 	p.write(w, v, frame.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.base()})
 }

@@ -11,8 +11,8 @@ import (
 
 func (p *Pages) password(w http.ResponseWriter, v visit) { p.passwordForm(w, v, "", "", "") }
 
-// passwordForm asks for the old password and the new one twice. Of the fields one may be wrong. Somebody without a
-// password has no old one, and reads how they log in instead.
+// passwordForm asks for the old password and the new one twice. One of the fields may be marked as wrong. A person
+// without a password sees how they log in instead.
 func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherwise string) {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
 	switch {
@@ -37,7 +37,7 @@ func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherw
 	p.writeForm(w, v, "changepassword", form{Fields: fields, Submit: "changepassword.title"})
 }
 
-// noPassword says how a person without a password logs in.
+// noPassword writes the page that says how a person without a password logs in.
 func (p *Pages) noPassword(w http.ResponseWriter, v visit) {
 	p.writeList(w, v, "nopassword", list{Address: v.address("idplinks"), ActionKey: "idplinks.title"})
 }

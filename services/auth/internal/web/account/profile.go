@@ -27,7 +27,7 @@ func (p *Pages) profile(w http.ResponseWriter, v visit) {
 	p.profileForm(w, v, shown, nil)
 }
 
-// profileForm writes the form with the fields that are wrong marked, by their names in JSON.
+// profileForm writes the form. It marks the wrong fields, which are given by their JSON names.
 func (p *Pages) profileForm(w http.ResponseWriter, v visit, shown *usersv1.Profile, wrong []string) {
 	text := func(name, label, autocomplete, value string, required bool) field {
 		return field{Name: name, Label: label, Type: "text", Autocomplete: autocomplete, Value: value, Most: mostName,
@@ -52,7 +52,7 @@ func (p *Pages) profileForm(w http.ResponseWriter, v visit, shown *usersv1.Profi
 	p.writeForm(w, v, "profile", form{Fields: fields, Submit: "profile.submit"})
 }
 
-// languages are those in which pages and mails are written, and the one that the person has.
+// languages are the languages of pages and mails, and the language that the person has chosen.
 func (p *Pages) languages(v visit, has string) []option {
 	all := []option{{Key: "profile.language.none"}}
 	for _, l := range p.Frame.Offered(v.Context()) {
@@ -97,8 +97,8 @@ func (p *Pages) saveProfile(w http.ResponseWriter, v visit) {
 	}
 }
 
-// name returns what somebody has typed for a name. Users refuses what is too long, which a page shows again up to
-// maxName bytes.
+// name returns a typed name. The service users refuses a name that is too long. The page shows such a name again if it
+// has at most maxName bytes.
 func (v visit) name(field string) string {
 	typed := v.Values.Get(field)
 	return strings.ToValidUTF8(typed[:min(len(typed), maxName)], "\uFFFD")

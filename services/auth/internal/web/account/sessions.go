@@ -28,7 +28,7 @@ func (p *Pages) sessions(w http.ResponseWriter, v visit) {
 	p.writeList(w, v, "sessions", shown)
 }
 
-// used says when and from where a session was last used.
+// used returns when and from where a session was last used.
 func used(s domain.Session) []line {
 	return []line{{Key: "sessions.used", At: s.UsedAt}, {Key: "sessions.address", Text: s.Client}}
 }

@@ -15,7 +15,7 @@ import (
 const (
 	// day is the form in which browsers send a day (HTML section 2.3.5.2).
 	day = "2006-01-02"
-	// suggested is for how long a token is valid if the person chooses nothing else.
+	// suggested is the validity that the form suggests for a new token.
 	suggested = 90 * 24 * time.Hour
 )
 
@@ -52,7 +52,8 @@ func (p *Pages) tokenForm(w http.ResponseWriter, v visit, until, wrong string) {
 	}}})
 }
 
-// makeToken makes a token that is valid until the end of a day, in UTC. The token is in the answer and nowhere else.
+// makeToken makes a token that is valid until the end of a day, in UTC. The token is shown in the answer to the form
+// only.
 func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
 	typed := v.Text("until", len(day))
 	ask := &usersv1.AddMyPersonalAccessTokenRequest{}
@@ -76,7 +77,7 @@ func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
 	}
 }
 
-// once is a new token with what is shown of it only once.
+// once is a new token. The token itself is shown only once.
 type once struct {
 	base
 	// ID is its name in the list.

@@ -14,10 +14,10 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
-// maxBrandings is how many organizations' brandings are kept. When there are more, all are forgotten.
+// maxBrandings is how many organizations' brandings are kept. When there are more, all are removed.
 const maxBrandings = 1000
 
-// branding is how an organization's pages look; empty for Herald's look.
+// branding is how an organization's pages look; empty for Herald's own branding.
 type branding struct {
 	// Style comes after the style of all pages; empty for no color.
 	Style template.CSS
@@ -26,8 +26,8 @@ type branding struct {
 }
 
 // brandedStyle replaces the accents of style.css: the color of buttons with the text on it, and those of links, which
-// are readable on light and on dark pages. A button that the mouse is on keeps its color, because a lighter one might
-// not be readable.
+// are readable on light and on dark pages. A button under the mouse keeps its color, because a lighter color might not
+// be readable.
 const brandedStyle = `:root{--fill:%s;--on-accent:%s;--accent:%s}` +
 	`@media(prefers-color-scheme:dark){:root{--accent:%s}}` +
 	`.button:hover{filter:none;text-decoration:underline}`
@@ -41,22 +41,22 @@ func brandingOf(r *textv1.ResolveBrandingResponse) branding {
 	return b
 }
 
-// sourceOf returns a style or script as a source of the policy of a page.
+// sourceOf returns the hash source that allows a style or script in the Content Security Policy of a page.
 func sourceOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// ofOrg is the key of the id of the organization whose branding the page for a request has.
+// ofOrg is the context key of the organization whose branding the page has.
 type ofOrg struct{}
 
-// Branded returns a request whose pages have the branding of an organization, or Herald's look for no id.
+// Branded returns a request whose pages have the branding of an organization, or Herald's own branding for an empty id.
 func Branded(r *http.Request, orgID string) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), ofOrg{}, orgID))
 }
 
-// branding returns the branding of the page for a request, and lets the page have its style. It is called before the
-// page is written.
+// branding returns the branding of the page for a request, and allows its style in the policy of the page. It is called
+// before the page is written.
 func (l *Frame) branding(w http.ResponseWriter, r *http.Request) branding {
 	orgID, _ := r.Context().Value(ofOrg{}).(string)
 	if orgID == "" {
@@ -70,7 +70,7 @@ func (l *Frame) branding(w http.ResponseWriter, r *http.Request) branding {
 }
 
 // brandings caches the brandings that text returns. If text does not answer, the last one stays in use; before the
-// first answer pages have Herald's look.
+// first answer pages have Herald's own branding.
 type brandings struct {
 	text textv1.TextClient
 	now  func() time.Time

@@ -60,7 +60,7 @@ func (c color) onTop() color {
 	return white
 }
 
-// on returns the nearest color to this one that is readable on all grounds, on the way to black or white.
+// on returns a color that is readable on all grounds. It is the nearest one between this color and black or white.
 func (c color) on(grounds []color, end color) color {
 	const steps = 64
 	for i := range steps {

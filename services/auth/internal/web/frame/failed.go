@@ -8,7 +8,8 @@ import (
 	"herald/shared/fault"
 )
 
-// Retry is the address at which a person tries again after an error, and the language of that page. Both may be empty.
+// Retry is the address at which a person can try again after an error, and the language of the error page. Both may be
+// empty.
 type Retry struct{ Address, Language string }
 
 var lockedBody = Body(files, "locked.html")
@@ -20,8 +21,8 @@ func (l *Frame) Locked(w http.ResponseWriter, r *http.Request, wait time.Duratio
 		Data: max(int(math.Ceil(wait.Minutes())), 1), Language: language})
 }
 
-// Failed writes the page for an error about which the person can do nothing but wait: a part of Herald is away or has
-// too much to do, or there is a fault, which is logged.
+// Failed writes the page for an error after which the person can only wait: a part of Herald does not answer or is
+// overloaded, or has failed, which is logged.
 func (l *Frame) Failed(w http.ResponseWriter, r *http.Request, err error, again Retry) {
 	f := fault.From(err)
 	page := Page{Status: f.HTTPStatus(), Name: "away", Body: NoticeBody, Data: again.Address, Language: again.Language}

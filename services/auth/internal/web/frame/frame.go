@@ -42,7 +42,7 @@ func Body(files fs.FS, names ...string) *template.Template {
 	return template.Must(template.Must(frame.Clone()).ParseFS(files, names...))
 }
 
-// Frame writes pages in the languages that have texts and that the service text allows.
+// Frame writes pages. Their language is one that has texts and that the service text allows.
 type Frame struct {
 	languages *languages
 	brandings *brandings
@@ -77,7 +77,7 @@ func (l *Frame) Offered(ctx context.Context) []Offered {
 // Page is the content of a page.
 type Page struct {
 	Status int
-	// Name chooses the texts name.title and name.text, which head the page.
+	// Name chooses the texts name.title and name.text, with which the page begins.
 	Name string
 	// Body is the part after them: a template made by the function Body. It uses Data, and texts
 	// as {{.Text "key"}}.
@@ -86,8 +86,8 @@ type Page struct {
 	// Language is the language of the page if it is allowed. Else it is the one that the reader has picked, or the
 	// browser's.
 	Language string
-	// InLanguage returns the address of the same page in another language. Nil stands for the path of the request;
-	// the answer to a form or to a query then offers no other language.
+	// InLanguage returns the address of the same page in another language. If it is nil, the address is the path of the
+	// request, and the answer to a form or to a query offers no other language.
 	InLanguage func(tag string) string
 	// Faulty marks an error in the page's title, which screen readers read first.
 	Faulty bool
@@ -152,9 +152,9 @@ type view struct {
 	Page
 	texts texts
 	Style template.CSS
-	// Branding is that of the organization for which the page is.
+	// Branding is the branding of the organization that the page belongs to.
 	Branding branding
-	// Languages are links to the page in those that the reader can pick.
+	// Languages are links to the page in the languages that the reader can pick.
 	Languages template.HTML
 }
 

@@ -6,9 +6,9 @@ import (
 	"net/url"
 )
 
-// Guard sets the headers of every page and refuses forms that another site posts. public is the
-// address of the pages for browsers. A browser that does not send Sec-Fetch-Site must send its
-// origin. Anybody may post to the paths that are open.
+// Guard sets the headers of every page and refuses forms that another site posts. public is the address of the pages
+// for browsers. A browser that does not send Sec-Fetch-Site must send its origin. Other sites may post to the paths in
+// open.
 func (l *Frame) Guard(next http.Handler, public *url.URL, open ...string) (http.Handler, error) {
 	own := http.NewCrossOriginProtection()
 	if err := own.AddTrustedOrigin(public.String()); err != nil {
@@ -27,8 +27,8 @@ func (l *Frame) headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", l.policy)
-		// With no-referrer a browser would post our own forms with "Origin: null", as it does forms of
-		// other sites (Fetch standard, "append a request Origin header").
+		// With no-referrer a browser would send "Origin: null" with Herald's own forms, as with forms of other sites
+		// (Fetch standard, "append a request Origin header").
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")

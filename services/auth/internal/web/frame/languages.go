@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// cacheTime is how long an answer of text is used, from when it was asked for. So text is
-	// asked once a second, however many pages are opened.
+	// cacheTime is how long an answer of text is used, from when it was asked for. So text is asked at most once a
+	// second.
 	cacheTime = time.Second
-	// askTimeout is how long a page waits for text. A change of the languages is on every page after
+	// askTimeout is how long a page waits for text. A change of the languages is on every page after the sum of
 	// cacheTime and askTimeout.
 	askTimeout = 500 * time.Millisecond
 	// lastResort is the language of pages if text names no default that has texts.
@@ -85,7 +85,7 @@ func (c choice) exact(tag string) string {
 }
 
 // links returns the list of links to a page in each language, of which the reader has one. It is written without a
-// template, which takes as long for it as for the rest of the page.
+// template, because a template would take as long for it as for the rest of the page.
 func (c choice) links(current string, address func(tag string) string) template.HTML {
 	var out strings.Builder
 	for _, o := range c.allowed {
@@ -104,9 +104,9 @@ func (c choice) links(current string, address func(tag string) string) template.
 	return template.HTML(out.String())
 }
 
-// lookup returns the first wanted language that is allowed, by RFC 4647 section 3.4: it drops
-// subtag after subtag. The mail is written in the language found in the same way. The matcher of
-// x/text would offer related languages, which a reader may not want.
+// lookup returns the first wanted language that is allowed, by RFC 4647 section 3.4: it drops subtag after subtag. The
+// mail is written in the language found in the same way. The matcher of x/text would choose related languages, which a
+// reader may not want.
 func (c choice) lookup(wanted []language.Tag) string {
 	for _, w := range wanted {
 		if tag := c.find(w); tag != "" {
@@ -116,7 +116,7 @@ func (c choice) lookup(wanted []language.Tag) string {
 	return c.standard
 }
 
-// find returns the allowed language of one that is wanted, or "".
+// find returns the allowed language for a wanted one, or "".
 func (c choice) find(wanted language.Tag) string {
 	for tag := wanted.String(); tag != ""; tag = tag[:max(strings.LastIndexByte(tag, '-'), 0)] {
 		if c.exact(tag) != "" {

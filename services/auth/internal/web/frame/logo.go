@@ -13,15 +13,15 @@ const (
 	logoPath = "/ui/logo/{org}/{hash}"
 	// logoTimeout is how long a browser waits for a logo.
 	logoTimeout = 5 * time.Second
-	// Limits in bytes of the parts of a path. Longer ones do not exist.
+	// Limits in bytes of the parts of a path. Longer parts do not exist.
 	maxOrgID, maxHash = 200, 64
 )
 
 // Mount adds the path of logos.
 func (l *Frame) Mount(mux *http.ServeMux) { mux.HandleFunc("GET "+logoPath, l.logo) }
 
-// logo writes an organization's logo. A logo has its hash in its path, so browsers keep it for good. Opened by itself
-// it can do nothing, even if a browser took it for a document.
+// logo writes an organization's logo. The path of a logo contains its hash, so browsers may cache it for ever. The
+// headers prevent a logo that is opened by itself from running scripts, even if a browser takes it for a document.
 func (l *Frame) logo(w http.ResponseWriter, r *http.Request) {
 	orgID, hash := r.PathValue("org"), r.PathValue("hash")
 	if len(orgID) > maxOrgID || len(hash) > maxHash {

@@ -42,7 +42,7 @@ func (c choice) here(r *http.Request) string {
 	return c.exact(r.URL.Query().Get("lang"))
 }
 
-// keep keeps the language that the address names for the pages that the reader opens later.
+// keep stores the language that the address names in the cookie, for the pages that the reader opens later.
 func (c choice) keep(w http.ResponseWriter, r *http.Request) {
 	tag := c.here(r)
 	if kept, err := r.Cookie(pickedCookie); tag == "" || err == nil && kept.Value == tag {
@@ -53,7 +53,7 @@ func (c choice) keep(w http.ResponseWriter, r *http.Request) {
 }
 
 // sameIn returns a function for the address of the page for a request in another language. It returns nil if the page
-// answers a form, or its address has something that nobody has checked and no page may repeat.
+// answers a form, or if its address has an unchecked value, which no page may repeat.
 func sameIn(r *http.Request) func(tag string) string {
 	query := r.URL.Query()
 	if query.Del("lang"); r.Method != http.MethodGet || len(query) > 0 {

@@ -10,8 +10,8 @@ import (
 // Submit is the only script of any page. It posts the page's form.
 const Submit template.JS = "document.forms[0].submit()"
 
-// PostTo lets the forms of a page post to an address too, or be redirected to it: browsers check the redirects after a
-// form. It is called before the page is written. Without an address it changes nothing.
+// PostTo allows the forms of a page to post to an address too, or to be redirected to it, because browsers check the
+// redirects after a form. It is called before the page is written. Without an address it changes nothing.
 func (l *Frame) PostTo(w http.ResponseWriter, address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "" || strings.ContainsAny(address, "\r\n") {
@@ -27,7 +27,7 @@ func (l *Frame) PostTo(w http.ResponseWriter, address string) {
 	l.allow(w, "form-action 'self'", "form-action 'self' "+source)
 }
 
-// LetSubmit lets the page run Submit. It is called before the page is written.
+// LetSubmit allows the page to run Submit. It is called before the page is written.
 func (l *Frame) LetSubmit(w http.ResponseWriter) {
 	l.allow(w, "default-src 'none'", "default-src 'none'; script-src "+sourceOf(string(Submit)))
 }
@@ -38,9 +38,10 @@ func (l *Frame) allow(w http.ResponseWriter, part, by string) {
 	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), part, by, 1))
 }
 
-// AsGet answers a posted form by a GET of the same path with its parameters: with a form of another site a browser does
-// not send the cookie of the login, which is SameSite=Lax. It reports false, and answers nothing, if the form cannot be
-// read, goes with a query, or has more than so many bytes as a query.
+// AsGet answers a posted form with a redirect to the same path, with the parameters of the form as its query. It is
+// needed because a browser does not send the session's cookie, which is SameSite=Lax, with a form of another site.
+// AsGet reports false, and answers nothing, if the form cannot be read, the address has a query already, or the new
+// query is too long.
 func AsGet(w http.ResponseWriter, r *http.Request, most int) bool {
 	err := r.ParseForm()
 	query := r.PostForm.Encode()

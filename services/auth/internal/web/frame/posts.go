@@ -12,8 +12,8 @@ import (
 // password allows, because many people may share an address.
 const postsAMinute = 60
 
-// Posts counts the posts of people whom nobody knows yet, by their address. One that succeeds and asks for no mail is
-// taken back.
+// Posts counts the posts of people who have not logged in, by their address. A post that succeeds and asks for no mail
+// does not count.
 type Posts struct {
 	*limit.Limit
 	look *Frame
@@ -24,8 +24,8 @@ func NewPosts(l *Frame, now func() time.Time) Posts {
 	return Posts{limit.New(postsAMinute, time.Minute, now), l}
 }
 
-// Limited refuses the posts of an address that had too many. A post counts before it is answered, so that simultaneous
-// ones cannot exceed the limit.
+// Limited refuses the posts of an address that has sent too many. A post counts before it is answered, so that
+// simultaneous ones cannot exceed the limit.
 func (p Posts) Limited(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if wait := p.Take(r.RemoteAddr); wait > 0 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// catalogFiles holds a file per language, named by its tag, with the texts by key; those of the account's pages are in
-// a folder of their own.
+// catalogFiles holds a file per language, named by its tag, with the texts by key; the texts of the account's pages are
+// in a folder of their own.
 //
 //go:embed texts/*.json texts/account/*.json
 var catalogFiles embed.FS

@@ -16,8 +16,8 @@ const maxTag = 35
 // Visit is a request of a browser for a page.
 type Visit struct {
 	*http.Request
-	// Values are those of the form for a POST, and those of the address for any other request. They are never mixed,
-	// because a password must not be in an address.
+	// Values are the values of the form for a POST, and the values of the address for any other request. They are never
+	// mixed, because a password must not be in an address.
 	Values url.Values
 	// Picked is the language that the values name. It is empty if they name none in which pages are written.
 	Picked string
@@ -49,7 +49,7 @@ func (l *Frame) Visited(timeout time.Duration, next func(http.ResponseWriter, Vi
 	}
 }
 
-// Malformed writes the page for a request whose values no page has sent.
+// Malformed writes the page for a request with values that no page of Herald sends.
 func (l *Frame) Malformed(w http.ResponseWriter, r *http.Request) {
 	l.Notice(w, r, http.StatusBadRequest, "malformed", "")
 }

@@ -7,13 +7,13 @@ import (
 	"herald/services/auth/internal/web/frame"
 )
 
-// account is somebody who has logged in, as a page shows them.
+// account is the data that a page shows of a person who has logged in.
 type account struct {
 	kept
 	DisplayName, LoginName string
 	// Other is the address for a login with another account.
 	Other string
-	// Return are the fields by which a logout finds its way back to the client.
+	// Return are the hidden fields of the logout form, which lead back to the client.
 	Return []field
 }
 
@@ -28,7 +28,7 @@ func (p Pages) account(v visit, s domain.Session) (account, error) {
 		DisplayName: u.Profile.Name}, nil
 }
 
-// choose asks whether to go on with the account of the browser.
+// choose writes the page that asks whether to continue with the account of the browser.
 func (p Pages) choose(w http.ResponseWriter, v visit, s domain.Session) {
 	v = v.branded(s.OrgID)
 	a, err := p.account(v, s)
@@ -40,7 +40,7 @@ func (p Pages) choose(w http.ResponseWriter, v visit, s domain.Session) {
 		Language: v.Language, InLanguage: v.in(Path)})
 }
 
-// goOn goes on with the account of the browser, if its login is recent enough.
+// goOn continues with the account of the browser, if its login is recent enough.
 func (p Pages) goOn(w http.ResponseWriter, v visit) {
 	s, there, err := p.Sessions.Session(v.Request)
 	switch {
@@ -55,7 +55,7 @@ func (p Pages) goOn(w http.ResponseWriter, v visit) {
 	}
 }
 
-// session shows with which account the browser has logged in.
+// session writes the page that shows the account with which the browser is logged in.
 func (p Pages) session(w http.ResponseWriter, v visit, s domain.Session, back ...field) {
 	a, err := p.account(v, s)
 	if err != nil {

@@ -8,17 +8,18 @@ import (
 	"herald/services/auth/internal/domain"
 )
 
-// Destination is where logins of one kind lead.
+// Destination is what logins of one kind are for, such as a client's request or a page of the account.
 type Destination interface {
-	// Request returns what the login is for, with the client that asked for it, if a client did. It returns
+	// Request returns what the login needs, with the client that asked for it, if there is one. It returns
 	// domain.ErrRequestGone if nothing waits for a login with that id.
 	Request(ctx context.Context, id string) (domain.AuthRequest, domain.Client, error)
 	// Finish answers the browser of a person who has logged in.
 	Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session)
 }
 
-// Destinations is the table of all destinations. The parameter "request" of a login page is a key of the table, a dot
-// and the id at that destination. The ids of clients' requests have no dot: the key of their destination is "".
+// Destinations is the table of all destinations. The parameter "request" of a login page consists of a key of the
+// table, a dot and an id for that destination. A parameter without a dot is the id of a client's request. The key of
+// that destination is "".
 type Destinations map[string]Destination
 
 // Request calls the destination of a parameter.
@@ -30,7 +31,7 @@ func (d Destinations) Request(ctx context.Context, request string) (domain.AuthR
 	return to.Request(ctx, id)
 }
 
-// Finish calls the destination of a parameter for which Request returned no domain.ErrRequestGone.
+// Finish calls the destination of a parameter. Before that, Request must have found the destination.
 func (d Destinations) Finish(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, request string, s domain.Session,
 ) {

@@ -14,10 +14,11 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// maxCode is in bytes, more than any code has.
+// maxCode is a limit in bytes. Every code is shorter.
 const maxCode = 64
 
-// withLogin passes the login that the browser has begun, and sends a browser that has none to the beginning.
+// withLogin returns a handler that gets the login that the browser has begun. A browser without one is sent to the
+// first page.
 func (p Pages) withLogin(next func(http.ResponseWriter, visit, domain.Login)) func(http.ResponseWriter, visit) {
 	return func(w http.ResponseWriter, v visit) {
 		l, err := p.Sessions.Login(v.Request)
@@ -43,7 +44,7 @@ func (p Pages) factorForm(w http.ResponseWriter, v visit, status int, k kept) {
 		Faulty: k.Wrong != "", Language: v.Language, InLanguage: v.in(factorPath)})
 }
 
-// factor takes a code of an authenticator app or a recovery code.
+// factor checks a code of an authenticator app or a recovery code.
 func (p Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
 	code := v.Values.Get("code")
 	again := func() {
@@ -79,7 +80,7 @@ func (p Pages) nextForm(w http.ResponseWriter, v visit, status int, k kept) {
 		Faulty: k.Wrong != "", Language: v.Language, InLanguage: v.in(nextPath)})
 }
 
-// next takes the password that replaces one that must be changed.
+// next sets the new password if the old one must be changed.
 func (p Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
 	typed := v.Values.Get("password")
 	again := func(wrong, otherwise string) {
@@ -113,7 +114,7 @@ func (p Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
 	}
 }
 
-// proceed goes on with a login of which less is missing now.
+// proceed continues a login after one of its steps.
 func (p Pages) proceed(w http.ResponseWriter, v visit, l domain.Login) {
 	p.Posts.Return(v.RemoteAddr)
 	s, opened, err := p.Sessions.Proceed(w, v.Request, l)

@@ -16,9 +16,9 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// org returns the organization whose identity providers a page offers: the one for whose users the client asks, or else
-// the client's own. Without a client, as for the pages of the own account, it is that of the session of the browser, if
-// it has one.
+// org returns the organization whose identity providers a page offers: the one that the client asks for, or else the
+// client's own. Without a client, as for the pages of the account, it is the organization of the browser's session, if
+// there is one.
 func (p Pages) org(v visit) (string, error) {
 	if v.ID != "" {
 		asked, err := domain.AskedOrg(v.asked.Scopes)
@@ -33,7 +33,7 @@ func (p Pages) org(v visit) (string, error) {
 	return s.OrgID, err
 }
 
-// offers returns the identity providers that a page offers, and the organization whose they are.
+// offers returns the identity providers that a page offers, and their organization.
 func (p Pages) offers(v visit) (offers []federated.Offer, orgID string, err error) {
 	if orgID, err = p.org(v); err == nil {
 		offers, err = p.Federated.Offered(v.Context(), orgID)
@@ -61,7 +61,7 @@ func (p Pages) begin(w http.ResponseWriter, v visit) {
 	if err == nil {
 		err = p.Federated.Begin(w, v.Request, domain.ExternalLogin{
 			OrgID: orgID, IdpID: id, RequestID: v.ID, Language: v.Picked,
-			// Somebody who is logged in here is asked once more because the login is too old, or is to be another.
+			// A person who is logged in authenticates again, because the login is too old or another account is wanted.
 			Again: confirmed == "" && (there && s.OrgID == orgID ||
 				v.ID != "" && !v.asked.Satisfied(domain.Session{}, p.Now())),
 			Confirmed: confirmed,
@@ -74,8 +74,8 @@ func (p Pages) begin(w http.ResponseWriter, v visit) {
 	redirect(w, v, v.address(forwardPath))
 }
 
-// forward sends the browser to the identity provider. It is a page and no redirect: browsers check the redirects after
-// a form, and nobody knows to which addresses a provider sends them.
+// forward sends the browser to the identity provider. It does so with a page and not with a redirect, because browsers
+// check all redirects after a form, and Herald does not know to which addresses a provider redirects.
 func (p Pages) forward(w http.ResponseWriter, v visit) {
 	to, err := p.Federated.Forward(v.Request)
 	if err != nil {
@@ -119,11 +119,11 @@ func (p Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newForm asks whether a user is to be created.
+// newForm is the form that asks whether a user shall be created.
 type newForm struct {
 	kept
 	federated.Account
-	// Link is the address for who has a user already; empty if people may not link accounts.
+	// Link is the address for people who have a user already; empty if people may not link accounts.
 	Link string
 }
 
@@ -136,13 +136,14 @@ func (p Pages) askNew(w http.ResponseWriter, v visit, a federated.Arrived, shown
 		Language: v.Language, InLanguage: v.in(Path)})
 }
 
-// enter goes on with somebody whose account is linked to a user.
+// enter continues a login after the account's user is found.
 func (p Pages) enter(w http.ResponseWriter, v visit, l domain.Login) {
 	p.Federated.Succeeded()
 	p.entered(w, v, l)
 }
 
-// stillOn ends a session whose identity provider was deactivated while it was made, says so and returns false.
+// stillOn checks a new session. If its identity provider was deactivated at the same time, stillOn ends the session,
+// writes a page that says so and returns false.
 func (p Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
 	id := s.Provider()
 	if id == "" {
@@ -159,7 +160,7 @@ func (p Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
 	return false
 }
 
-// refuse says why somebody cannot log in with an account, and notes it for the administrators.
+// refuse writes the page that says why a login with an account failed, and records it for the administrators.
 func (p Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why error) {
 	p.Federated.Refused(v.Context(), a, why)
 	if a.SessionID != "" {
@@ -175,7 +176,7 @@ func (p Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why e
 	p.refusal(w, v, why, v.address(Path))
 }
 
-// refusal writes the page for a login that was refused, with a way back.
+// refusal writes the page for a refused login, with a link back.
 func (p Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
 	notice := func(status int, name string) { p.externalNotice(w, v, status, name, back) }
 	switch f := fault.From(why); f.ID {

@@ -20,15 +20,15 @@ var (
 	sentBody   = frame.Body(files, "sent.html")
 )
 
-// askForgot asks who has forgotten the password.
+// askForgot writes the page that asks for the login name of a forgotten password.
 func (p Pages) askForgot(w http.ResponseWriter, v visit) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "forgot", Body: forgotBody,
 		Data:     nameForm{kept: v.kept(), LoginName: v.asked.LoginHint},
 		Language: v.Language, InLanguage: v.in(forgotPath)})
 }
 
-// forgot requests a mail for whoever has the name. The answer is the same, after the same time, whether there is
-// anybody: the mail is requested after it.
+// forgot requests a mail for the user with the name. The answer and its time are the same for an unknown name, because
+// the mail is requested after the answer.
 func (p Pages) forgot(w http.ResponseWriter, v visit) {
 	name := strings.TrimSpace(v.Values.Get("name"))
 	if name != "" && len(name) <= maxName && domain.Plain(name) && !p.Mails.AskReset(name, v.RemoteAddr) {
@@ -46,11 +46,11 @@ func (p Pages) sent(w http.ResponseWriter, v visit) {
 		Data: v.address(Path), Language: v.Language, InLanguage: v.in(sentPath)})
 }
 
-// back leads somebody who comes from a mail to the login, for the request for which the browser began it if that still
-// waits. It remembers who has just activated the account.
+// back leads a person who comes from a mail to the login. If the browser has a client's request that still waits, the
+// login is for that request. After an activation the browser is marked.
 func (p Pages) back(w http.ResponseWriter, v visit) {
 	var other []string
-	if v.Values.Get("new") != "" { // somebody else may have logged in at this browser before
+	if v.Values.Get("new") != "" { // another person may be logged in at this browser
 		p.Sessions.MarkNew(w)
 		other = []string{"other", "true"}
 	}

@@ -13,19 +13,19 @@ import (
 
 var unlinkedBody = frame.Body(files, "unlinked.html")
 
-// unlinked is the page for an account that nobody is linked to, with two ways on.
+// unlinked is the content of the page for an account that is linked to no user, with two links.
 type unlinked struct{ Link, Back string }
 
-// askUnlinked explains how to link an account that is not linked. They have to log in with their password: an
-// account alone says nothing about who somebody is here, and neither does its e-mail address.
+// askUnlinked explains how to link an account that is not linked. The person must log in with their password, because
+// neither the account nor its e-mail address proves which user they are.
 func (p Pages) askUnlinked(w http.ResponseWriter, v visit, a federated.Arrived) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusForbidden, Name: "externalunlinked", Body: unlinkedBody,
 		Data: unlinked{Link: p.toLink(w, v, a), Back: v.address(Path)}, Language: v.Language,
 		InLanguage: v.in(Path)})
 }
 
-// toLink returns the address of the page on which somebody links an account of the provider, and makes the browser
-// keep the client's request, to which link leads back.
+// toLink returns the address of the page that links an account of the provider. It also stores the client's request in
+// the browser, so that link leads back to it.
 func (p Pages) toLink(w http.ResponseWriter, v visit, a federated.Arrived) string {
 	if v.ID != "" {
 		p.Sessions.KeepRequest(w, v.ID)
@@ -34,7 +34,8 @@ func (p Pages) toLink(w http.ResponseWriter, v visit, a federated.Arrived) strin
 	return v.address(domain.LinkPath, "id", a.IdpID)
 }
 
-// link links the account with which a browser came back to its person, and leads on to the client that waits for them.
+// link links the account with which a browser came back to its person, and continues with the client's request, if
+// there is one.
 func (p Pages) link(w http.ResponseWriter, v visit, a federated.Arrived) {
 	s, _, err := p.Sessions.Session(v.Request)
 	if err == nil {
@@ -51,7 +52,7 @@ func (p Pages) link(w http.ResponseWriter, v visit, a federated.Arrived) {
 	redirect(w, v, v.address(domain.LinksPath, "done", "true"))
 }
 
-// refuseLink says why an account is not linked.
+// refuseLink writes the page that says why an account is not linked.
 func (p Pages) refuseLink(w http.ResponseWriter, v visit, why error) {
 	back := v.address(domain.LinksPath)
 	switch fault.From(why).ID {

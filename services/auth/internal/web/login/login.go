@@ -1,6 +1,6 @@
 // Package login serves the pages on which people log in: the login name with the password, a second factor, another
 // password if the old one must be changed, and the choice of an account. Opening a page changes nothing. The pages do
-// not tell whether a user exists: only whoever has the right password learns more.
+// not show whether a user exists. They show more only after the right password.
 package login
 
 import (
@@ -35,7 +35,8 @@ const (
 
 	// timeout bounds the answer of a page: a call of users may wait until a password is hashed.
 	timeout = 10 * time.Second
-	// arriveTimeout bounds it where an identity provider is asked first, which takes 22 s at most.
+	// arriveTimeout bounds the answer of a page for which the service idp calls an identity provider. That takes at
+	// most 22 s.
 	arriveTimeout = 27 * time.Second
 	// maxName is the most bytes of a login name.
 	maxName = 400
@@ -62,11 +63,12 @@ type Pages struct {
 	Sessions  session.Sessions
 	Federated *federated.Logins
 	OnBehalf  onbehalf.Signer
-	// Destinations are where the logins lead.
+	// Destinations are what the logins are for.
 	Destinations Destinations
-	// Cached are the owners of users and clients. Their answers may be up to 2 s old: they are only shown.
+	// Cached are the services that own users and clients. Their answers may be up to 2 s old, because they are only
+	// shown.
 	Cached *upstream.Services
-	// Mails requests the mails that people ask for.
+	// Mails sends the requests for mails to users.
 	Mails *maillink.Later
 	// Posts counts the posts of a client that fail or ask for a mail.
 	Posts frame.Posts
@@ -103,22 +105,23 @@ func (p Pages) Mount(mux *http.ServeMux) {
 // visit is a request of a browser for a page.
 type visit struct {
 	frame.Visit
-	// ID is that of the client's request; empty for a person who logs in for no application.
+	// ID is the id of the client's request; empty for a login without a client.
 	ID string
-	// Language is the one that the reader or the client has picked; empty for the browser's.
+	// Language is the language that the reader or the client has picked; empty for the browser's.
 	Language string
 	asked    domain.AuthRequest
 	client   domain.Client
 }
 
-// kept is what every form keeps.
+// kept is the content that every form has.
 type kept struct {
 	ID, Language string
 	// Application is the name of the client.
 	Application string
 	// Back is the address of the page on which the login begins.
 	Back string
-	// Wrong is the key of the text that says what is wrong. Otherwise is used if there is no such text.
+	// Wrong is the key of the text that says what is wrong. Otherwise is the key of the text to use if there is no such
+	// text.
 	Wrong, Otherwise string
 }
 
@@ -136,7 +139,7 @@ func (v visit) in(path string) func(tag string) string {
 	return func(tag string) string { return v.address(path, "lang", tag) }
 }
 
-// visited reads what a browser sends, and what the login is for.
+// visited reads the request of a browser, and the request that the login is for.
 func (p Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc {
 	return p.Frame.Visited(timeout, func(w http.ResponseWriter, r frame.Visit) {
 		v := visit{Visit: r, ID: r.Values.Get("request"), Language: r.Picked}
@@ -150,7 +153,8 @@ func (p Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc {
 	})
 }
 
-// asked reads the client's request, if there is one. If it is gone, it says so and returns false.
+// asked reads the client's request, if there is one. If that does not wait any more, it writes a page that says so and
+// returns false.
 func (p Pages) asked(w http.ResponseWriter, v *visit) bool {
 	if v.ID == "" {
 		return true
@@ -168,14 +172,15 @@ func (p Pages) asked(w http.ResponseWriter, v *visit) bool {
 	return true
 }
 
-// noRequest says that the client of a request, or the request, is not there any more.
+// noRequest writes the page for a client's request that does not wait any more, or whose client does not exist any
+// more.
 func (p Pages) noRequest(w http.ResponseWriter, v visit, err error) {
 	if errors.Is(err, domain.ErrRequestGone) {
 		p.notice(w, v, http.StatusBadRequest, "requestgone")
 		return
 	}
 	if refusal, ok := errors.AsType[*domain.Refusal](err); ok && !refusal.Failure() {
-		p.Destinations.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // says what the matter is
+		p.Destinations.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // writes the reason
 		return
 	}
 	p.failed(w, v, err)

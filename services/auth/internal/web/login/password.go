@@ -17,13 +17,13 @@ import (
 type nameForm struct {
 	kept
 	LoginName string
-	// Forgot is the address for who has forgotten the password.
+	// Forgot is the address of the page for a forgotten password.
 	Forgot string
-	// Offers are the identity providers with whose accounts people of the organization log in.
+	// Offers are the identity providers that people of the organization can use.
 	Offers []federated.Offer
 }
 
-// start shows what a browser has to do for a request: nothing if its login is enough.
+// start writes the first page of a login. If the browser's login is enough for the request, it finishes at once.
 func (p Pages) start(w http.ResponseWriter, v visit) {
 	s, there, err := p.Sessions.Session(v.Request)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p Pages) start(w http.ResponseWriter, v visit) {
 	}
 }
 
-// again asks somebody who has logged in for the password once more.
+// again asks a person who has logged in for the password once more.
 func (p Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
 	v = v.branded(s.OrgID)
 	a, err := p.account(v, s)
@@ -67,14 +67,14 @@ func (p Pages) askName(w http.ResponseWriter, v visit, loginName string) {
 func (p Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
 	var err error
 	f.Forgot = v.address(forgotPath)
-	if f.Offers, _, err = p.offers(v); err != nil { // people with a password can log in without knowing the providers
+	if f.Offers, _, err = p.offers(v); err != nil { // people can log in with a password if idp is away
 		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
 	}
 	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "login", Body: nameBody, Data: f,
 		Faulty: f.Wrong != "", Language: v.Language, InLanguage: v.in(Path)})
 }
 
-// password takes login name and password.
+// password checks the login name and the password.
 func (p Pages) password(w http.ResponseWriter, v visit) {
 	name, typed := v.Values.Get("name"), v.Values.Get("current")
 	again := func(status int) {
@@ -100,7 +100,7 @@ func (p Pages) password(w http.ResponseWriter, v visit) {
 	}
 }
 
-// known goes on with somebody whose password was right.
+// known continues after the right password.
 func (p Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswordResponse) {
 	v = v.branded(found.OrgId)
 	switch {
@@ -125,7 +125,7 @@ func (p Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswor
 	})
 }
 
-// entered opens a session for a login, or goes on to what is missing of it.
+// entered makes a session for a login, or leads to the next step of it.
 func (p Pages) entered(w http.ResponseWriter, v visit, l domain.Login) {
 	p.Posts.Return(v.RemoteAddr)
 	if !l.Done() {
@@ -144,7 +144,7 @@ func (p Pages) entered(w http.ResponseWriter, v visit, l domain.Login) {
 	p.opened(w, v, s)
 }
 
-// step returns the page for what is missing of a login.
+// step returns the page for the next step of a login.
 func step(l domain.Login) string {
 	if l.NeedsFactor {
 		return factorPath

@@ -17,13 +17,13 @@ func (p Pages) notice(w http.ResponseWriter, v visit, status int, name string) {
 		Language: v.Language, InLanguage: v.in(Path)})
 }
 
-// inactive writes the page for somebody who may not log in, with a way back to the login.
+// inactive writes the page for a user who may not log in, with a link back to the login.
 func (p Pages) inactive(w http.ResponseWriter, v visit) {
 	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusForbidden, Name: "inactive", Body: sentBody,
 		Data: v.address(Path), Language: v.Language, InLanguage: v.in(Path)})
 }
 
-// failed writes the page for a fault about which the person can do nothing but wait.
+// failed writes the page for a fault after which the person can only wait.
 func (p Pages) failed(w http.ResponseWriter, v visit, err error) {
 	f := fault.From(err)
 	if f.ID != usersfault.ErrPasswordLocked.ID && f.ID != usersfault.ErrOTPLocked.ID {

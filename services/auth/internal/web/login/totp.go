@@ -9,8 +9,8 @@ import (
 
 const enrolPath = Path + "enrol"
 
-// unprotected reports whether a person who has logged in has no authenticator app. A login does not fail because users
-// does not answer.
+// unprotected reports whether a person who has logged in has no authenticator app. If users does not answer, it reports
+// false, so that the login does not fail.
 func (p Pages) unprotected(v visit, s domain.Session) bool {
 	person, err := p.OnBehalf.As(v.Context(), s)
 	if err != nil {
@@ -22,7 +22,7 @@ func (p Pages) unprotected(v visit, s domain.Session) bool {
 
 func (p Pages) steps() totp.Pages { return totp.Pages{Factors: p.Factors, Frame: p.Frame} }
 
-// protect passes one of the steps with an authenticator app, as the person who has logged in.
+// protect returns a handler for one of the pages that set up an authenticator app, as the person who has logged in.
 func (p Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place)) func(http.ResponseWriter, visit) {
 	return func(w http.ResponseWriter, v visit) {
 		s, there, err := p.Sessions.Session(v.Request)

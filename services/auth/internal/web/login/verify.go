@@ -28,7 +28,7 @@ type verifyForm struct {
 	Sent bool
 }
 
-// opened goes on after a login that is done. Whoever has an address that was never verified can do that first.
+// opened continues after a login that is done. A person whose address was never verified can verify it first.
 func (p Pages) opened(w http.ResponseWriter, v visit, s domain.Session) {
 	email, err := p.unverified(v, s)
 	switch {
@@ -52,7 +52,8 @@ func (p Pages) unverified(v visit, s domain.Session) (string, error) {
 	return "", err
 }
 
-// withUnverified passes the login and the address of a person whose address is not verified. Others go on.
+// withUnverified returns a handler that gets the session and the address of a person whose address is not verified. For
+// others the login continues.
 func (p Pages) withUnverified(
 	next func(w http.ResponseWriter, v visit, s domain.Session, email string),
 ) func(http.ResponseWriter, visit) {
@@ -79,7 +80,7 @@ func (p Pages) withUnverified(
 
 func (p Pages) askVerify(w http.ResponseWriter, v visit, _ domain.Session, email string) {
 	if v.ID != "" {
-		p.Sessions.KeepRequest(w, v.ID) // the link of the mail may be opened instead
+		p.Sessions.KeepRequest(w, v.ID) // the person may open the link of the mail instead
 	}
 	p.verifyForm(w, v, http.StatusOK, verifyForm{kept: v.kept(), Email: email, Sent: v.Values.Get("sent") != ""})
 }
@@ -89,7 +90,7 @@ func (p Pages) verifyForm(w http.ResponseWriter, v visit, status int, f verifyFo
 		Faulty: f.Wrong != "", Language: v.Language, InLanguage: v.in(verifyPath)})
 }
 
-// verify takes the code of the mail.
+// verify checks the code of the mail.
 func (p Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email string) {
 	code := maillink.Tidy(v.Values.Get("code"))
 	again := func(status int, wrong string) {
@@ -119,7 +120,7 @@ func (p Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email st
 	}
 }
 
-// mail asks for a new mail.
+// mail requests a new mail.
 func (p Pages) mail(w http.ResponseWriter, v visit, s domain.Session, _ string) {
 	if !p.Mails.Ask(mail.VerifyEmail, s.UserID, v.RemoteAddr) {
 		p.failed(w, v, fault.ErrOverloaded.After(time.Second))

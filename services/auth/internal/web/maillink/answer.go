@@ -19,7 +19,7 @@ const (
 // wrong is a field with a value that must be corrected.
 type wrong struct {
 	Field string
-	// Key is the key of the text that says why. Otherwise is used if there is no such text.
+	// Key is the key of the text that says why. Otherwise is the key of the text to use if there is no such text.
 	Key, Otherwise string
 }
 
@@ -29,18 +29,18 @@ type form struct {
 	// Password reports that the form asks for a password.
 	Password bool
 	Wrong    wrong
-	// Holder is whose code it is, if the code is known to be right.
+	// Holder is the user whose code it is, if the code is right.
 	Holder *usersv1.CodeHolder
-	// Focus is the field that has the focus.
+	// Focus is the name of the field with the focus.
 	Focus string
-	// Stale adds an offer to send a new mail.
+	// Stale reports that the page offers to send a new mail.
 	Stale bool
 }
 
 // form writes the form with the values that were typed, without passwords.
 func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) {
 	if faulty.Field == "password" {
-		r.PasswordSet = false // users says that a password is missing
+		r.PasswordSet = false // users has answered that a password is missing
 	}
 	f := form{
 		link: r.link, Path: r.path(), ResendPath: r.resendPath(), Password: r.asksPassword(r.link),
@@ -63,8 +63,8 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 	})
 }
 
-// again writes the form after a mistake. It asks once more whose code it is, by which a wrong code counts as a guess,
-// as it does when the link is opened. Without an answer the form names nobody.
+// again writes the form after a mistake. It checks the code once more, so that a wrong code counts as a guess here too.
+// If users does not answer, the form names no user.
 func (p Pages) again(w http.ResponseWriter, r request, status int, faulty wrong) {
 	if faulty.Field != "code" {
 		checked, _ := p.check(r)
@@ -73,7 +73,7 @@ func (p Pages) again(w http.ResponseWriter, r request, status int, faulty wrong)
 	p.form(w, r, status, faulty)
 }
 
-// offerMail writes a page that says why the code cannot be used and offers a new mail.
+// offerMail writes a page that explains why the code cannot be used, and offers a new mail.
 func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
 	p.Frame.Write(w, r.Request, frame.Page{
 		Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()},
@@ -88,7 +88,7 @@ func (p Pages) notice(w http.ResponseWriter, r request, status int, name, retry 
 	})
 }
 
-// refused writes the page that says what to do about a fault.
+// refused writes the page for a fault.
 func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	f := fault.From(err)
 	if f.RetryAfter > 0 {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// beat is the time between two rounds of Later. The work of a round falls on whatever is answered
-	// meanwhile, so that no request after it tells by its time what the work was.
+	// beat is the time between two rounds of Later. The work of a round slows down all requests alike, so that nobody
+	// can measure the work for one mail.
 	beat = 250 * time.Millisecond
 	// mostAsked is how many requests wait for a round. More are refused.
 	mostAsked = 1024
@@ -24,9 +24,9 @@ const (
 	endTime = 5 * time.Second
 )
 
-// Later asks users for new mails after the page was answered: a user who gets one costs more than a user
-// who does not exist, and the time of the answer must not tell which it was. The requests of one client wait
-// in a line, and the lines take turns.
+// Later requests new mails from the service users after the page was answered. A mail to an existing user takes longer
+// than a request for an unknown user, and the time of the answer must not show whether the user exists. Each client has
+// a queue of its own, and the queues take turns.
 type Later struct {
 	users usersv1.InternalClient
 	now   func() time.Time
@@ -36,7 +36,7 @@ type Later struct {
 	asked *queue.Lines[asked]
 }
 
-// asked is a request of a mail for a user, or for whoever has a login name.
+// asked is a request for a mail to a user, who is given by id or by login name.
 type asked struct {
 	kind                      kind
 	userID, loginName, client string
@@ -48,18 +48,17 @@ func NewLater(users usersv1.InternalClient, now func() time.Time, log *slog.Logg
 	return &Later{users: users, now: now, log: log, asked: queue.NewLines[asked](mostAsked)}
 }
 
-// AskReset reports whether there was room for a client's request of a mail by which whoever has a login name sets a new
-// password.
+// AskReset requests the mail for a new password for a login name. It reports whether there was room for the request.
 func (l *Later) AskReset(loginName, client string) bool {
 	return l.ask(asked{kind: kind(mail.PasswordReset), loginName: loginName, client: client})
 }
 
-// Ask reports whether there was room for a client's request of a mail of a kind to a user.
+// Ask requests a mail of a kind to a user. It reports whether there was room for the request.
 func (l *Later) Ask(k mail.Kind, userID, client string) bool {
 	return l.ask(asked{kind: kind(k), userID: userID, client: client})
 }
 
-// ask reports whether there was room for a client's request of a mail.
+// ask adds a request. It reports whether there was room for it.
 func (l *Later) ask(a asked) bool {
 	a.since = l.now()
 	left, full := l.add(a)
@@ -69,7 +68,7 @@ func (l *Later) ask(a asked) bool {
 	return !full || left.client != a.client
 }
 
-// add returns the request for which there is no room any more, and whether there is one.
+// add adds a request. If the queues are full, it returns the request that was dropped.
 func (l *Later) add(a asked) (left asked, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +89,7 @@ func (l *Later) waiting() int {
 	return l.asked.Len()
 }
 
-// Run works until ctx ends, and then does what is left.
+// Run sends the requests to users until ctx ends, and then the remaining ones.
 func (l *Later) Run(ctx context.Context) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
@@ -107,8 +106,8 @@ func (l *Later) Run(ctx context.Context) {
 	l.lost(ctx, l.waiting())
 }
 
-// round passes on what was asked before it began, each mail once. If users is away the rest waits for
-// the next round.
+// round sends the requests that were made before it began. It sends equal requests once. If users is away, the rest
+// waits for the next round.
 func (l *Later) round(ctx context.Context) {
 	done := map[asked]bool{}
 	away, lost := false, 0
@@ -140,7 +139,7 @@ func (l *Later) lost(ctx context.Context, count int) {
 	}
 }
 
-// request reports whether users answered.
+// request sends a request to users. It reports whether users answered.
 func (l *Later) request(ctx context.Context, a asked) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -19,14 +19,14 @@ const (
 // link is the values in the query of a link. Anybody can make such a link.
 type link struct {
 	UserID, OrgID, Code string
-	// PasswordSet says that the user has a password. It only decides what the form asks for: users
+	// PasswordSet reports that the user has a password. It only decides what the form asks for. The service users
 	// checks whether a password is missing.
 	PasswordSet bool
-	// Language is what the reader picked or, from the first page on, the mail's; empty for the browser's.
+	// Language is the language that the reader has picked, or else the mail's. It is empty for the browser's language.
 	Language string
 }
 
-// readLink reads the query of a link. It returns false if the user id is not possible.
+// readLink reads the query of a link. It returns false if the user id is malformed.
 func readLink(v url.Values) (link, bool) {
 	l := link{UserID: v.Get("userID"), OrgID: v.Get("orgID"), Code: Tidy(v.Get("code"))}
 	l.PasswordSet, _ = strconv.ParseBool(v.Get("passwordset"))

@@ -1,7 +1,7 @@
-// Package maillink serves the pages to which links with a code in mails lead: to activate an
-// account, to confirm an e-mail address, to set a new password. Opening a link changes nothing,
-// because mail scanners open it too; only posting the form does. The pages do not tell whether a
-// user exists: only with a right code they name the organization and the login name.
+// Package maillink serves the pages to which links with a code in mails lead: to activate an account, to confirm an
+// e-mail address, to set a new password. Opening a link changes nothing, because mail scanners open it too; only
+// posting the form does. The pages do not show whether a user exists. They name the organization and the login name
+// only if the code is right.
 package maillink
 
 import (
@@ -33,7 +33,7 @@ var (
 // Pages serves the paths to which the links of mails lead.
 type Pages struct {
 	Users usersv1.InternalClient
-	// Later requests the mails that readers ask for.
+	// Later sends the requests for mails to users.
 	Later *Later
 	// Posts counts the posts of a client that fail or ask for a mail.
 	Posts frame.Posts
@@ -56,12 +56,12 @@ type request struct {
 	kind
 	link
 	password, confirmation string
-	// holder is whose code it is; nil while the code is not known to be right.
+	// holder is the user whose code it is; nil before the code was checked.
 	holder *usersv1.CodeHolder
 }
 
-// of returns the request of whoever has the right code: its pages have the branding of the organization that the link
-// names. Without the right code they have Herald's look, because a stranger can write any link.
+// of returns the request for pages with the branding of the organization in the link, if the code is right. Otherwise
+// the pages have Herald's own branding, because anybody can make a link with any organization.
 func (r request) of(holder *usersv1.CodeHolder) request {
 	if r.holder = holder; holder != nil {
 		r.Request = frame.Branded(r.Request, r.OrgID)
@@ -90,9 +90,9 @@ func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.Ha
 	})
 }
 
-// open writes the form, in the mail's language until the reader picks another. It checks the code first, so
-// that a person learns whose it is, or that it was used or has expired, before choosing a password. Users who do
-// not exist have no right code either.
+// open writes the form, in the mail's language until the reader picks another. It checks the code first, so that before
+// choosing a password a person sees whose code it is, or that it was used or has expired. A user who does not exist is
+// answered like a wrong code.
 func (p Pages) open(w http.ResponseWriter, r request) {
 	checked, err := p.check(r)
 	if r = r.of(checked.GetHolder()); r.holder != nil && r.Language == "" {
@@ -122,7 +122,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		return
 	}
 	asked := &usersv1.CompleteCodeRequest{Kind: string(r.kind), UserId: r.UserID, Code: r.Code}
-	if r.asksPassword(r.link) { // a password that our form did not ask for is ignored
+	if r.asksPassword(r.link) { // a password is ignored if the form did not ask for one
 		asked.Password = r.password
 	}
 	done, err := p.Users.CompleteCode(r.Context(), asked)
@@ -137,7 +137,7 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 	})
 }
 
-// next returns where somebody goes on who has used the code.
+// next returns the address of the next page after the code was used.
 func (r request) next() string {
 	activated := ""
 	if mail.Kind(r.kind) == mail.Init {
@@ -163,7 +163,7 @@ func (r request) mistake() wrong {
 	return wrong{}
 }
 
-// resend asks for a new mail. The page is the same, after the same time, whether the user exists or not.
+// resend asks for a new mail. The page and its time are the same for a user who does not exist.
 func (p Pages) resend(w http.ResponseWriter, r request) {
 	if !p.Later.Ask(mail.Kind(r.kind), r.UserID, r.RemoteAddr) {
 		p.refused(w, r, fault.ErrOverloaded.After(time.Second))

@@ -19,12 +19,12 @@ type Signer struct {
 	signer caller.Signer
 }
 
-// New returns what signs callers with keys that all services share.
+// New returns a Signer with keys that all services share.
 func New(users usersv1.InternalClient, keys secret.Keys, now func() time.Time) Signer {
 	return Signer{users, caller.NewSigner(keys, now)}
 }
 
-// Person is somebody who has logged in, as the caller of methods.
+// Person is a person who has logged in, as a caller of methods.
 type Person struct {
 	caller caller.Caller
 	header string
@@ -47,7 +47,7 @@ func (a Signer) As(ctx context.Context, s domain.Session) (Person, error) {
 	return Person{c, a.signer.Sign(c)}, nil
 }
 
-// In returns a context in which calls and changes are the person's.
+// In returns a context for calls and changes that the person makes.
 func (p Person) In(ctx context.Context) context.Context {
 	return rpc.WithSigned(caller.With(ctx, p.caller), p.header)
 }

@@ -18,14 +18,14 @@ func (s Sessions) All(ctx context.Context, n domain.Session) ([]domain.Session, 
 	return list.Rows, err
 }
 
-// EndOne ends one of the sessions of a session's person, and what the person gave clients with it. It returns
-// authfault.ErrSessionNotFound if the person has no such session.
+// EndOne ends one of the sessions of a session's person, and the authorizations that the person gave clients in it. It
+// returns authfault.ErrSessionNotFound if the person has no such session.
 func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string) error {
 	_, err := s.Store.EndSession(ctx, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
 	return err
 }
 
-// EndOthers ends all sessions of a session's person but that session.
+// EndOthers ends all other sessions of a session's person.
 func (s Sessions) EndOthers(ctx context.Context, n domain.Session) error {
 	for {
 		all, err := s.All(ctx, n)
@@ -48,18 +48,18 @@ func (s Sessions) EndOthers(ctx context.Context, n domain.Session) error {
 	}
 }
 
-// Renew keeps a browser logged in whose person has just changed the password, which ended all sessions. The cookie is a
-// new one. A session that anything else has ended too stays ended.
+// Renew keeps a browser logged in after its person has changed the password, which ended all sessions. The browser gets
+// a new cookie. If another change has ended the session too, it stays ended.
 func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session) error {
 	u, err := s.Upstream.User(r.Context(), n.UserID, upstream.Proof{Credential: n.Credential})
 	if err != nil {
 		return err
 	}
-	n.UserGeneration++ // by the change of the password, and by nothing else
+	n.UserGeneration++ // only the change of the password is expected
 	if !n.Alive(u) {
 		return nil
 	}
-	n.ID, n.CreatedAt, n.UsedAt = resource.NewID(), s.Now(), s.Now() // applications hear of the end of the old one
+	n.ID, n.CreatedAt, n.UsedAt = resource.NewID(), s.Now(), s.Now() // notifications of the logout name the old id
 	cookie := secret.RandomString(cookieLength)
 	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
 		return err

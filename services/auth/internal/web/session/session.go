@@ -20,9 +20,9 @@ import (
 // The cookies. Their prefix makes browsers refuse one that another host or an insecure page has set (RFC 6265bis
 // section 4.1.3.2).
 const (
-	// Cookie is that of a session.
+	// Cookie is the cookie of a session.
 	Cookie = "__Host-herald-session"
-	// LoginCookie is that of a login that has begun.
+	// LoginCookie is the cookie of a login that has begun.
 	LoginCookie = "__Host-herald-login"
 
 	cookieLength = 43 // 256 bits in base 62
@@ -37,8 +37,8 @@ type Sessions struct {
 	Now    func() time.Time
 }
 
-// Session returns the login of the browser that sends a request. It reports false if there is none, or something on
-// which it depends has changed.
+// Session returns the login of the browser that sends a request. It reports false if there is none, or if it is not
+// valid any more.
 func (s Sessions) Session(r *http.Request) (domain.Session, bool, error) {
 	for _, hash := range hashes(r, Cookie) {
 		found, there, err := s.Store.Session(r.Context(), hash)
@@ -71,7 +71,7 @@ func alive(ctx context.Context, asked *upstream.Services, found domain.Session) 
 	return err == nil && found.Alive(u), err
 }
 
-// use writes when and from where a browser uses a session.
+// use stores when and from where a browser uses a session.
 func (s Sessions) use(r *http.Request, n domain.Session) error {
 	now := s.Now()
 	if !n.UsedLongAgo(now) {
@@ -108,8 +108,8 @@ func (s Sessions) login(r *http.Request) (l domain.Login, hash []byte, err error
 	return l, hash, err
 }
 
-// Proceed writes what is still missing of the login that the browser has begun. If nothing is, it makes the session,
-// which is done once for each login, and reports true.
+// Proceed stores which steps of the browser's login are still missing. If none is missing, it makes the session and
+// reports true. A login makes one session only.
 func (s Sessions) Proceed(w http.ResponseWriter, r *http.Request, l domain.Login) (domain.Session, bool, error) {
 	_, hash, err := s.login(r)
 	switch {
@@ -126,8 +126,8 @@ func (s Sessions) Proceed(w http.ResponseWriter, r *http.Request, l domain.Login
 	return opened, err == nil, err
 }
 
-// Open makes the session of a login that is done. The cookie is always a new one. A session that the browser had goes
-// on if it is of the same user, and ends otherwise.
+// Open makes the session of a login that is done. The cookie is always a new one. If the browser has a session of the
+// same user, that session continues. A session of another user ends.
 func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (domain.Session, error) {
 	n := l.Session(resource.NewID(), r.RemoteAddr, domain.Agent(r.UserAgent()), s.Now())
 	old, there, err := s.Session(r)
@@ -150,7 +150,7 @@ func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (
 	return n, nil
 }
 
-// End ends the session of a browser, if it has one, and what its person gave clients with it.
+// End ends the session of a browser, if it has one, and the authorizations that its person gave clients in it.
 func (s Sessions) End(w http.ResponseWriter, r *http.Request) error {
 	for _, hash := range hashes(r, Cookie) {
 		found, there, err := s.Store.Session(r.Context(), hash)
@@ -173,7 +173,7 @@ func (s Sessions) end(ctx context.Context, n domain.Session) error {
 	return err
 }
 
-// most is how many cookies of one name are looked at. A browser sends one.
+// most is how many cookies of one name are checked. A browser normally sends one.
 const most = 2
 
 // hashes returns the hashes of Cookies.
@@ -184,7 +184,7 @@ func hashes(r *http.Request, name string) (found [][]byte) {
 	return found
 }
 
-// Cookies returns the values of those cookies with a name that can be ours.
+// Cookies returns the values of the cookies with that name that Herald can have set.
 func Cookies(r *http.Request, name string) (found []string) {
 	for _, c := range r.CookiesNamed(name) {
 		if len(c.Value) == cookieLength && len(found) < most {
@@ -194,7 +194,7 @@ func Cookies(r *http.Request, name string) (found []string) {
 	return found
 }
 
-// SetCookie sets a cookie to a new random value and returns that.
+// SetCookie sets a cookie to a new random value, and returns the value.
 func SetCookie(w http.ResponseWriter, name string, lasts time.Duration) string {
 	value := secret.RandomString(cookieLength)
 	set(w, name, value, lasts)
@@ -204,7 +204,7 @@ func SetCookie(w http.ResponseWriter, name string, lasts time.Duration) string {
 // RemoveCookie removes a cookie.
 func RemoveCookie(w http.ResponseWriter, name string) { set(w, name, "", -1) }
 
-// set sets a cookie, or removes it if it lasts less than nothing.
+// set sets a cookie. With a negative lifetime it removes the cookie.
 func set(w http.ResponseWriter, name, value string, lasts time.Duration) {
 	age := int(lasts.Seconds())
 	if lasts < 0 {

@@ -1,6 +1,7 @@
-// Package federated logs people in with accounts at identity providers. The service idp talks to the providers and has
-// their secrets. Here is what binds a login to the browser that began it: a cookie of 256 random bits, from which the
-// state, the nonce and the verifier of PKCE are derived, so that none of them is stored. A login comes back once.
+// Package federated logs people in with accounts at identity providers. The service idp calls the providers and has
+// their secrets. This package binds a login to the browser that began it, by a cookie of 256 random bits. The state,
+// the nonce and the verifier of PKCE are derived from the cookie, so that none of them is stored. A login can come back
+// only once.
 package federated
 
 import (
@@ -23,7 +24,7 @@ import (
 	"herald/shared/secret"
 )
 
-// cookie is that of a login at a provider.
+// cookie is the name of the cookie of a login at a provider.
 const cookie = "__Host-herald-external"
 
 // Config is what the logins need.
@@ -36,11 +37,11 @@ type Config struct {
 	Metrics prometheus.Registerer
 }
 
-// Logins are those with accounts at identity providers.
+// Logins are the logins with accounts at identity providers.
 type Logins struct {
 	Config
 	offers offers
-	// begun counts the logins for which browsers are sent away, count those that come back.
+	// begun counts the logins for which browsers are sent to a provider. count counts the logins that come back.
 	begun, count *prometheus.CounterVec
 }
 
@@ -58,8 +59,8 @@ func New(c Config) *Logins {
 	return l
 }
 
-// derived returns the value of a login for a purpose. The directory and the browser's history see it, and nobody can
-// find the cookie by it.
+// derived returns the value of a login for a purpose. The provider and the browser's history contain the value, but
+// nobody can compute the cookie from it.
 func derived(cookie, purpose string) string {
 	return base64.RawURLEncoding.EncodeToString(secret.Hash(purpose + " " + cookie))
 }
@@ -115,8 +116,8 @@ type Arrived struct {
 	*idpv1.FinishIdpLoginResponse
 }
 
-// Arrive takes the login that comes back with a request. Its state must be the browser's. The login is returned also
-// with an error, if it is known.
+// Arrive takes the login that comes back with a request. Its state must be the browser's. If the login is known, it is
+// returned even with an error.
 func (l *Logins) Arrive(w http.ResponseWriter, r *http.Request) (Arrived, error) {
 	b, err := l.login(r)
 	if err != nil {
@@ -124,7 +125,7 @@ func (l *Logins) Arrive(w http.ResponseWriter, r *http.Request) (Arrived, error)
 	}
 	query := r.URL.Query()
 	if !secret.Equal([]byte(query.Get("state")), []byte(derived(b.cookie, "state"))) {
-		return Arrived{}, authfault.ErrExternalLoginGone // the login of the browser may still come back
+		return Arrived{}, authfault.ErrExternalLoginGone // the browser's login is not removed, because it may still come back
 	}
 	if err := l.Store.EndExternalLogin(r.Context(), secret.Hash(b.cookie)); err != nil {
 		return Arrived{}, err
@@ -141,8 +142,8 @@ func (l *Logins) Arrive(w http.ResponseWriter, r *http.Request) (Arrived, error)
 	return a, err
 }
 
-// oauthError returns a code of RFC 6749 section 4.1.2.1 or OpenID Connect Core section 3.1.2.6, for the log. A browser
-// can bring anything.
+// oauthError returns a code of RFC 6749 section 4.1.2.1 or OpenID Connect Core section 3.1.2.6, for the log. Another
+// text of the browser is not logged.
 func oauthError(code string) string {
 	switch code {
 	case "access_denied", "invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope",
@@ -163,8 +164,8 @@ func (l *Logins) Login(a Arrived, u *usersv1.CheckExternalAccountResponse) domai
 	}
 }
 
-// StillOn returns a fault unless the provider is active. A session that is already written when this is asked ends with
-// the provider.
+// StillOn returns a fault unless the provider is active. The session is stored before this check, so that a provider
+// that is deactivated after the check ends it.
 func (l *Logins) StillOn(ctx context.Context, orgID, idpID string) error {
 	found, err := l.Idps.ResolveIdps(ctx, &idpv1.ResolveIdpsRequest{OrgId: orgID, IdpIds: []string{idpID}})
 	if err == nil && (len(found.Idps) != 1 || found.Idps[0].State != idpv1.IdpState_IDP_STATE_ACTIVE) {
@@ -176,15 +177,15 @@ func (l *Logins) StillOn(ctx context.Context, orgID, idpID string) error {
 // Succeeded counts a login.
 func (l *Logins) Succeeded() { l.count.WithLabelValues("ok").Inc() }
 
-// Refused notes for the administrators why somebody could not log in: in the history of the provider, in the log and
-// in a metric. Faults of Herald itself are only counted.
+// Refused records for the administrators why a login failed: in the history of the provider, in the log and in a
+// metric. Faults of Herald itself are only counted.
 func (l *Logins) Refused(ctx context.Context, a Arrived, why error) {
 	f := fault.From(why)
 	l.count.WithLabelValues(f.ID).Inc()
 	if a.IdpID == "" || f.Code == fault.Internal {
 		return
 	}
-	if f.Code != fault.Unavailable { // the service that is away, or idp, logs the outage
+	if f.Code != fault.Unavailable { // outages are logged elsewhere
 		l.Log.WarnContext(ctx, "a login with an account at an identity provider was refused", "idp", a.IdpID, "err", f)
 	}
 	_, err := l.Idps.NoteRefusedLogin(ctx, &idpv1.NoteRefusedLoginRequest{

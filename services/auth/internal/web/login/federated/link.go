@@ -10,8 +10,9 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Link links the account with which somebody came back to the person of the browser's session. It must be the session
-// that began this, of a person who has lately authenticated here.
+// Link links the account with which the browser came back to the person of the browser's session. The session must be
+// the one that began this, and the person must have authenticated with the Herald password recently
+// (domain.FreshLogin).
 func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 	if s.ID == "" || s.ID != a.SessionID || s.OrgID != a.OrgID || !s.Own() || !s.Fresh(l.Now()) {
 		return authfault.ErrExternalLoginGone
@@ -19,8 +20,8 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 	if !a.ProviderOptions.GetIsLinkingAllowed() {
 		return authfault.ErrExternalLinkingRefused
 	}
-	// The browser's user can take the wish for a new login out of the address. The account may then be that of whoever
-	// used the browser before.
+	// The person can remove the parameter that asks for a new authentication from the address. The account may then
+	// belong to the person who used the browser before.
 	if now := l.Now(); now.Sub(a.AuthTime(a.Account.AuthTime, now)) >= domain.FreshLogin {
 		return authfault.ErrExternalLinkingStale
 	}
@@ -35,7 +36,7 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 		},
 	})
 	switch {
-	case fault.From(err).Code == fault.Unauthenticated: // the login here has ended meanwhile
+	case fault.From(err).Code == fault.Unauthenticated: // the session has ended
 		return authfault.ErrExternalLoginGone.Because(err)
 	case err == nil:
 		l.count.WithLabelValues("linked").Inc()

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// offered is how long the offer of a login page may be old, so that pages do not ask for each of them.
+	// offered is the greatest age of a cached list of providers, so that not every page asks the service idp.
 	offered = 2 * time.Second
-	// mostOffers is how many organizations' offers are kept.
+	// mostOffers is how many organizations' lists are cached.
 	mostOffers = 10_000
 )
 
-// offers remembers what login pages offer.
+// offers caches the providers that login pages offer.
 type offers struct {
 	mu  sync.Mutex
 	all map[string]offer

@@ -11,20 +11,20 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Account is one for which a person can get a user, as a page shows it.
+// Account is an account for which a user can be created, as a page shows it.
 type Account struct {
 	Key, IdpID, IdpName            string
 	DisplayName, UserName, Address string
 }
 
-// ErrAsk is returned for an account that nobody is linked to, if the person must agree to get a user.
+// ErrAsk is returned for an account that is linked to no user, if the person must agree that a user is created.
 type ErrAsk struct{ Account Account }
 
 // Error implements error.
 func (ErrAsk) Error() string { return "the person must agree" }
 
-// User returns who is linked to the account with which somebody came back. If the provider's options say so, it creates
-// a user for an account that nobody is linked to, or returns ErrAsk.
+// User returns the user to whom the account of a login is linked. For an account that is linked to no user, it creates
+// one or returns ErrAsk if the provider's options allow that.
 func (l *Logins) User(ctx context.Context, a Arrived) (*usersv1.CheckExternalAccountResponse, error) {
 	found, err := l.linked(ctx, a)
 	options, account := a.ProviderOptions, a.Account
@@ -55,7 +55,7 @@ func (l *Logins) linked(ctx context.Context, a Arrived) (*usersv1.CheckExternalA
 	})
 }
 
-// create creates a user for an account. Another request may do so at the same moment: the link is then there already.
+// create creates a user for an account. If another request does so at the same time, the link exists already.
 func (l *Logins) create(ctx context.Context, a Arrived) error {
 	account := a.Account
 	_, err := l.Users.CreateExternalUser(ctx, &usersv1.CreateExternalUserRequest{
@@ -81,7 +81,7 @@ func (l *Logins) create(ctx context.Context, a Arrived) error {
 	return err
 }
 
-// update takes names and language over. A login does not fail because of it.
+// update copies the names and the language of the account to the user. If that fails, the login continues.
 func (l *Logins) update(ctx context.Context, userID string, account *idpv1.ExternalAccount) {
 	if _, err := l.Users.UpdateExternalUser(ctx, &usersv1.UpdateExternalUserRequest{
 		UserId: userID, FirstName: account.FirstName, LastName: account.LastName, DisplayName: account.DisplayName,

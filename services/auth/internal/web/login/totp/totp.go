@@ -1,6 +1,6 @@
 // Package totp has the pages on which a person protects the account with an authenticator app: the beginning, the QR
-// code with the field for the first code, and the recovery codes. The login and the account page have them at addresses
-// of their own, and say who the person is. Whoever gives up in between begins anew.
+// code with the field for the first code, and the recovery codes. The login and the account pages use them at different
+// addresses, and provide the person. A person who stops in between must begin again.
 package totp
 
 import (
@@ -25,7 +25,7 @@ import (
 const (
 	// Limits in bytes of what a form sends. Longer values do not exist.
 	maxURL, maxCode = 8 << 10, 64
-	// keyGroup is how many letters of a key stand together.
+	// keyGroup is how many letters of a key are shown without a space.
 	keyGroup = 4
 )
 
@@ -51,7 +51,8 @@ type Field struct{ Name, Value string }
 type Place struct {
 	// Path is where their forms are posted to.
 	Path string
-	// Next is where the person goes on, at the end or instead, by a form with that method.
+	// Next is the address to which the person goes at the end, or without setting up an app. A form with that method
+	// leads there.
 	Next, Method string
 	// Fields are in every form.
 	Fields []Field
@@ -60,13 +61,13 @@ type Place struct {
 	InLanguage func(tag string) string
 }
 
-// Pages is the pages. The context of each request is the person's, as the calls of users need it.
+// Pages writes the pages. The context of each request must have the person as the caller of the service users.
 type Pages struct {
 	Factors usersv1.FactorsClient
 	Frame   *frame.Frame
 }
 
-// Ready reports whether the person, whose the context is, has an app that logins ask for.
+// Ready reports whether the person of the context has an app that logins ask for.
 func (e Pages) Ready(ctx context.Context) (bool, error) {
 	found, err := e.Factors.SearchMyAuthFactors(ctx, &usersv1.SearchMyAuthFactorsRequest{})
 	return slices.ContainsFunc(found.GetResult(), func(f *usersv1.AuthFactor) bool {
@@ -74,7 +75,7 @@ func (e Pages) Ready(ctx context.Context) (bool, error) {
 	}), err
 }
 
-// Show writes the beginning, or says that the account is protected already.
+// Show writes the first page, or a page that says that the account is protected already.
 func (e Pages) Show(w http.ResponseWriter, r *http.Request, p Place) {
 	switch has, err := e.Ready(r.Context()); {
 	case err != nil:
@@ -88,10 +89,11 @@ func (e Pages) Show(w http.ResponseWriter, r *http.Request, p Place) {
 	}
 }
 
-// shown is what the pages show.
+// shown is the content of the pages.
 type shown struct {
 	Place
-	// URL is what an app reads, Key the secret in it in groups, QR an image of the URL, empty if that is too long.
+	// URL is the address that an app reads. Key is the secret in it, in groups. QR is an image of the URL, or empty if
+	// the URL is too long.
 	URL, QR template.URL
 	Key     string
 	// Wrong is the key of the text that says what is wrong.
@@ -100,8 +102,8 @@ type shown struct {
 	Codes []string
 }
 
-// Take takes the form of a page: it begins if the form has no code, and else checks the first code of the app. What is
-// shown once, the secret and the recovery codes, is in the answer and nowhere else.
+// Take handles the form of a page. Without a code in the form it makes a secret. Otherwise it checks the first code of
+// the app. The secret and the recovery codes are shown in the answer only.
 func (e Pages) Take(w http.ResponseWriter, r *http.Request, p Place) {
 	address, code := r.PostFormValue("url"), r.PostFormValue("code")
 	if address == "" {
@@ -125,7 +127,7 @@ func (e Pages) Take(w http.ResponseWriter, r *http.Request, p Place) {
 		e.scan(w, r, http.StatusBadRequest, again)
 	case f.ID == usersfault.ErrOTPLocked.ID:
 		e.Frame.Locked(w, r, f.RetryAfter, p.Language)
-	case f.ID == usersfault.ErrOTPAlreadyVerified.ID, f.ID == usersfault.ErrOTPNotFound.ID: // on another page meanwhile
+	case f.ID == usersfault.ErrOTPAlreadyVerified.ID, f.ID == usersfault.ErrOTPNotFound.ID: // changed by another page
 		http.Redirect(w, r, p.Path, http.StatusSeeOther)
 	default:
 		e.failed(w, r, p, err)
@@ -138,7 +140,7 @@ func (e Pages) Codes(w http.ResponseWriter, r *http.Request, p Place, codes []st
 		Data: shown{Place: p, Codes: codes}})
 }
 
-// begin makes a new secret. It replaces one that was never confirmed.
+// begin makes a new secret. The new secret replaces one that was never confirmed.
 func (e Pages) begin(w http.ResponseWriter, r *http.Request, p Place) {
 	added, err := e.Factors.AddMyOtp(r.Context(), &usersv1.AddMyOtpRequest{Replace: true})
 	switch {
@@ -151,7 +153,8 @@ func (e Pages) begin(w http.ResponseWriter, r *http.Request, p Place) {
 	}
 }
 
-// scan returns what the page with the QR code of a URL shows. The key is empty if it is not the URL of an app's secret.
+// scan returns the content of the page with the QR code of a URL. The key is empty if it is not the URL of an app's
+// secret.
 func scan(p Place, address string) shown {
 	s := shown{Place: p}
 	u, err := url.Parse(address)
