@@ -74,7 +74,7 @@ type app struct {
 	sessions map[string]session
 }
 
-// session is a browser that is logging in, or has logged in.
+// session is the state of a browser that is logging in or has logged in.
 type session struct {
 	state, nonce, verifier string
 	idToken                string
@@ -112,7 +112,7 @@ func (a *app) login(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// callback gets the answer: it exchanges the code for tokens, and checks the id token.
+// callback receives Herald's answer. It exchanges the code for tokens, and checks the id token.
 func (a *app) callback(w http.ResponseWriter, r *http.Request) {
 	s, ok := a.session(r)
 	q := r.URL.Query()

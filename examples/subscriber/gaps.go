@@ -35,7 +35,7 @@ type counts struct {
 	missing []gap // the oldest first
 }
 
-// came records the number of an event. Numbers before a service's first event are not missing.
+// came records the number of an event. Numbers before the first event that came do not count as missing.
 func (c *counts) came(source string, n int64, now time.Time) {
 	highest, known := c.highest[source]
 	if !known || n > highest {

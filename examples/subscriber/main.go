@@ -114,8 +114,8 @@ func concerns(m *nats.Msg, user string) bool {
 	return json.Unmarshal(m.Data, &payload) == nil && payload.UserID == user
 }
 
-// line returns an event as a line for people: time, type, NATS subject, object, actor and data. It
-// has no characters that a terminal obeys.
+// line returns an event as a line for people: time, type, NATS subject, object, actor and data. The line has no control
+// characters, because a terminal would execute them.
 func line(m *nats.Msg) string {
 	when := m.Header.Get("ce-time")
 	if t, err := time.Parse(time.RFC3339Nano, when); err == nil {

@@ -122,7 +122,7 @@ func TestObsoleteIsNoFailure(t *testing.T) {
 	}
 }
 
-// A mail that is sent at last makes no event, nor do the tries before.
+// A mail that is sent after some tries makes no event, and its tries make no events.
 func TestSentIsNoFailure(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "450 4.2.0 greylisted"}}})

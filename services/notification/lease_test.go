@@ -108,7 +108,7 @@ func (w *world) store() store.Store {
 	return store.New(event.Journal{DB: w.db, Now: time.Now, Committed: func(event.Event) {}})
 }
 
-// died leaves a claim as a notifier does that dies: after Claim or, with rendered, after Mark.
+// died leaves a claim in the state in which a notifier that dies leaves it: after Claim or, with rendered, after Mark.
 func (w *world) died(id string, rendered []byte) {
 	w.Helper()
 	db := w.store()

@@ -8,7 +8,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// A removed user's mails go, those that wait and those that were sent: they name an address.
+// When a user is removed, the user's mails are removed too, both waiting and sent ones, because they contain an
+// address.
 func TestMailsOfARemovedUser(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.1 later"}}})

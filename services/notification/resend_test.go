@@ -34,8 +34,8 @@ func (w *world) refused(err error, id string, code fault.Code) {
 	}
 }
 
-// For a mail that has ended a new one is asked for in the caller's name. The new mail is in the
-// list before its event has come; the event then changes nothing.
+// If a mail has ended, resending it asks users for a new mail in the caller's name. The new mail is in the list before
+// its event has come. The event then changes nothing.
 func TestResendAnew(t *testing.T) {
 	t.Parallel()
 	for _, known := range mail.CodedKinds() {

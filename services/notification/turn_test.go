@@ -10,8 +10,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// The mails of an import wait; those that another organization, or the same one for another reason, asks for meanwhile
-// are among the next ones.
+// While the mails of an import wait, a mail of another organization is among the next ones that are sent. The same is
+// true for a mail of another kind of the same organization.
 func TestOthersDoNotWaitForAnImport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{unwatched: true})

@@ -25,9 +25,8 @@ func (w *world) delayed() string {
 	return w.service.Health.Causes(w.Context())["notification mails"]
 }
 
-// A relay that takes mails and then closes the connection gets those that are being sent, and then one
-// at a time until it answers. All are delivered. Only those without an answer come once more, after
-// that.
+// A relay takes mails and then closes the connection. It gets the mails that are being sent, and then one at a time
+// until it answers. All mails are delivered. Only mails without an answer come once more, after the relay has answered.
 func TestRelayClosesAtTheDot(t *testing.T) {
 	t.Parallel()
 	const mails, unanswered = 100, 30
@@ -86,8 +85,8 @@ func (w *world) disconnect() (connect func()) {
 	return func() { w.Helper(); limit(-1) }
 }
 
-// The database is away while mails of two notifiers are at the final dot, for longer than their leases
-// last. The relay's answers wait in memory, so no mail is sent again.
+// The database cannot be reached while mails of two notifiers are at the final dot, for longer than their leases. The
+// relay's answers are kept in memory, so no mail is sent again.
 func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 	t.Parallel()
 	const mails = 16
@@ -96,7 +95,7 @@ func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 		faults: []smtpd.Fault{{At: smtpd.Dot, Wait: answer, Reply: "250 2.0.0 accepted"}},
 		times: func(x *delivery.Times) {
 			x.Lease, x.Tick = 300*time.Millisecond, 50*time.Millisecond
-			// As usual, a mail is repeated later than the outcome of its attempt is tried to be recorded again.
+			// As usual, the outcome of an attempt is recorded again before the mail is repeated.
 			x.Spread = func(d time.Duration) time.Duration { return d }
 		},
 	}

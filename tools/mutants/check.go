@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// What precedes a condition in SQL, and the conditions of each kind. A condition of a `set` or of a
-// list of values is none.
+// What precedes a condition in SQL, and the conditions of each kind. An assignment in a `set` or a value in a list of
+// values is not a condition.
 const before = `(?s)(\bwhere\s+|\band\s+|\bor\s+|\bon\s+|\bwhen\s+|\(\s*|^["` + "`" + `]\s*)`
 
 var conditions = []struct {

@@ -37,8 +37,7 @@ type Mutant struct {
 	Method string
 }
 
-// edit is text to insert into a file. One that closes what another one opens comes before all that
-// were found earlier.
+// edit is text to insert into a file. An edit that closes a parenthesis comes before all edits that were found earlier.
 type edit struct {
 	at     int
 	text   string

@@ -63,7 +63,7 @@ func rank(folder, own, top string) int {
 	return 4
 }
 
-// contents returns the import paths of what the tests of a package consist of.
+// contents returns the import paths of all packages that the tests of a package contain.
 func (r *runner) contents(folder string) (map[string]bool, error) {
 	if known := r.imports[folder]; known != nil {
 		return known, nil

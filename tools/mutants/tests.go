@@ -113,9 +113,9 @@ type try struct {
 
 var failed = regexp.MustCompile(`--- FAIL: (\w+)`)
 
-// kill runs the tests that reach a check without it, and writes down which one fails. Those that
-// noticed other removals come first: they probably notice the next one too. A failure counts only if
-// the same test then passes with all checks.
+// kill removes a check, runs the tests that reach it, and writes down which test fails. Tests that noticed other
+// removals come first, because they probably notice the next one too. A failure counts only if the same test then
+// passes with all checks.
 func (r *runner) kill(process int, t try) error {
 	known := r.noticing(t.folder)
 	first := slices.DeleteFunc(slices.Clone(t.reach[t.N]), func(name string) bool { return !known[name] })

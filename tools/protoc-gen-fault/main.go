@@ -54,7 +54,7 @@ func generate(request []byte) (*pluginpb.CodeGeneratorResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Our options are known from the request only: the plugin must not need the code that it helps to generate.
+	// The plugin reads our options from the request, because it must not need the code that it helps to generate.
 	asked.Reset()
 	if err := (proto.UnmarshalOptions{Resolver: dynamicpb.NewTypes(files)}).Unmarshal(request, &asked); err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ func guide(root string) (template.HTML, error) {
 	return render(source)
 }
 
-// render returns Markdown as HTML, without HTML that stands in it. A link to another document of the site leads to its
-// page. What is linked otherwise is in the repository only, and its text stays.
+// render returns Markdown as HTML. It drops HTML in the Markdown. A link to another document of the site becomes a link
+// to its page. Other links lead to files that only the repository has, so only their text is kept.
 func render(source []byte) (template.HTML, error) {
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table))
 	document := markdown.Parser().Parse(reader.NewReader(source))

@@ -91,7 +91,8 @@ func (s *schemas) operation(o Operation) object {
 		entry = entry.with("x-permission", o.Access.Permission)
 	}
 	entry = entry.with("security", security(o))
-	// Of a language that it knows, Redoc colours the sample with inline styles, which the page's policy refuses.
+	// The language is text, because Redoc colours samples in languages that it knows with inline styles, and the page's
+	// policy refuses these.
 	entry = entry.with("x-codeSamples", []object{{{"lang", "text"}, {"label", "curl"}, {"source", sample(o)}}})
 	if all := s.parameters(o); len(all) > 0 {
 		entry = entry.with("parameters", all)
@@ -236,7 +237,7 @@ func (s *schemas) body(o Operation) object {
 	return object{{"required", required}, {"content", content}}
 }
 
-// failureResponses are the refusals after which callers can do something.
+// failureResponses are the responses for refusals to which callers can react.
 var failureResponses = []struct{ status, name, text string }{
 	{"400", "Invalid", "The request is malformed, a field breaks a rule, or the object is in the wrong state. " +
 		"`details` names each faulty field."},

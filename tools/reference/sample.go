@@ -10,7 +10,7 @@ import (
 )
 
 // sample returns the operation as a command that works in a shell with the token and the ids in variables.
-// It has the fields without which the request would be refused, and those of which there is an example.
+// It has the fields that the request needs, and those for which there is an example.
 func sample(o Operation) string {
 	path := o.Path
 	for _, name := range o.Bound {

@@ -1,6 +1,6 @@
-// Package mutant is compiled into programs under test in the place of herald/shared/mutant, which
-// the repository does not have. Its functions stand around each check that can be removed. A file
-// that the processes of a test share says which check is removed now, and records which were reached.
+// Package mutant is compiled into programs under test as herald/shared/mutant, a package that the repository does not
+// have. Each check that can be removed is wrapped in a call of its functions. The processes of a test share a file. The
+// file says which check is removed now, and records which checks were reached.
 package mutant
 
 import (

@@ -70,8 +70,8 @@ func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 	return errors.Join(err, s.stop())
 }
 
-// prepare takes the data directory, and makes the keys at the first start. Before it makes anything it checks what
-// would fail later.
+// prepare locks the data directory, and makes the keys at the first start. Before it makes anything it checks for what
+// would make the start fail later.
 func (s *system) prepare(ctx context.Context, logs io.Writer) error {
 	telemetry, err := boot.NewTelemetry(ctx, s.Observe, "run", logs)
 	if err != nil {
@@ -230,8 +230,8 @@ func shown(a net.Addr) string {
 	return a.String()
 }
 
-// together runs all functions in parallel, waits for them, and returns the first error, because
-// the others mostly follow from it.
+// together runs all functions in parallel, waits for them, and returns the first error, because it mostly causes the
+// others.
 func together(all ...func() error) error {
 	errs := make([]error, len(all))
 	var wait sync.WaitGroup

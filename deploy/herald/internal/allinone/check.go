@@ -14,8 +14,8 @@ import (
 	"herald/shared/secret"
 )
 
-// checkPorts returns an error that names every setting whose address cannot be listened on. The ports are opened
-// later, when there is something that answers.
+// checkPorts returns an error that names every setting with an address on which the process cannot listen. It closes
+// the ports again. They are opened when there is something that answers.
 func (s *system) checkPorts() error {
 	ports := []struct {
 		setting, address string

@@ -15,12 +15,12 @@ const (
 	while = time.Minute
 	// pause is between two tries, for NATS longer each time.
 	pause, longest = time.Second, 8 * time.Second
-	// soon is how long NATS must work until it is said to.
+	// soon is how long NATS must work before the log says that it works again.
 	soon = 3 * time.Second
 )
 
-// keepPostgres starts Postgres again when it has ended by itself, and returns why it does not stay. It returns nil
-// when ctx has ended. Nothing works without Postgres, so it does not try for long.
+// keepPostgres starts Postgres again when it has ended by itself. It returns an error if Postgres ends again and again,
+// and nil when ctx has ended. Nothing works without Postgres, so it does not try for long.
 func (s *system) keepPostgres(ctx context.Context) error {
 	for tried := 0; ctx.Err() == nil; {
 		begin := time.Now()
@@ -47,8 +47,8 @@ func (s *system) keepPostgres(ctx context.Context) error {
 	return nil
 }
 
-// keepNATS starts NATS again when it does not work any more. Without it changes succeed and their events wait, so it
-// tries until ctx ends. While a disk is full, NATS starts and breaks at the next event.
+// keepNATS starts NATS again when it does not work any more. Without NATS, changes still succeed and their events wait.
+// So it tries until ctx ends. While a disk is full, NATS can start but fails at the next event.
 func (s *system) keepNATS(ctx context.Context) {
 	for {
 		err := s.nats.wait(ctx)
@@ -73,7 +73,7 @@ func (s *system) keepNATS(ctx context.Context) {
 	}
 }
 
-// steady returns why NATS breaks soon after its start, or nil if it does not.
+// steady returns the error if NATS fails soon after its start. Otherwise it returns nil.
 func (s *system) steady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()

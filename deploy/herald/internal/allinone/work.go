@@ -9,8 +9,8 @@ import (
 	"herald/shared/boot"
 )
 
-// work serves until ctx ends, or until Postgres does not run any more, which it returns. Then it stops the gateway, the
-// services when they have finished their requests, and the inbox, in this order.
+// work serves until ctx ends, or until Postgres does not run any more. In the second case it returns that error. Then
+// it stops the gateway, the services and the inbox, in this order. The services finish their requests before they stop.
 func (s *system) work(ctx context.Context) error {
 	inward := context.WithoutCancel(ctx)
 	ctx, fail := context.WithCancelCause(ctx)

@@ -131,8 +131,8 @@ func (f *callFlags) run(c *cobra.Command, m contract.Method) error {
 	return unsent(m, answer)
 }
 
-// unsent returns an error for the answer of a call that sends a mail, if it tells that the mail server has not
-// taken it.
+// unsent returns an error if a call sent a test mail and the answer says that the mail server has not accepted it. For
+// other answers it returns nil.
 func unsent(m contract.Method, answer []byte) error {
 	var mail notificationv1.SendTestMailResponse
 	if m.Output().FullName() != mail.ProtoReflect().Descriptor().FullName() {

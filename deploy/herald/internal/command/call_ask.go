@@ -57,7 +57,7 @@ func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.Raw
 	return *answer.Msg, nil
 }
 
-// client returns what sends requests.
+// client returns the HTTP client for requests.
 func client() *http.Client {
 	return &http.Client{
 		Timeout: 2 * rpc.MaxDuration,

@@ -107,8 +107,8 @@ func flatten(contract protoreflect.MessageDescriptor, object map[string]any, pre
 	return all
 }
 
-// naming returns the values that say in a table what an inner object is: its display name, and the value of
-// its own name, such as email.email.
+// naming returns the values that stand for an inner object in a table. They are its display name and the field that has
+// the same name as the object, such as email.email.
 func naming(field protoreflect.FieldDescriptor, object map[string]any, prefix string) []value {
 	var all []value
 	for i := range field.Message().Fields().Len() {
@@ -153,7 +153,7 @@ func short(text string) string {
 	return text
 }
 
-// safe replaces characters that a terminal would obey by JSON escapes. It keeps line breaks.
+// safe replaces control characters by JSON escapes, because a terminal would execute them. It keeps line breaks.
 func safe(text string) string {
 	var b strings.Builder
 	for _, r := range text {

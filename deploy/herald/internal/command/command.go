@@ -45,7 +45,7 @@ func Main(more ...*cobra.Command) {
 	}
 }
 
-// Serving returns the work of a command that a signal ends as it should, not halfway.
+// Serving returns the function of a command that runs until a signal. The end by a signal is a success for it.
 func Serving(run func(*cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error {
 		if err := run(c); err != nil && (c.Context().Err() == nil || !errors.Is(err, context.Canceled)) {
@@ -60,11 +60,11 @@ func Serving(run func(*cobra.Command) error) func(*cobra.Command, []string) erro
 // was collecting garbage. A larger GOGC would keep the large blocks of password hashes too.
 const spare = 32 << 20
 
-// most is how large a process gets before garbage is collected more often than otherwise: a bulk
-// import makes much of it. What is in use may be more, such as the memory of a password hash.
+// most is the size of a process from which garbage is collected more often, because a bulk import makes much garbage.
+// The memory in use may be larger, for example while a password is hashed.
 const most = 220 << 20
 
-// boundMemory keeps garbage within most. GOMEMLIMIT decides otherwise.
+// boundMemory sets the memory limit to most, unless GOMEMLIMIT is set.
 func boundMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(most)

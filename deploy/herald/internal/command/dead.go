@@ -21,7 +21,7 @@ import (
 	"herald/shared/event"
 )
 
-// operatorLimit is after how long the command reports that NATS cannot be reached.
+// operatorLimit is the time after which the command reports that NATS cannot be reached.
 const operatorLimit = 5 * time.Second
 
 func dead() *cobra.Command {

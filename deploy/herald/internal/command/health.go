@@ -68,7 +68,7 @@ func askHealth(ctx context.Context, address string) error {
 		w.Status)
 }
 
-// silent says what an unanswered question means.
+// silent returns an error that says why a process gave no answer.
 func silent(address string, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

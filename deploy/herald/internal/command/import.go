@@ -195,7 +195,7 @@ func dialNarrow(ctx context.Context, network, address string) (net.Conn, error) 
 	return c, err
 }
 
-// blame names the file in an error about its content.
+// blame adds the name of the file to an error about its content.
 func (f *importFile) blame(err error) error {
 	r, ok := errors.AsType[*refusal](err)
 	if ok && r.fault.Code == fault.Invalid {
@@ -208,7 +208,8 @@ func (f *importFile) blame(err error) error {
 	return err
 }
 
-// say returns the server's words with the file for the body, and reports whether they are about the body.
+// say returns a message of the server in which the file's name replaces the word for the request's body. It reports
+// whether the message is about the body.
 func (f *importFile) say(words string) (text string, named bool) {
 	about, named := strings.CutPrefix(words, "The body ")
 	if !named {

@@ -20,7 +20,8 @@ type importAnswer struct {
 	// failed has the numbers of the refused users, and reasons how many were refused by the id of the error.
 	failed  map[uint64]bool
 	reasons map[string]uint64
-	// told are the first refusals, in the order of the file. untold is the number of the others.
+	// told are the refusals that are printed: the first ones, in the order of the file. untold is the number of the
+	// others.
 	told   []told
 	untold int
 	// others is the number of errors about no user. ended is the error that ended the import.
@@ -32,7 +33,7 @@ type importAnswer struct {
 	}
 }
 
-// told is the refusal of a user, or of none if the row is 0.
+// told is a refusal that is printed. If the row is 0 it is not about a user.
 type told struct {
 	row  uint64
 	text string

@@ -55,7 +55,7 @@ func (f *importFile) inspect() error {
 	if err != nil {
 		return err
 	}
-	// Of a longer line, or of one that cannot be read, this is not valid JSON.
+	// If the line is longer or cannot be read, the part that was read is not valid JSON.
 	first, err := bufio.NewReaderSize(text, 1<<20).ReadSlice('\n')
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return errDamaged(err)
@@ -91,7 +91,7 @@ func errDamaged(err error) error {
 	return fmt.Errorf("the compressed file is damaged (%w): compress it again", err)
 }
 
-// because adds to an error that the compressed file is damaged, if it is.
+// because adds to an error that the compressed file is damaged, if that is the cause.
 func (f *importFile) because(err error) error {
 	text, unread := f.text()
 	if unread == nil && f.packed {
@@ -103,7 +103,7 @@ func (f *importFile) because(err error) error {
 	return fmt.Errorf("%s: %w", f.name, errDamaged(unread))
 }
 
-// otherKind returns an error for a first line that no import takes, with what to do.
+// otherKind returns an error for a first line of an unknown format. The error says what to do.
 func otherKind(first []byte) error {
 	text := bytes.TrimSpace(first)
 	switch {

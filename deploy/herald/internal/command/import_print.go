@@ -94,10 +94,10 @@ func printTallies(out io.Writer, indent string, all []tally) {
 	}
 }
 
-// count returns a number and what there is so many of: 1 user, 2 users.
+// count returns a number with its noun: 1 user, 2 users.
 func count[N int | int64 | uint64](n N, of string) string { return fmt.Sprint(n, " ", plural(n, of)) }
 
-// plural returns the word for so many things.
+// plural returns a noun in the singular for 1, and otherwise in the plural.
 func plural[N int | int64 | uint64](n N, of string) string {
 	switch {
 	case n == 1:
@@ -109,8 +109,8 @@ func plural[N int | int64 | uint64](n N, of string) string {
 	}
 }
 
-// folded returns a text in lines that fit on a terminal, all but the first one indented. For anything else it
-// stays one line.
+// folded breaks a text into lines that fit on a terminal, and indents all lines but the first. If w is not a terminal
+// it returns one line.
 func folded(text string, w io.Writer) string {
 	if !terminal(w) {
 		return text

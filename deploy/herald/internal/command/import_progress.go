@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bar shows the progress of an import on a terminal. It counts what was sent: the answer, which says what was done,
-// comes at the end. The server reads a file about as fast as it imports it, so that at most some megabytes are not
-// imported yet.
+// bar shows the progress of an import on a terminal. It counts the bytes that were sent, because the answer comes only
+// at the end. The server reads a file about as fast as it imports it, so at most a few megabytes of the sent bytes are
+// not imported yet.
 type bar struct {
 	out        io.Writer
 	size       int64
@@ -49,7 +49,7 @@ func (b *bar) start() (stop func()) {
 
 const (
 	barWidth = 30
-	// minBar is the minimum width of the bar. A narrower terminal shows none.
+	// minBar is the minimum width of the bar. A narrower terminal shows no bar.
 	minBar = 8
 	// usualColumns is the width of a terminal whose width is unknown.
 	usualColumns = 80

@@ -28,8 +28,8 @@ type unknownField struct {
 	line, times int
 }
 
-// warnUnknown prints the fields that an import ignores. It reads up to what is not JSON, which the
-// answer has named.
+// warnUnknown prints the fields that an import ignores. It stops at the first text that is not JSON, because the answer
+// has already named it.
 func (f *importFile) warnUnknown(terminal io.Writer) error {
 	text, err := f.text()
 	if err != nil {

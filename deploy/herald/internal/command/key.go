@@ -11,7 +11,8 @@ import (
 	"herald/shared/secret"
 )
 
-// The ends of errors about keys. None of them advises a new key, which would open nothing of the old data.
+// The ends of errors about keys. They never advise the operator to make a new key, because a new key could not decrypt
+// the old data.
 const (
 	restoreKey  = "restore it from a backup: a new key opens nothing of the old data"
 	writeKey    = "`herald secrets` writes gateway.key again, from the master key beside it"
@@ -54,7 +55,8 @@ const keyFile = "HERALD_MASTER_KEY_FILE"
 // keySource is where the keys are read from.
 func keySource() string { return cmp.Or(os.Getenv(keyFile), "HERALD_MASTER_KEY") }
 
-// ownKeys parses the setting of a process: the gateway has less than the master key.
+// ownKeys parses the setting of a process. The gateway does not have the master key, but only keys that are derived
+// from it.
 func ownKeys(setting secret.Text, process string) (secret.Keys, error) {
 	if process == bus.Gateway {
 		return gatewayKeys(setting)

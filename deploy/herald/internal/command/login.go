@@ -22,11 +22,12 @@ import (
 )
 
 const (
-	// apiScope is what the methods of the API ask of a token.
+	// apiScope has the scopes that a token needs for the methods of the API.
 	apiScope = "openid urn:service:iam:org:project:id:service:aud"
 	// assertionLifetime is how long the JWT of a login is valid.
 	assertionLifetime = time.Minute
-	// clockLeeway is by how much clocks may differ before a refused login is blamed on them.
+	// clockLeeway is the difference between the clocks above which the error of a refused login names them as the
+	// cause.
 	clockLeeway = 30 * time.Second
 	// maxDocument bounds the answers of a login, in bytes.
 	maxDocument = 1 << 20
@@ -41,7 +42,7 @@ type machineKey struct {
 	UserID         string      `json:"userId"`
 }
 
-// readMachineKey parses a key file. It refuses one that can no longer log in, and says what to do then.
+// readMachineKey parses a key file. It refuses an expired key, and the error says what to do.
 func readMachineKey(text secret.Text, now time.Time) (machineKey, error) {
 	var file struct {
 		machineKey
@@ -94,7 +95,7 @@ func (k machineKey) assertion(issuer string, now time.Time) (string, error) {
 	}).Serialize()
 }
 
-// logIn returns an access token for a machine user's key file. The token is kept nowhere.
+// logIn returns an access token for a machine user's key file. It does not store the token.
 func logIn(ctx context.Context, client *http.Client, instance string, file secret.Text, scope string) (
 	secret.Text, error,
 ) {
@@ -135,8 +136,9 @@ func logIn(ctx context.Context, client *http.Client, instance string, file secre
 	return secret.NewText(said.AccessToken), nil
 }
 
-// tokenEndpoint returns where an instance gives tokens. The instance must call itself as it was asked: else somebody
-// could pass on to another one what is signed for it (OpenID Connect Discovery section 4.3).
+// tokenEndpoint returns the address of an instance's token endpoint. The issuer in the instance's metadata must be the
+// address that was asked. Otherwise a false instance could use the signed assertion at another instance (OpenID Connect
+// Discovery section 4.3).
 func tokenEndpoint(ctx context.Context, client *http.Client, instance string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, instance+"/.well-known/openid-configuration", http.NoBody)
 	if err != nil {
@@ -184,7 +186,7 @@ func fetch(client *http.Client, r *http.Request, into any) (reply, error) {
 	return reply{w.StatusCode, w.Header}, nil
 }
 
-// notLoggedIn returns a refusal of the token endpoint as that of a call, with what to change.
+// notLoggedIn returns the error for a refusal by the token endpoint. It says what to change.
 func notLoggedIn(w reply, code, description string, now time.Time) error {
 	f := fault.ErrUnauthenticated
 	if w.status >= http.StatusInternalServerError {

@@ -23,8 +23,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 const (
 	// sandbox is what the HTML of a mail may do: nothing but open links, in new tabs.
 	sandbox = "allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation"
-	// framed lets the page with the mail read how high the mail is. That is all that the origin is good for,
-	// because the mail itself runs no scripts. Outside of the page a mail has an origin of its own.
+	// framed allows the page around the mail to read the mail's height. It gives the mail no other rights, because the
+	// mail itself runs no scripts. Outside of the page a mail has an origin of its own.
 	framed = " allow-same-origin"
 	// framePolicy follows the sandbox.
 	framePolicy = "; default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; " +

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// A mail is the file <id>.eml. Its id is a version 7 UUID, which begins with the time, so that names
-// sort by age. <id>.repeats has one byte for each repeat. <id>.read is there when the mail was read. A file that ends
-// in .tmp is incomplete.
+// A mail is the file <id>.eml. Its id is a version 7 UUID, which begins with the time, so that names sort by age.
+// <id>.repeats has one byte for each repeat. <id>.read exists if the mail was read. A file that ends in .tmp is
+// incomplete.
 const (
 	mailSuffix    = ".eml"
 	repeatsSuffix = ".repeats"

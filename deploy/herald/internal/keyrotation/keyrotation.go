@@ -63,10 +63,10 @@ type row struct {
 	Value []byte
 }
 
-// Reseal seals the secrets of a column with the first key that other keys have sealed. It calls
-// done with the number of secrets of each batch. It does not overwrite a secret that changes at the
-// same time. It can be stopped and repeated, and two can run at once. It leaves secrets that cannot
-// be opened as they are and returns an error at the end.
+// Reseal seals again, with the first key, the secrets of a column that other keys have sealed. It calls done with the
+// number of secrets of each batch. It does not overwrite a secret that changes at the same time. It can be stopped and
+// repeated, and two can run at once. It does not change secrets that cannot be opened. If there are any, it returns an
+// error at the end.
 func Reseal(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, c secret.Column, done func(int64)) error {
 	// Another pass finds secrets that were sealed with another key during this one.
 	for {

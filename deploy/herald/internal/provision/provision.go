@@ -27,7 +27,8 @@ import (
 // their own folder.
 const (
 	masterKey = "keys/master.key"
-	// gatewayKey has what the gateway needs, which strangers reach first, and no master key.
+	// gatewayKey has only the keys that the gateway needs. The master key is not in it, because an attacker reaches the
+	// gateway first.
 	gatewayKey = "gateway/gateway.key"
 	natsUsers  = "nats/users.conf"
 	adminPass  = "postgres/password"

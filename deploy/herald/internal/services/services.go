@@ -115,8 +115,9 @@ func (s *All) PublicURL(setting string) (*url.URL, error) {
 	return boot.ParsePublicURL("http://localhost:" + port)
 }
 
-// Open opens a service with its database and registers it. Services may be opened in parallel. If it has made an
-// administrator it tells out how that one logs in, also if it fails afterwards: nobody can learn it later.
+// Open opens a service with its database and registers it. Services may be opened in parallel. If it has made the first
+// administrator, it writes the login name and the one-time password to out. It does this even if it fails afterwards,
+// because the password cannot be shown later.
 func (s *All) Open(
 	ctx context.Context, g boot.Ground, name string, database secret.Text, out io.Writer,
 ) (*boot.Service, error) {
@@ -132,7 +133,7 @@ func (s *All) Open(
 	return opened, err
 }
 
-// Unknown returns the error for a name that is no service's.
+// Unknown returns the error for a name that no service has.
 func Unknown(name string) error {
 	return fmt.Errorf("there is no service %q; the services are %s", name, strings.Join(Names(), ", "))
 }

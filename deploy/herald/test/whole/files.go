@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	// They make go test run the tests again, instead of using cached results, when the binary changes.
+	// These imports make go test run the tests again when the binary changes, instead of using cached results.
 	_ "herald/deploy/herald/internal/allinone"
 	_ "herald/deploy/herald/internal/command"
 	"herald/shared/postgres"

@@ -53,7 +53,8 @@ func Axe(t testing.TB) string {
 	return library(t, nodeClients, "axe-core.js")
 }
 
-// library returns a committed library. It fails the test if the library was not made of what its folder has now.
+// library returns a committed library. It fails the test if the library was not built from the present files of its
+// folder.
 func library(t testing.TB, folder, name string) string {
 	t.Helper()
 	text := File(t, folder+"dist/"+name)

@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
 
-// The providers of a removed organization are removed, each with an event. Those of other
-// organizations stay.
+// When an organization is removed, its providers are removed, each with an event. The providers of other organizations
+// stay.
 func TestRemovedOrganizationTakesItsProvidersAlong(t *testing.T) {
 	t.Parallel()
 	w := apitest.New(t)

@@ -127,7 +127,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// Which accounts can log in at which providers (specification 2.5).
+// The tenant of a provider decides which accounts can log in (specification 2.5).
 func TestTenants(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,7 +166,7 @@ func TestTenants(t *testing.T) {
 	}
 }
 
-// What a token that is signed by the directory may not say.
+// A token with wrong claims is refused, although the directory has signed it.
 func TestHostileTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -215,7 +215,7 @@ func TestHostileTokens(t *testing.T) {
 	}
 }
 
-// An answer that is none ends the login within its bounds, and nothing of it gets into the error.
+// An answer that is malformed or too large makes the login fail in time. The error contains nothing of the answer.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) http.HandlerFunc {
@@ -294,7 +294,7 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
-// The metadata must be those of the directory that was asked, and lead nowhere without TLS.
+// The metadata must name the directory that was asked as issuer, and must have only addresses with TLS.
 func TestHostileMetadata(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(stand.Claims){
@@ -311,7 +311,7 @@ func TestHostileMetadata(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A domain that stands for no tenant admits nobody.
+	// If the domain belongs to no tenant, nobody can log in.
 	w := newWorld(t)
 	w.Change(stand.Metadata, func(c stand.Claims) { c["issuer"] = w.URL + "/{tenantid}/v2.0" })
 	if _, err := w.login(provider(domain.Tenant{TenantID: stand.Domain})); !errors.Is(err,
@@ -338,7 +338,7 @@ func TestAuthorities(t *testing.T) {
 	}
 }
 
-// Without the setting nothing on the own machine is asked, whatever the directory says.
+// Without the setting, Herald sends no requests to its own machine, whatever addresses the directory has published.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	for _, authority := range []string{"https://127.0.0.1:1", "https://169.254.169.254", "https://[::1]:1",

@@ -176,7 +176,7 @@ func newCurve(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// Keys may be for the tokens of some tenants only. A tenant's key signs for no other.
+// A key may be valid for the tokens of some tenants only. A token of another tenant that it has signed is refused.
 func TestIssuersOfKeys(t *testing.T) {
 	t.Parallel()
 	for issuer, admitted := range map[string]bool{
@@ -196,8 +196,8 @@ func TestIssuersOfKeys(t *testing.T) {
 	}
 }
 
-// New keys are found at once, also one with the id of the old. Tokens that no key verifies do not make Herald ask for
-// each of them.
+// New keys are found at once, also a key with the id of the old one. If no key can verify a token, Herald reads the
+// keys again, but not for each such token.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{"another id": "k2", "the same id": "k1"} {
@@ -239,7 +239,8 @@ func TestKeysChange(t *testing.T) {
 	}
 }
 
-// The directory is asked for its keys while it makes the token: neither answers here before the other was asked for.
+// Herald asks for the keys and the token at the same time. The directory here answers neither request before it has
+// both.
 func TestKeysAreReadBesideTheToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -258,8 +259,8 @@ func TestKeysAreReadBesideTheToken(t *testing.T) {
 	}
 }
 
-// An outage of the directory has one line in the log when it begins, whatever fails and for whomever. An answer that
-// says that something is wrong is none.
+// The log has one line when an outage of the directory begins, whichever and however many requests fail. An answer that
+// refuses a request is not an outage.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,8 +64,8 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// While the relay does not answer final dots, the first try comes soon, because one mail alone may be
-// the cause. Further ones come late. Only an answer to the final dot of a mail started since ends it.
+// While the relay does not answer final dots, the first try comes soon, because a single mail may be the cause. Later
+// tries come late. The gate opens only after an answer to the final dot of a mail that was started after it closed.
 func TestGateInDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

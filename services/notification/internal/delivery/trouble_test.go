@@ -12,7 +12,7 @@ import (
 	"herald/shared/retry"
 )
 
-// Of a database that does not work others have told.
+// note logs the first failure of an outage only, and does not log that a database server does not work.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer

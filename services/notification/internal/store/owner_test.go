@@ -101,7 +101,7 @@ func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
 	testkit.Listed[store.Store](t, names, elsewhere)
 }
 
-// Of twenty who say at once how a claim ended one is heard.
+// If Settle is called twenty times at once for the same claim, one call succeeds.
 func TestSettledOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

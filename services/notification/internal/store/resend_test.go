@@ -58,7 +58,7 @@ func TestHurry(t *testing.T) {
 	}
 }
 
-// The event of a mail that is given up is written with its outcome, or neither is written.
+// Settle writes the outcome of a failed mail and its event together. If it cannot write one, it writes neither.
 func TestSettleWithAnEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

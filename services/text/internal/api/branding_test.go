@@ -103,7 +103,8 @@ func TestBrandingIsChosenChangedAndRemoved(t *testing.T) {
 	}
 }
 
-// Nothing instead of nothing is no change, and the last color that goes takes the branding along.
+// To remove a color that is not set changes nothing. When the last part of a branding is removed, the branding is
+// removed.
 func TestNothingInsteadOfNothingIsNoChange(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -117,7 +118,7 @@ func TestNothingInsteadOfNothingIsNoChange(t *testing.T) {
 	}
 }
 
-// What is no color, and what is no logo, is refused, and nothing is written.
+// A text that is not a color and a file that is not a logo are refused, and nothing is written.
 func TestWrongBrandingIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)

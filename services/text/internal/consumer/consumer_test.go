@@ -13,7 +13,8 @@ var kit = testkit.New("text", text.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// An organization's own texts and its branding go with it, each with an event; others' stay.
+// When an organization is removed, its own texts and its branding are removed, each with an event. Those of other
+// organizations stay.
 func TestRemovedOrganizationTakesItsTextsAndBrandingAlong(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)

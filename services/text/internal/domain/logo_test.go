@@ -86,7 +86,7 @@ func TestLogos(t *testing.T) {
 	}
 }
 
-// What is no image, not whole or more than an image is refused, with a reason.
+// A file is refused, with a reason, if it is not an image, is incomplete, or has something after the image.
 func TestHostileLogos(t *testing.T) {
 	t.Parallel()
 	const (
@@ -158,7 +158,7 @@ func TestHostileLogos(t *testing.T) {
 	}
 }
 
-// Whatever is accepted is one image of a size that pages can show, to its last byte.
+// Accepted data are one image of a size that pages can show, with nothing after it.
 func FuzzLogo(f *testing.F) {
 	small := pngOf(f, 3, 2)
 	f.Add(small)

@@ -31,8 +31,8 @@ var needed = map[mail.Kind][]string{
 var says = map[string]struct {
 	// never is in each mail with a code: it must not be shared.
 	never string
-	// orders are words of a sentence that orders something. A subject has none, because a mail that nobody asked
-	// for and that orders something looks like fraud.
+	// orders are words of a sentence that gives an order. A subject must not have them, because a mail that nobody
+	// asked for and that gives an order looks like fraud.
 	orders []string
 	// button is the word for a button, which a mail in plain text does not have.
 	button string
@@ -180,7 +180,7 @@ func placeholderless(text string) string {
 	return mail.ExpandPlaceholders(text, func(string) string { return "" })
 }
 
-// Two languages have no part in common: such a part was not translated.
+// No part of a text is the same in two languages, because such a part was probably not translated.
 func TestTextsOfNoTwoLanguagesAreAlike(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

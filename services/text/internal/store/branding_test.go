@@ -87,7 +87,8 @@ func TestBrandingOfTwoOrganizations(t *testing.T) {
 	}
 }
 
-// A change of the color leaves the image as it is; another logo takes its place; a branding without anything is gone.
+// A change of the color does not change the logo. A new logo replaces the old one. A branding without color and logo is
+// removed.
 func TestLogoStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -129,7 +130,7 @@ func TestLogoStays(t *testing.T) {
 	}
 }
 
-// Without a logo, the empty hash finds none.
+// If there is no logo, the empty hash does not find one.
 func TestNoLogo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -144,7 +145,8 @@ func TestNoLogo(t *testing.T) {
 	}
 }
 
-// Of twenty who set the branding at once for the first time all take turns; of twenty who remove it one does.
+// Twenty calls set the branding for the first time at once: all succeed, one after another. Twenty calls remove it at
+// once: one succeeds.
 func TestBrandingAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

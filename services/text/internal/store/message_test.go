@@ -7,7 +7,7 @@ import (
 	"herald/services/text/internal/store"
 )
 
-// Writing, listing and resetting an organization's texts leaves those of another one as they are.
+// Writing, listing and resetting an organization's texts does not change the texts of another organization.
 func TestTextsOfTwoOrganizations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -20,7 +20,7 @@ var kit = testkit.New("text", store.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// happened is the news of every change: which one it is the api says, not the store.
+// happened is the event of every change, because the store does not look at events.
 var happened = &emptypb.Empty{}
 
 // world is a database with the store on it.
@@ -44,7 +44,7 @@ func written(subject string) func(*domain.Custom) (proto.Message, error) {
 	}
 }
 
-// kept changes nothing that one sees, and is written all the same.
+// kept changes no text, but is written like a change because it returns an event.
 func kept(*domain.Custom) (proto.Message, error) { return happened, nil }
 
 // mine are texts that org-a wrote.
@@ -130,8 +130,8 @@ func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
 	testkit.Listed[store.Store](t, names, elsewhere)
 }
 
-// Twenty who write the same texts at once for the first time take turns: there is one row, made once, with the
-// words and the number of the last.
+// Twenty calls write the same texts for the first time at once. They are executed one after another. There is one row,
+// with the words and the sequence of the last call.
 func TestFirstTextsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,7 +157,7 @@ func TestFirstTextsAtOnce(t *testing.T) {
 	}
 }
 
-// Of twenty who remove an organization's texts at once one did.
+// If twenty calls remove an organization's texts at once, one succeeds.
 func TestTextsRemovedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -171,8 +171,8 @@ func TestTextsRemovedOnce(t *testing.T) {
 	}
 }
 
-// Who changes the default language and who changes the allowed ones take turns, so that each sees what
-// the other did; what would leave a default that is not allowed is refused by the table.
+// Changes of the default language and of the allowed languages are executed one after another, so that each sees the
+// other. The table refuses a default language that is not allowed.
 func TestLanguagesTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
