@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -65,6 +66,7 @@ func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 	if err == nil {
 		s.ground.Health.Started()
 		s.welcome()
+		go debug.FreeOSMemory() // half of what the start has allocated is garbage, and an idle process would keep it
 		err = s.work(ctx)
 	}
 	return errors.Join(err, s.stop())
