@@ -46,8 +46,8 @@ func openTerminal(t *testing.T, columns uint16) (person, program *os.File) {
 	return person, program
 }
 
-// On a terminal an import shows how far it is, within the terminal's width, and ^C ends it with a code and a word on
-// what to do, whether the answer has begun or not.
+// On a terminal an import shows its progress, within the terminal's width. ^C ends it with an exit code and a message
+// that says what to do, whether or not the answer has begun.
 func TestImportOnATerminal(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{

@@ -13,7 +13,7 @@ const (
 	// tries is how often Postgres is started again, unless it has run for a while.
 	tries = 5
 	while = time.Minute
-	// pause is between two tries, for NATS longer each time.
+	// pause is the pause between two tries. For NATS it grows with each try, up to longest.
 	pause, longest = time.Second, 8 * time.Second
 	// soon is how long NATS must work before the log says that it works again.
 	soon = 3 * time.Second

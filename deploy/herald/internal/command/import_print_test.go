@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The first refusals of a file are told in its order, and the others counted, in whichever order they are answered.
+// The first refusals are printed in the order of the file, and the others are counted. The order of the answers does
+// not matter.
 func TestFirstRefusals(t *testing.T) {
 	t.Parallel()
 	var answer strings.Builder

@@ -13,8 +13,8 @@ import (
 	"herald/deploy/herald/internal/services"
 )
 
-// Nothing is sealed but for a secret.Column, so every column that a service's code names must be in
-// its list: else `herald keys rotate` would leave it to a key that is then removed.
+// Every sealed secret belongs to a secret.Column. So every column in a service's code must be in the service's list:
+// otherwise `herald keys rotate` would not seal it with the new key, and the old key would be removed.
 func TestEverySealedColumnIsListed(t *testing.T) {
 	t.Parallel()
 	listed, named := map[string]bool{}, map[string]bool{}

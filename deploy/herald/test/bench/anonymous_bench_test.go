@@ -17,7 +17,7 @@ import (
 // samples is how often each kind of user is asked about.
 const samples = 500
 
-// anonymous is an instance with users about whom somebody without a token asks.
+// anonymous is an instance with users, and a client without a token that sends requests about them.
 type anonymous struct {
 	*whole.Instance
 	b *testing.B
@@ -27,7 +27,7 @@ func newAnonymous(b *testing.B) anonymous {
 	return anonymous{whole.Start(b, "HERALD_LOG_LEVEL=WARN", "HERALD_TRUSTED_PROXIES=127.0.0.1,::1"), b}
 }
 
-// ids returns the ids of known users, each imported with a body, and of as many that nobody has.
+// ids returns the ids of known users, each imported with a body, and as many ids that no user has.
 func (a anonymous) ids(name string, body func(id string) string) (known, unknown []string) {
 	for n := range samples {
 		person := body(fmt.Sprint(name, n))

@@ -20,7 +20,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// load repeats a step with several clients for a while. It returns how long that took and the times of the steps.
+// load repeats a step with several clients for a while. It returns the total time and the times of the steps.
 func load(b *testing.B, clients int, d time.Duration, step func() error) (took time.Duration, all []time.Duration) {
 	b.Helper()
 	times := make([][]time.Duration, clients)
@@ -142,7 +142,8 @@ func (f figure) measure(b *testing.B) {
 	})
 }
 
-// fallsShort reports a figure that is not reached. With -short, for machines that do other work too, it fails nothing.
+// fallsShort reports a figure that is not reached. With -short it does not fail the test, because the machine may do
+// other work too.
 func fallsShort(b *testing.B, format string, args ...any) {
 	b.Helper()
 	fmt.Printf("falls short: "+format+"\n", args...)

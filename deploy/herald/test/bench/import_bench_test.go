@@ -27,8 +27,8 @@ import (
 	"herald/shared/resource"
 )
 
-// insertMany is what an import of many users writes at the least: the rows of insert, each
-// with the digest of its fields, and nothing where one is there already.
+// insertMany is the least that an import of many users writes: the rows of insert, each with the digest of its fields.
+// It writes nothing for a row that exists already.
 const insertMany = `with event as (
 	select u.*, nextval('events_position_seq') as position, now() as time
 	from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
@@ -299,7 +299,7 @@ func BenchmarkUserChange(b *testing.B) {
 	figure{"user change", clients, 0.55, change, imports(floorURL, "", clients)}.measure(b)
 }
 
-// ownServer starts a server that keeps its promises, other than those of tests.
+// ownServer starts a Postgres server that loses nothing in a crash. The servers of other tests may lose commits.
 func ownServer(b *testing.B) *local.Server {
 	b.Helper()
 	server, err := local.Start(b.Context(), local.Options{Dir: whole.Dir(b) + "/postgres"})

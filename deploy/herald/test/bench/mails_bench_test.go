@@ -15,7 +15,7 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// sink is a mail relay that keeps nothing of a mail but to whom it is, and when that person's first one came.
+// sink is a mail relay that records only the recipient of a mail, and when the recipient's first mail came.
 type sink struct {
 	mu     sync.Mutex
 	got    int

@@ -100,7 +100,7 @@ func (a *archive) fill(from, to int) {
 	}
 }
 
-// question is a text for which projects are searched.
+// question is a text by which projects are searched.
 type question struct {
 	method string
 	text   string

@@ -70,8 +70,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startFloorOf runs a floor in its own process, as Herald runs, which the environment variable tells what to serve. In
-// the client's process it would be faster, because waking it costs less.
+// startFloorOf runs a floor in its own process, because Herald also runs in its own process. In the client's process it
+// would be faster, because waking it costs less. The environment variable with this name and value says what the floor
+// serves.
 func startFloorOf(b *testing.B, name, value string) string {
 	b.Helper()
 	c := exec.Command(os.Args[0])

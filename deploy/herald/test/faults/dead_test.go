@@ -45,8 +45,8 @@ func letters(i *whole.Instance, n int) []event.Letter {
 	return nil
 }
 
-// An event that a service failed to handle ten times is put aside. When the cause is gone the
-// operator redrives it, and its mail is sent once.
+// An event that a service failed to handle ten times becomes a dead letter. When the cause is removed the operator
+// redrives it, and its mail is sent once.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	mails := smtpd.Start(t, smtpd.Config{})

@@ -50,7 +50,7 @@ func mount(t *testing.T) (dir string) {
 	return dir
 }
 
-// fillUp takes what is left of a disk, and returns what gives it back.
+// fillUp uses up the free space of a disk. It returns a function that frees it again.
 func fillUp(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	f, err := os.Create(dir + "/full")
@@ -71,8 +71,8 @@ func fillUp(t *testing.T, dir string) (free func()) {
 	}
 }
 
-// The disk of `herald run` is full, and has room again. Writes are refused meanwhile, and afterwards all goes on by
-// itself. The log has a line for the outage of each server.
+// The disk of `herald run` is full, and later has room again. While it is full, writes are refused. Afterwards
+// everything works again without help. The log has a line for the outage of each server.
 func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
 	dir := mount(t)
@@ -154,8 +154,8 @@ func TestDiskIsFull(t *testing.T) {
 	}
 }
 
-// keptAll holds that users are there whose imports were answered with 200, and those are not that were refused, and
-// that everybody has one mail.
+// keptAll fails the test unless every user exists whose import was answered with 200, no user exists whose import was
+// refused, and every user has one mail.
 func keptAll(t *testing.T, i *whole.Instance, server *smtpd.Server, answers map[string]int) {
 	t.Helper()
 	there, count := imported(i), map[string]int{}

@@ -74,7 +74,7 @@ type attack struct {
 	count atomic.Int64
 }
 
-// kind is one kind of requests. So many clients send the next one as soon as the last one is answered.
+// kind is one kind of requests. Each of its clients sends the next request as soon as the last one is answered.
 type kind struct {
 	name    string
 	clients int

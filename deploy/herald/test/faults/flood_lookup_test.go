@@ -14,22 +14,22 @@ import (
 // password takes on this machine then.
 const mostLookup = 250 * time.Millisecond
 
-// invent asks with a token that nobody has.
+// invent sends a request with a token that does not exist.
 func (a *attack) invent(int64) (string, error) {
 	c := a.client
 	c.token = secret.PersonalAccessToken.New().Reveal()
 	return c.send("GET", usersPath+"flood-user", "")
 }
 
-// wander asks for an organization that does not exist.
+// wander sends a request for an organization that does not exist.
 func (a *attack) wander(n int64) (string, error) {
 	c := a.client
 	c.org = fmt.Sprint("nowhere-", n)
 	return c.send("GET", usersPath+"flood-user", "")
 }
 
-// Hostile case 31: a flood of tokens that nobody has, and of organizations that do not exist, holds up nobody who has a
-// token. Without -flood the bound is so wide that only a flood that stops others breaks it.
+// Hostile case 31: a flood of tokens and organizations that do not exist does not delay callers who have a token.
+// Without -flood the bound is so wide that the test fails only if the flood stops others.
 func TestFloodOfInventedTokens(t *testing.T) { // not parallel: it measures times
 	during, most := 3*time.Second, 30*time.Second
 	if *flood > 0 {

@@ -70,8 +70,8 @@ func (v *victim) work(d time.Duration, times map[string][]time.Duration) {
 	}
 }
 
-// floor names the times of work in this process that needs a processor as long as a hash of a password. What makes it
-// slower is the machine.
+// floor is the name for the times of work in this process that needs a processor as long as the hash of a password. If
+// this work becomes slower, the machine is the cause and not Herald.
 const floor = "work in the test"
 
 func (v *victim) reckon() time.Duration {
@@ -136,9 +136,9 @@ func moment(t testing.TB, text any) time.Time {
 	return at
 }
 
-// Hostile case 31: an owner of an organization floods the system with all that it takes. Another organization's
-// requests take at most twice as long as before and after, and its mails go out within 5 s. Without -flood the bounds
-// are so wide that only a flood that stops others breaks them.
+// Hostile case 31: an owner of an organization floods the system with all kinds of requests. Another organization's
+// requests take at most twice as long as before and after, and its mails are sent within 5 s. Without -flood the bounds
+// are so wide that the test fails only if the flood stops others.
 func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares times
 	before, during, slower, late := time.Second, 3*time.Second, 30.0, 30*time.Second
 	if *flood > 0 {

@@ -110,8 +110,8 @@ func (l *load) value(t *testing.T, p *whole.Processes) (n int) {
 	return n
 }
 
-// kept fails the test unless the object has the last write that was answered with 200, or a later one whose outcome
-// nobody knew.
+// kept fails the test unless the object has the last write that was answered with 200, or a later write whose outcome
+// was unknown.
 func (l *load) kept(t *testing.T, p *whole.Processes, what string) {
 	t.Helper()
 	if n := l.value(t, p); n < l.sure || n > l.sent || l.refused[n] {
@@ -213,9 +213,9 @@ func judge(t *testing.T, p *whole.Processes, what string, clients []*load) {
 	}
 }
 
-// One of two replicas of every service is frozen: reads are answered by the other one, writes in it end with an
-// unknown outcome, NATS soon sends it nothing more, and events and mails go on without it. When it runs again, it does
-// nothing that it was asked before. Then it is killed.
+// One of two replicas of every service is frozen. The other replica answers reads. Writes that the frozen one has
+// received end with an unknown outcome. NATS soon sends it no more requests, and events and mails go on without it.
+// When it runs again, it does not execute the old requests. Then it is killed.
 func TestReplicasThatFail(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})

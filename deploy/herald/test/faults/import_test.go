@@ -45,8 +45,8 @@ func newCrowd(org string, n int) crowd {
 	return c
 }
 
-// outcomes fails the test unless an answer tells of each row at most once. It returns those who were imported, and
-// whether the import came to its end.
+// outcomes fails the test if an answer contains a user twice, or a user who is not in the import. It returns the
+// imported users, and whether the import was completed.
 func (c crowd) outcomes(t *testing.T, answer map[string]any) (told map[string]bool, ended bool) {
 	t.Helper()
 	told, ended = map[string]bool{}, true
@@ -67,7 +67,7 @@ func (c crowd) outcomes(t *testing.T, answer map[string]any) (told map[string]bo
 	return told, ended
 }
 
-// everybody fails the test unless each user of the import was told once as imported.
+// everybody fails the test unless the answer reports each user of the import once as imported.
 func (c crowd) everybody(t *testing.T, answer map[string]any) {
 	t.Helper()
 	if told, ended := c.outcomes(t, answer); !ended || len(told) != len(c.ids) {
@@ -75,7 +75,8 @@ func (c crowd) everybody(t *testing.T, answer map[string]any) {
 	}
 }
 
-// Killed again and again under a bulk import, which is sent again: each user is there once, with one mail.
+// The system is killed again and again during a bulk import, which is then sent again. In the end each user exists
+// once, and gets one mail.
 func TestKilledUnderBulkImport(t *testing.T) {
 	t.Parallel()
 	rounds := rounds(2)
@@ -104,8 +105,8 @@ func TestKilledUnderBulkImport(t *testing.T) {
 	oneMailEach(t, server, c.mailed, rounds*atOnce)
 }
 
-// oneMailEach holds that every user has got one mail. Those that were being handed over when their sender was killed
-// may have come again, as the same ones: most of them.
+// oneMailEach fails the test unless every user has got one mail. A mail that was being sent when its sender was killed
+// may have come again, with the same Message-ID. There may be up to most such mails.
 func oneMailEach(t *testing.T, server *smtpd.Server, ids map[string]bool, most int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -137,7 +138,7 @@ func oneMailEach(t *testing.T, server *smtpd.Server, ids map[string]bool, most i
 	}
 }
 
-// victims are what a bulk import needs, and how each is killed and comes back.
+// victims are the processes that a bulk import needs, with how each is killed and started again.
 var victims = []struct {
 	name string
 	kill func(*testing.T, *whole.Processes)
@@ -169,8 +170,8 @@ func killService(name string) func(*testing.T, *whole.Processes) {
 	}
 }
 
-// Each process in turn is killed in the middle of a bulk import, which is sent until it comes to its end, and once
-// more: each user is there once, is told once in each answer, and gets one mail.
+// Each process in turn is killed in the middle of a bulk import. The import is sent until it is completed, and then
+// once more. Each user exists once, is once in each answer, and gets one mail.
 func TestEachProcessKilledUnderBulkImport(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})
@@ -232,8 +233,8 @@ func keepCommits(t *testing.T, p *whole.Processes) {
 	}
 }
 
-// sendAround sends an import and calls kill in the middle of it: before the first part has been sent nothing is killed,
-// and the last user is sent only afterwards.
+// sendAround sends an import and calls kill in the middle of it: after the first part has been sent, and before the
+// last user is sent.
 func sendAround(p *whole.Processes, body string, kill func()) (map[string]any, error) {
 	last := strings.LastIndex(body, `{"userId"`)
 	cut := rand.IntN(last)
@@ -269,8 +270,8 @@ func sendAround(p *whole.Processes, body string, kill func()) (map[string]any, e
 	return answer, json.NewDecoder(w.Body).Decode(&answer)
 }
 
-// taken sends an import until it comes to its end, for a minute at most, and returns the answer. While a process is
-// away the import is refused whole with 503, or its answer says that it ended early.
+// taken sends an import until it is completed, for a minute at most, and returns the answer. While a process does not
+// run, the whole import is refused with 503, or its answer says that it ended early.
 func taken(t *testing.T, p *whole.Processes, c crowd) map[string]any {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -289,7 +290,8 @@ func taken(t *testing.T, p *whole.Processes, c crowd) map[string]any {
 	}
 }
 
-// onceEach holds that users has each user of an import once, with one event, and one code for who gets a mail.
+// onceEach fails the test unless the service users has each user of an import once, with one event. Users who get a
+// mail must have one code.
 func onceEach(t *testing.T, p *whole.Processes, c crowd) {
 	t.Helper()
 	var users, events, told, codes int

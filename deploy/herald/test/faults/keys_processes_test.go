@@ -47,8 +47,8 @@ func (r rolling) operate(args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// restart replaces every process by one that has the keys of now: NATS and every second service are killed, the others
-// are stopped.
+// restart replaces every process by one with the present keys. It kills NATS and every second service, and stops the
+// others.
 func (r rolling) restart() {
 	r.T.Helper()
 	databases := exec.Command(whole.Binary(r.T), "databases")

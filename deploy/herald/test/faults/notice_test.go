@@ -18,8 +18,8 @@ import (
 // told is what is known of a person's changes: which were answered, by the kind of their notice.
 type told map[string]bool
 
-// The system is killed many times between changes of passwords and addresses and their notices, and under the changes.
-// Each change that was answered has a notice, each notice comes once, and to the address that was.
+// The system is killed many times, during changes of passwords and addresses and before their notices are sent. Each
+// change that was answered has a notice. Each notice comes once, to the old address.
 func TestKilledBeforeNotices(t *testing.T) {
 	t.Parallel()
 	kills := rounds(2)

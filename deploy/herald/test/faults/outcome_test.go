@@ -13,8 +13,8 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// Whatever is killed, a change that was answered with 200 is there, one that was answered with 503 is not, and one
-// whose outcome is unknown was answered with 504.
+// Whichever process is killed, a change that was answered with 200 was made, and a change that was answered with 503
+// was not made. If the outcome is unknown, the answer was 504.
 func TestAnswersAreTrue(t *testing.T) {
 	t.Parallel()
 	p := whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL())

@@ -29,9 +29,9 @@ var relayFaults = []struct {
 	{Fault: smtpd.Fault{At: smtpd.Dot, Drop: true, Accept: true}, repeats: 2*atOnce + 1},
 }
 
-// The SMTP server fails at every moment of a session while people are imported, who see nothing of it. It works again
-// after a while: everybody gets one mail. Only those that it did not answer at the final dot may come twice, from two
-// notifiers.
+// The SMTP server fails at every moment of a session while people are imported. The imports do not fail. After a while
+// the server works again, and everybody gets one mail. Only a mail whose final dot it did not answer may come twice,
+// from two notifiers.
 func TestRelaysThatFail(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})

@@ -75,7 +75,7 @@ type system struct {
 	*whole.Processes
 	t    *testing.T
 	data string // the directory of Postgres
-	// processes are those of Postgres but for the first, when they were last sent a signal.
+	// processes are the ids of the processes of Postgres, except the first, at the time of the last signal.
 	processes []int
 }
 
@@ -99,7 +99,7 @@ func (s *system) postmaster(signal syscall.Signal) {
 // postgres sends a signal to all processes of Postgres: first to the postmaster, which makes the others.
 func (s *system) postgres(signal syscall.Signal) {
 	s.t.Helper()
-	if signal != syscall.SIGCONT { // a frozen server tells nothing
+	if signal != syscall.SIGCONT { // a frozen server cannot list its processes
 		s.processes = s.askForProcesses()
 	}
 	s.postmaster(signal)
@@ -138,10 +138,10 @@ func (s *system) restartPostgres() {
 	}
 }
 
-// through reads and writes until it has succeeded five times with both after the end of an outage. It calls met at
-// each failure, and returns when the first read succeeded after the end.
+// through reads and writes until both have succeeded five times after the end of an outage. It calls met at each
+// failure. It returns the time of the first read that succeeded after the end.
 func (l *load) through(t *testing.T, s *system, met func(), over <-chan struct{}) (again time.Time) {
-	tick := time.NewTicker(50 * time.Millisecond) // nobody asks a server more often that has just refused
+	tick := time.NewTicker(50 * time.Millisecond) // a real client does not ask a server more often after a refusal
 	defer tick.Stop()
 	for good := 0; good < 10; {
 		for writes := range 2 {
@@ -176,7 +176,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// importer imports people one after another, each until that has succeeded, until the load is over. It returns them.
+// importer imports people one after another until the load is over. It repeats each import until it succeeds. It
+// returns the people.
 func importer(s *system, name string, over <-chan struct{}) (ids []string) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -190,9 +191,9 @@ func importer(s *system, name string, over <-chan struct{}) (ids []string) {
 	return ids
 }
 
-// The gateway, NATS and Postgres are killed and frozen and the power is cut, under load. Afterwards everything works
-// by itself: no write is lost that was answered with 200, none was made that was answered with 503, and everybody has
-// one mail.
+// Under load, the gateway, NATS and Postgres are killed and frozen, and the power is cut. Afterwards everything works
+// again without help. No write is lost that was answered with 200, no write was made that was answered with 503, and
+// everybody has one mail.
 func TestServersThatFail(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})
@@ -220,7 +221,7 @@ func TestServersThatFail(t *testing.T) {
 	oneMailEach(t, server, people, repeats)
 }
 
-// survive lets clients meet an outage, and returns who was imported meanwhile.
+// survive runs clients during an outage, and returns the people who were imported.
 func (s *system) survive(t *testing.T, name string, o outage, clients []*load) (people []string) {
 	t.Helper()
 	noticed, over, done := make(chan struct{}), make(chan struct{}), make(chan struct{})

@@ -9,7 +9,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// The streams are lost in the middle of a load: all events come back by themselves, and every user gets one mail.
+// The streams are lost in the middle of a load. The services publish all events again, and every user gets one mail.
 func TestStreamsLostUnderImport(t *testing.T) {
 	t.Parallel()
 	server := smtpd.Start(t, smtpd.Config{})

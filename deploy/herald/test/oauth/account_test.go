@@ -13,7 +13,7 @@ func (c chromium) goTo(w world, page string) string {
 	return c.click(`.links a[href^="/ui/account/` + page + `"]`)
 }
 
-// leads fails the test unless a step leads to a page with that heading.
+// leads fails the test unless the page after a step has that heading.
 func (c chromium) leads(step, got, want string) {
 	c.Helper()
 	if got != want {

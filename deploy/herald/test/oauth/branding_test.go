@@ -62,8 +62,8 @@ func (w world) branded(name, setting string) *application {
 	return a
 }
 
-// People see the branding that the project asks for. That of their own organization they see once their password was
-// right: before that the page would tell who exists.
+// People see the branding that the project's setting requires. They see the branding of their own organization only
+// after the right password, because otherwise the page would show which users exist.
 func TestWhoseBranding(t *testing.T) {
 	t.Parallel()
 	w := start(t)

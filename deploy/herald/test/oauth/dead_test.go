@@ -132,7 +132,7 @@ func (s *shop) settle(kind, name string) {
 	s.own, s.ownApp = s.apiOf(s.ownProject)
 }
 
-// A client that cannot authenticate any more learns of no token, whatever ended.
+// A client that cannot authenticate any more gets no answer about a token, for whatever reason it cannot.
 func TestInactiveClientsMayNotIntrospect(t *testing.T) {
 	t.Parallel()
 	base := openShop(t)
@@ -155,7 +155,7 @@ func TestInactiveClientsMayNotIntrospect(t *testing.T) {
 	}
 }
 
-// Nothing but the whole token as it was issued is one, and no token of another kind (hostile case 12).
+// Only the whole token exactly as it was issued is accepted, and no token of another kind (hostile case 12).
 func TestTokensAreNotMalleable(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

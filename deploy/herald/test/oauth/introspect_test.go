@@ -99,7 +99,8 @@ func (w world) ask(method, path, body string, header ...string) answer {
 	return w.send(r)
 }
 
-// What an API learns of a token, and what others do (RFC 7662 section 2.2).
+// An API gets the claims of a token at introspection. Other clients learn only that it is not active (RFC 7662 section
+// 2.2).
 func TestIntrospection(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -260,7 +261,7 @@ func (w world) is(what string, a answer, status int, code string) {
 	}
 }
 
-// What userinfo tells for each scope, and what it refuses (RFC 6750 sections 2 and 3.1).
+// Userinfo returns the claims of each scope, and refuses other requests (RFC 6750 sections 2 and 3.1).
 func TestUserinfo(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

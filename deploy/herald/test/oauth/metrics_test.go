@@ -75,7 +75,7 @@ func TestGrantsAreCounted(t *testing.T) {
 	})
 }
 
-// So are introspections, revocations, and the answers to applications that send somebody to log in.
+// The operator's port also counts introspections, revocations, and the answers to authorization requests.
 func TestChecksAndLoginsAreCounted(t *testing.T) {
 	t.Parallel()
 	ops := whole.FreeAddress(t)
@@ -111,7 +111,7 @@ func TestChecksAndLoginsAreCounted(t *testing.T) {
 	})
 }
 
-// So does it count the logins at directories, those that never get there because the directory is away too.
+// The operator's port counts the logins at directories, also those that fail because the directory cannot be reached.
 func TestLoginsAtDirectoriesAreCounted(t *testing.T) {
 	t.Parallel()
 	ops := whole.FreeAddress(t)

@@ -38,7 +38,7 @@ func TestApplicationOfAnotherOrganization(t *testing.T) {
 	}
 }
 
-// The page of the logout refuses what no id has, as the other endpoints do.
+// The logout page refuses texts that cannot be ids, like the other endpoints.
 func TestLogoutRefusesControlCharacters(t *testing.T) {
 	t.Parallel()
 	w := start(t)

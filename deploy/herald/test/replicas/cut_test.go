@@ -11,7 +11,7 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// wire carries connections to NATS until it is cut. Then nothing passes, and neither side is told.
+// wire carries connections to NATS until it is cut. Then nothing passes, and neither side notices a closed connection.
 type wire struct {
 	address string
 	cut     chan struct{}
@@ -71,8 +71,8 @@ func (w *wire) carry(to io.Writer, from io.Reader) {
 	}
 }
 
-// A gateway and an auth service that are cut off from NATS hear of no event. Two seconds after an application was
-// deactivated nobody takes its tokens, neither they nor those who ask them.
+// A gateway and an auth service that are cut off from NATS get no events. Two seconds after an application was
+// deactivated its tokens are refused everywhere, also by them and by the processes that ask them.
 func TestReplicasThatAreCutOff(t *testing.T) {
 	r := newReplicas(t, "users", "projects", "text", "auth")
 	var nats string

@@ -45,7 +45,7 @@ func TestLoginsAtThreeReplicas(t *testing.T) {
 	r.given(t)
 }
 
-// live ends what live tokens of a machine user depend on, many times.
+// live makes live tokens of a machine user and ends what they depend on, many times.
 func (r *replicas) live(t *testing.T) {
 	t.Helper()
 	made := r.admin(0, "", "POST", "/management/v1/users/machine", `{"userName":"ci","name":"ci"}`)

@@ -326,7 +326,7 @@ func prompt(t *testing.T, what string, round func(n int) []time.Duration) {
 	}
 }
 
-// within checks that 99 of 100 of what was accepted too late was so for no more than 100 ms.
+// within checks that 99 of 100 requests that were accepted too late came no more than 100 ms after the end.
 func within(t *testing.T, what string, late []time.Duration) {
 	t.Helper()
 	slices.Sort(late)

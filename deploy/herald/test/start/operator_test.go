@@ -27,7 +27,7 @@ func TestCommandsWithTheGatewaysKeys(t *testing.T) {
 	}
 }
 
-// What is said about a key that cannot be used leads to the right one, and never to a new one.
+// The error about a key that cannot be used helps to find the right key, and never advises to make a new one.
 func TestUnusableKeys(t *testing.T) {
 	t.Parallel()
 	dir := secrets(t)

@@ -83,8 +83,8 @@ func (w *world) nothingsOfIdps(owner visitor, id string) {
 	}
 }
 
-// ignoredOfIdps sends what only the service says, and the id of another organization's provider
-// in the body.
+// ignoredOfIdps sends values for fields that only the service sets, and the id of another organization's provider in
+// the body.
 func (w *world) ignoredOfIdps(owner visitor, id, theirs string) {
 	path := "/management/v1/idps/" + id
 	_, before := w.post(w.own.org, "GET "+path, "")

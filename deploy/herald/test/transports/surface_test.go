@@ -13,9 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/surface.golden anew")
 
-// What the generated documents promise to programs is what it was: operations, errors, events and settings. Names of
-// gRPC services, texts and the order of fields do not matter. A new feature adds lines, with -update. A line that is
-// lost or changed breaks programs.
+// The interface for programs in the generated documents has not changed: operations, errors, events and settings. Names
+// of gRPC services, texts and the order of fields do not matter. A new feature adds lines, with -update. A lost or
+// changed line breaks programs.
 func TestSurface(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/surface.golden"
