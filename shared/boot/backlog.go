@@ -10,8 +10,8 @@ import (
 	"herald/shared/event"
 )
 
-// backlog is a collector of metrics: how many of a service's events wait in its outbox, for how
-// long, and how full the stream is. While the database does not answer it tells what it knew last.
+// backlog is a collector of metrics about a service's outbox: how many events wait and for how long. It also measures
+// how full the stream is. While the database does not answer, it reports the last known values.
 type backlog struct {
 	service                      *Service
 	waiting, oldest, stale, fill *prometheus.Desc
@@ -19,7 +19,7 @@ type backlog struct {
 	last                         outbox
 }
 
-// outbox is what waited at a time, which is zero if it was never read.
+// outbox is the state of the outbox at a time. The time is zero if the outbox was never read.
 type outbox struct {
 	n      int
 	oldest time.Duration
@@ -66,7 +66,7 @@ func (b *backlog) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// read returns what waits now or, if the database does not answer, what waited when it did last.
+// read returns the present state of the outbox. If the database does not answer, it returns the last known state.
 func (b *backlog) read(ctx context.Context) outbox {
 	n, oldest, err := event.Backlog(ctx, b.service.DB)
 	b.mu.Lock()

@@ -1,5 +1,5 @@
-// Package boot starts and stops the processes of the system: settings, logs, metrics,
-// traces, readiness, and a stop in two phases.
+// Package boot starts and stops the processes of the system. It has settings, logs, metrics, traces, readiness, and a
+// stop in two phases.
 package boot
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const prefix = "HERALD_"
 
-// Load reads settings from environment variables into structs, to which configs point. Their fields have the tags of
-// caarlos0/env, and each struct is Documented. Settings of several services are in structs that these embed. NAME_FILE
-// may name a file that holds the secret NAME. A HERALD_ variable without a field is an error, so that a mistyped name
-// does not silently leave the default in force.
+// Load reads settings from environment variables into the structs that configs point to. The fields have the tags of
+// caarlos0/env, and each struct is Documented. Settings of several services are in structs that these structs embed.
+// The variable NAME_FILE may name a file with the secret NAME. A HERALD_ variable without a field is an error,
+// because otherwise a mistyped name would silently have no effect.
 func Load(environ []string, configs ...any) error {
 	values := env.ToMap(environ)
 	known, err := Settings(configs...)
@@ -55,7 +55,7 @@ func Load(environ []string, configs ...any) error {
 	for _, c := range configs {
 		faults = append(faults, mistakes(c, env.ParseWithOptions(c, env.Options{Environment: values}))...)
 	}
-	// A wrong setting that several structs share is reported once.
+	// If several structs share a wrong setting, it is reported once.
 	said := map[string]bool{}
 	return errors.Join(slices.DeleteFunc(faults, func(err error) bool {
 		again := said[err.Error()]
@@ -64,7 +64,7 @@ func Load(environ []string, configs ...any) error {
 	})...)
 }
 
-// mistakes puts the names of settings in place of the names of fields that the library reports.
+// mistakes returns the errors of the library. They name settings instead of Go fields.
 func mistakes(config any, err error) []error {
 	all, ok := errors.AsType[env.AggregateError](err)
 	if !ok {
@@ -88,11 +88,12 @@ func mistakes(config any, err error) []error {
 	return found
 }
 
-// Documented is a struct of settings. Help returns what the documentation says about each setting, by its name. The
-// settings of an embedded struct are documented there.
+// Documented is a struct of settings. Help returns the documentation of each setting, by its name. The settings of an
+// embedded struct are documented in that struct.
 type Documented interface{ Help() map[string]string }
 
-// help returns what the struct that declares a setting says about it. t is that struct, or one that embeds it.
+// help returns the documentation of a setting. t is the struct that declares the setting, or one that embeds that
+// struct.
 func help(t reflect.Type, field reflect.StructField) string {
 	for _, i := range field.Index[:len(field.Index)-1] {
 		t = t.Field(i).Type
@@ -104,15 +105,15 @@ func help(t reflect.Type, field reflect.StructField) string {
 	return ""
 }
 
-// Setting is what the documentation says about an environment variable.
+// Setting is the documentation of an environment variable.
 type Setting struct {
 	Name    string
 	Default string
 	Help    string
-	Secret  bool // may be given as NAME_FILE
+	Secret  bool // may also be set by NAME_FILE
 }
 
-// Settings returns the settings of the structs in their order, each once.
+// Settings returns the settings of the structs in order, without repeats.
 func Settings(configs ...any) ([]Setting, error) {
 	var found []Setting
 	for _, c := range configs {

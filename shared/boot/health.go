@@ -18,32 +18,32 @@ import (
 
 const checkLimit = 2 * time.Second
 
-// Health knows whether a process is ready for requests, and if not, why.
+// Health records whether a process is ready for requests, and if not, why.
 type Health struct {
 	mu     sync.Mutex
 	checks map[string]func(context.Context) error
 }
 
-// NewHealth returns a process's health, which has no checks yet.
+// NewHealth returns a Health without checks.
 func NewHealth() *Health { return &Health{checks: map[string]func(context.Context) error{}} }
 
-// Check adds a named condition of readiness.
+// Check adds a named check. The process is ready if no check returns an error.
 func (h *Health) Check(name string, check func(context.Context) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.checks[name] = check
 }
 
-// Starting makes the process not ready until Started is called.
+// Starting marks the process as not ready until Started is called.
 func (h *Health) Starting() {
 	h.Check("start", func(context.Context) error { return errors.New("starting") })
 }
 
-// Started lets the process become ready after Starting.
+// Started ends the effect of Starting.
 func (h *Health) Started() { h.Check("start", func(context.Context) error { return nil }) }
 
-// Causes returns why the process is not ready, by the names of the checks, and an empty map when
-// it is ready. A check that does not return within 2 s fails.
+// Causes returns why the process is not ready, by the names of the checks. The map is empty if the process is ready.
+// A check that does not return within 2 s counts as failed.
 func (h *Health) Causes(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
@@ -74,11 +74,11 @@ func (h *Health) Causes(ctx context.Context) map[string]string {
 	return causes
 }
 
-// Live always answers 200: the process runs.
+// Live always answers 200, which shows that the process runs.
 func (h *Health) Live(w http.ResponseWriter, _ *http.Request) { writeHealth(w, http.StatusOK, "ok") }
 
-// Ready answers 200, or 503 with the names of the checks that fail. Anybody may ask, so the
-// reasons are shown on the operator's port only.
+// Ready answers 200, or 503 with the names of the failed checks. Everybody can read this answer, so the reasons are
+// only on the operator's port.
 func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
 	causes := h.Causes(r.Context())
 	if len(causes) == 0 {
@@ -88,7 +88,7 @@ func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
 	writeHealth(w, http.StatusServiceUnavailable, slices.Sorted(maps.Keys(causes)))
 }
 
-// together gives the checks that fail for the same reason one entry, with their names.
+// together merges checks that fail for the same reason into one entry with all their names.
 func together(causes map[string]string) map[string]string {
 	names := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(causes)) {
@@ -108,8 +108,7 @@ func writeHealth(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"status": body})
 }
 
-// Ops returns the handler of the operator's port: metrics, liveness, readiness with reasons,
-// profiles.
+// Ops returns the handler of the operator's port. It has metrics, liveness, readiness with reasons, and profiles.
 func (h *Health) Ops(metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// ParsePublicURL parses the setting HERALD_PUBLIC_URL, with which every link begins: scheme, host
-// and perhaps a port. The result has no path. An internationalized host is returned in its ASCII
-// form (RFC 5890, A-labels).
+// ParsePublicURL parses the setting HERALD_PUBLIC_URL, which is the beginning of every link: scheme, host and
+// optionally a port. The result has no path. An internationalized host is returned in its ASCII form (RFC 5890,
+// A-labels).
 func ParsePublicURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||

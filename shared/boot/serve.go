@@ -11,9 +11,9 @@ import (
 
 const finishLimit = 10 * time.Second
 
-// ServeHTTP serves a port that only operators and developers reach, until ctx ends. Then it lets running requests
-// finish, for at most 10 s. It sets the server's time limits, so that clients that send or read too slowly do not keep
-// their connections. A profile of pprof takes longer, and extends them.
+// ServeHTTP serves a port for operators and developers until ctx ends. Then running requests have at most 10 s to
+// finish. It sets the server's time limits, so that clients that send or read too slowly cannot keep their
+// connections. A profile of pprof takes longer and extends these limits.
 func ServeHTTP(ctx context.Context, l net.Listener, s *http.Server) error {
 	s.ReadHeaderTimeout, s.ReadTimeout = 5*time.Second, 45*time.Second
 	s.WriteTimeout, s.IdleTimeout = 90*time.Second, 2*time.Minute
@@ -33,7 +33,7 @@ func ServeHTTP(ctx context.Context, l net.Listener, s *http.Server) error {
 	return err
 }
 
-// ServeOps opens the operator's port, if one is configured, and returns the function that closes it.
+// ServeOps opens the operator's port if it is configured. It returns the function that closes the port.
 func ServeOps(o Observe, g Ground) (func(), error) {
 	if o.OpsListen == "" {
 		return func() {}, nil

@@ -23,12 +23,12 @@ import (
 	"herald/shared/secret"
 )
 
-// Ground is what a process gives to every service that it runs.
+// Ground holds what a process provides to every service that it runs.
 type Ground struct {
 	Telemetry
 	Health *Health
 	Keys   secret.Keys
-	// PublicURL is where browsers reach the system (see ParsePublicURL).
+	// PublicURL is the address of the system for browsers (see ParsePublicURL).
 	PublicURL *url.URL
 	Streams   event.StreamConfig
 	// Bus is the address of NATS. Each service logs in under its own name.
@@ -36,8 +36,8 @@ type Ground struct {
 	Now func() time.Time
 }
 
-// Service is what a running service works with: its database, its connection to the bus, its
-// journal and its background tasks. It comes from Open; Serve registers methods, Run starts it.
+// Service holds what a running service uses: its database, its connection to NATS, its journal and its background
+// tasks. Open creates it, Serve registers its methods and Run starts it.
 type Service struct {
 	Ground
 	Name    string
@@ -53,7 +53,7 @@ type Service struct {
 	tasks   []func(context.Context)
 }
 
-// Open connects a service to its database and to the bus, and migrates the database.
+// Open connects a service to its database and to NATS, and migrates the database.
 func (g Ground) Open(ctx context.Context, name string, database secret.Text, migrations fs.FS) (*Service, error) {
 	s := &Service{Ground: g, Name: name, Log: g.Telemetry.Log.With("service", name)}
 	if err := s.open(ctx, database, migrations); err != nil {
@@ -106,20 +106,21 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", func(ctx context.Context) error {
 		err := s.DB.Ping(ctx)
-		// All services say the same of a server that does not work. While a disk is full, only writes fail.
+		// All services report the same error for a server that does not work. While a disk is full, a ping still
+		// succeeds, because only writes fail.
 		if outage := s.Outages.Err(); outage != nil {
 			return outage
 		}
 		return err
 	})
 	s.backlog = newBacklog(s)
-	// Tests run two replicas in one process. Their metrics have the same names, so only those of
-	// the first are registered.
+	// Tests run two replicas in one process. Their metrics have the same names, so only those of the first replica
+	// are registered.
 	_ = s.Metrics.Register(s.backlog)
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
 		waits := errors.Join(relay.Delayed(), event.Waiting(ctx, s.DB))
-		if postgres.Told(waits) { // the check of the database says it
+		if postgres.Told(waits) { // the check of the database reports it
 			waits = nil
 		}
 		if !s.Conn.IsConnected() {
@@ -138,7 +139,7 @@ func (s *Service) connected(context.Context) error {
 }
 
 // Serve registers the services of the contract and subscribes to their requests. register calls the generated
-// functions, which do not compile with an implementation that lacks a method:
+// functions. They do not compile if the implementation lacks a method:
 //
 //	s.Serve(func(r boot.Registrar) {
 //		usersv1.RegisterOrgsServer(r, orgs.Server{Base: base})
@@ -149,10 +150,10 @@ func (s *Service) Serve(register func(Registrar)) error {
 	return r.err
 }
 
-// Registrar is what the generated functions register a service with.
+// Registrar is the type with which the generated functions register a service.
 type Registrar = grpc.ServiceRegistrar
 
-// registrar implements Registrar and keeps what fails.
+// registrar implements Registrar and keeps the errors.
 type registrar struct {
 	server *rpc.Server
 	err    error
@@ -162,18 +163,18 @@ func (r *registrar) RegisterService(desc *grpc.ServiceDesc, implementation any) 
 	r.err = errors.Join(r.err, r.server.Register(desc, implementation))
 }
 
-// Background adds a task that Run starts; the task's context ends at the stop.
+// Background adds a task that Run starts. The task's context ends when the service stops.
 func (s *Service) Background(task func(context.Context)) { s.tasks = append(s.tasks, task) }
 
-// Consume adds handlers of events, which Run starts.
+// Consume adds handlers of events. Run starts them.
 func (s *Service) Consume(handlers ...event.Handler) {
 	stopped := &event.Stopped{}
 	s.Background(event.Consumer{Service: s.Name, JS: s.JS, Log: s.Log, Handlers: handlers, Stopped: stopped}.Run)
 	s.Health.Check(s.Name+" consumer", func(context.Context) error { return stopped.Err() })
 }
 
-// Run works until ctx ends. Then the service is not ready any more and stops in two phases:
-// first requests, because they make events, then background tasks.
+// Run runs the service until ctx ends. Then the service is not ready any more and stops in two phases. Requests end
+// first, because they can still create events. Background tasks end after them.
 func (s *Service) Run(ctx context.Context) {
 	s.Health.Check(s.Name, func(context.Context) error { return ctx.Err() })
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -189,7 +190,7 @@ func (s *Service) Run(ctx context.Context) {
 	s.Close()
 }
 
-// Close closes the connections that Open made. Run calls it at its end.
+// Close closes the connections that Open made. Run calls it at the end.
 func (s *Service) Close() {
 	if s.backlog != nil {
 		s.Metrics.Unregister(s.backlog)

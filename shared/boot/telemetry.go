@@ -38,21 +38,21 @@ func (Observe) Help() map[string]string {
 	}
 }
 
-// flushLimit is how long a stop waits for a collector of traces that does not answer.
+// flushLimit is how long a stopping process waits for a collector of traces.
 const flushLimit = 5 * time.Second
 
-// Telemetry is the log, metrics and traces of a process.
+// Telemetry holds the log, metrics and traces of a process.
 type Telemetry struct {
 	Log     *slog.Logger
 	Metrics *prometheus.Registry
 	Traces  trace.TracerProvider
-	// Outages logs when a database does not work, once for all services of the process.
+	// Outages logs outages of databases, once for all services of the process.
 	Outages *postgres.Watch
 	// Flush sends the traces that are still buffered.
 	Flush func(context.Context) error
 }
 
-// NewTelemetry returns the telemetry of a process. Logs go to w, a line of JSON each.
+// NewTelemetry returns the telemetry of a process. Logs go to w, one JSON object per line.
 func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (Telemetry, error) {
 	t := Telemetry{
 		Log:     slog.New(requestHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel})}),
@@ -81,8 +81,8 @@ func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (
 	return t, nil
 }
 
-// requestHandler adds the ids of the request and its trace to log lines. It leaves out warnings that follow from an
-// outage of a database: that has a line of its own.
+// requestHandler adds the id of the request and the id of its trace to log lines. It drops warnings that are caused
+// by an outage of a database, because the outage has its own line in the log.
 type requestHandler struct{ slog.Handler }
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
@@ -98,7 +98,7 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// follows reports whether the error of a line is that of a database that does not work.
+// follows reports whether the error in a log line comes from a database that does not work.
 func follows(r slog.Record) bool {
 	told := false
 	r.Attrs(func(a slog.Attr) bool {

@@ -10,33 +10,33 @@ import (
 const (
 	// maxWait is how long a task of a pool may wait.
 	maxWait = 2 * time.Second
-	// maxIdle is how many workers wait for the next task instead of ending.
+	// maxIdle is how many workers wait for the next task. Further workers end.
 	maxIdle = 32
 )
 
-// Pool does tasks in goroutines of its own, for callers that cannot wait. Its queue bounds
-// the tasks. It is safe for concurrent use.
+// Pool runs tasks in its own goroutines, for callers that cannot wait. Its queue limits the number of tasks. It is
+// safe for concurrent use.
 type Pool[T any] struct {
 	queue  *Queue
 	work   func(T)
 	refuse func(T, error)
 	next   chan task[T]
-	// idle holds one element for each worker that waits for the next task.
+	// idle has one element for each worker that waits for the next task.
 	idle    chan struct{}
 	stopped chan struct{}
 	stop    func()
 	busy    sync.WaitGroup
 }
 
-// task is a task and its call, which is nil if it need not wait.
+// task is a task with its call in the queue. The call is nil if the task need not wait.
 type task[T any] struct {
 	line string
 	what T
 	call *call
 }
 
-// NewPool makes a pool that does tasks with work. It calls refuse with fault.ErrOverloaded
-// for a task that finds too many waiting or that has waited for 2 s.
+// NewPool returns a pool that runs tasks with work. If a task finds too many waiting tasks, or has waited for 2 s,
+// the pool calls refuse with fault.ErrOverloaded.
 func NewPool[T any](q *Queue, work func(T), refuse func(T, error)) *Pool[T] {
 	p := &Pool[T]{
 		queue: q, work: work, refuse: refuse,
@@ -46,7 +46,7 @@ func NewPool[T any](q *Queue, work func(T), refuse func(T, error)) *Pool[T] {
 	return p
 }
 
-// Give hands over a task of a line and does not wait for it.
+// Give passes a task of a line to the pool and returns at once.
 func (p *Pool[T]) Give(line string, what T) {
 	p.busy.Add(1)
 	given := task[T]{line, what, p.queue.join(line)}
@@ -57,7 +57,7 @@ func (p *Pool[T]) Give(line string, what T) {
 	}
 }
 
-// run does one task after the other. A goroutine that is used again has grown its stack.
+// run runs one task after another. A goroutine is used again, because its stack has already grown.
 func (p *Pool[T]) run(given task[T]) {
 	for {
 		p.do(given)
@@ -91,8 +91,8 @@ func (p *Pool[T]) await(c *call) bool {
 	return await(p.queue, c, limit.C)
 }
 
-// Wait waits for all tasks that were given.
+// Wait waits until all given tasks are done.
 func (p *Pool[T]) Wait() { p.busy.Wait() }
 
-// Close ends the workers that wait for a task. Tasks that are given later are still done.
+// Close ends the workers that wait for a task. Tasks that are given later are still run.
 func (p *Pool[T]) Close() { p.stop() }

@@ -1,6 +1,6 @@
-// Package queue bounds costly work: so many calls work at a time and so many wait, in a line for each
-// organization. The lines take turns, so that the load of one organization does not stop another's. A call
-// for which there is no room is refused at once.
+// Package queue limits costly work. A fixed number of calls work at the same time, and a fixed number of calls wait,
+// in one line for each organization. The lines take turns, so that the load of one organization does not block
+// another. A call is refused at once if too many calls wait.
 package queue
 
 import (
@@ -15,57 +15,57 @@ import (
 // retryAfter is how long a refused call should wait before it is tried again.
 const retryAfter = time.Second
 
-// processors is read before main may raise GOMAXPROCS for threads that only wait for a disk.
-// The runtime knows a container's quota, which NumCPU does not; NumCPU bounds a GOMAXPROCS
-// of the environment.
+// processors is read before main can raise GOMAXPROCS for threads that only wait for a disk. GOMAXPROCS respects the
+// quota of a container, which NumCPU does not. NumCPU is the upper limit if the environment sets GOMAXPROCS.
 var processors = min(runtime.GOMAXPROCS(0), runtime.NumCPU())
 
-// Processors returns how many calls that keep a processor busy can work at a time.
+// Processors returns how many calls that use a processor fully can work at the same time.
 func Processors() int { return processors }
 
-// Queue lets calls work: those of one line in the order in which they came, the lines in turns. It is safe for
-// concurrent use.
+// Queue decides which calls may work. The calls of one line work in the order in which they arrived, and the lines
+// take turns. It is safe for concurrent use.
 type Queue struct {
 	mu sync.Mutex
-	// free is how many more calls may work, share how many of a line while there are others.
+	// free is how many more calls may work. share is how many calls of one line may work while other lines have
+	// calls.
 	free, share int
 	working     map[string]int
 	lines       *Lines[*call]
 	seen        seen
 }
 
-// seen is which line came last, and when it and another one came.
+// seen records the line of the last call, and the times of the last call of that line and of another line.
 type seen struct {
 	line        string
 	last, other time.Time
 }
 
-// quiet: a line may have more than its share when no other line had a call for this time.
+// quiet is how long no other line must have had a call until a line may use more than its share.
 const quiet = time.Second
 
-// Lingers is how long a call that asks somebody else counts in the share of its line. What takes longer waits for
-// somebody who may be frozen.
+// Lingers is how long a call that asks another system counts in the share of its line. A call that takes longer is
+// waiting for a system that may be frozen.
 const Lingers = 250 * time.Millisecond
 
-// call is a call that waits.
+// call is a waiting call.
 type call struct {
 	line string
-	// called gets true if it may work, false if it is refused.
+	// called receives true if the call may work, and false if it is refused.
 	called chan bool
 }
 
-// New makes a queue in which atOnce calls work, at least 1, and waiting calls wait.
+// New returns a queue in which at most atOnce calls work, at least 1, and at most waiting calls wait.
 func New(atOnce, waiting int) *Queue { return NewShared(atOnce, atOnce, waiting) }
 
-// NewShared makes a queue like New, in which at most share calls of a line work, at least 1, unless no call of another
-// line works or has come within a second.
+// NewShared returns a queue like New. In addition, at most share calls of one line work, at least 1. This limit does
+// not apply if no call of another line works or has arrived within the last second.
 func NewShared(atOnce, share, waiting int) *Queue {
 	return &Queue{
 		free: max(atOnce, 1), share: max(share, 1), working: map[string]int{}, lines: NewLines[*call](waiting),
 	}
 }
 
-// came notes that a call of a line came.
+// came records that a call of a line has arrived.
 func (s *seen) came(line string, now time.Time) {
 	if line != s.line {
 		s.line, s.other = line, s.last
@@ -88,14 +88,14 @@ func (q *Queue) may(line string) bool {
 	return q.free > 0 && (own < q.share || len(q.working) == 1 && q.seen.alone(line, time.Now()))
 }
 
-// work notes that a call of a line works.
+// work records that a call of a line works.
 func (q *Queue) work(line string) {
 	q.free--
 	q.working[line]++
 }
 
-// Do waits for the turn of ctx's line and calls work. If too many calls wait, or ctx ends first, it returns
-// fault.ErrOverloaded and does not call work.
+// Do waits until the call may work, and calls work. The call waits in the line of ctx. If too many calls wait, or if
+// ctx ends first, Do returns fault.ErrOverloaded and does not call work.
 func (q *Queue) Do(ctx context.Context, work func()) error {
 	turn, err := q.Enter(ctx)
 	if err != nil {
@@ -110,12 +110,12 @@ func (q *Queue) Do(ctx context.Context, work func()) error {
 type Turn struct {
 	queue *Queue
 	line  string
-	// lingers is set when it does not count any more in its line's share.
+	// lingers is true when the call does not count any more in the share of its line.
 	lingers, ended bool
 }
 
-// Enter waits for the turn of ctx's line. The caller works then, and calls End afterwards. If too many calls wait, or
-// ctx ends first, Enter returns fault.ErrOverloaded.
+// Enter waits in the line of ctx until the call may work. The caller must call End after the work. If too many calls
+// wait, or if ctx ends first, Enter returns fault.ErrOverloaded.
 func (q *Queue) Enter(ctx context.Context) (*Turn, error) {
 	turn := &Turn{queue: q, line: lineOf(ctx)}
 	if c := q.join(turn.line); c != nil && !await(q, c, ctx.Done()) {
@@ -128,8 +128,8 @@ func (q *Queue) Enter(ctx context.Context) (*Turn, error) {
 	return turn, nil
 }
 
-// Linger says that the call has worked for so long that it only waits for something. Another one of its line may work
-// beside it, so that what is stuck does not hold up the rest of its line.
+// Linger marks a call that has worked for a long time and only waits for something. Then another call of its line may
+// work too, so that a stuck call does not block the rest of its line.
 func (t *Turn) Linger() {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
@@ -140,7 +140,7 @@ func (t *Turn) Linger() {
 	}
 }
 
-// End ends the work of the call: the next one works. A second End does nothing.
+// End ends the work of the call, so that the next call can work. A second End does nothing.
 func (t *Turn) End() {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
@@ -155,7 +155,7 @@ func (t *Turn) End() {
 	t.queue.admit()
 }
 
-// uncount takes a call out of its line's share.
+// uncount removes a call from the share of its line.
 func (q *Queue) uncount(line string) {
 	if q.working[line]--; q.working[line] == 0 {
 		delete(q.working, line)
@@ -170,7 +170,7 @@ func (q *Queue) leave(line string) {
 	q.admit()
 }
 
-// admit lets calls that wait work, as many as may.
+// admit starts as many waiting calls as may work.
 func (q *Queue) admit() {
 	for next, ok := q.lines.Next(q.may); ok; next, ok = q.lines.Next(q.may) {
 		q.work(next.line)
@@ -178,8 +178,7 @@ func (q *Queue) admit() {
 	}
 }
 
-// join returns nil if there is room to work, and takes it. Otherwise it returns the call, which waits; it may
-// be refused already.
+// join returns nil if the call may work now. Otherwise it returns the waiting call, which may already be refused.
 func (q *Queue) join(line string) *call {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -192,11 +191,11 @@ func (q *Queue) join(line string) *call {
 	if left, full := q.lines.Add(line, c); full {
 		left.called <- false
 	}
-	q.admit() // the line may be alone by now
+	q.admit() // the line may now be alone
 	return c
 }
 
-// await waits until a call may work. It reports false if it is refused, or if end comes first.
+// await waits until a call may work. It reports false if the call is refused, or if end is received first.
 func await[E any](q *Queue, c *call, end <-chan E) bool {
 	select {
 	case may := <-c.called:
@@ -206,7 +205,7 @@ func await[E any](q *Queue, c *call, end <-chan E) bool {
 	q.mu.Lock()
 	waited := q.lines.Remove(c.line, c)
 	q.mu.Unlock()
-	if !waited && <-c.called { // its turn came together with the end
+	if !waited && <-c.called { // the call got its turn at the same moment
 		q.leave(c.line)
 	}
 	return false

@@ -19,8 +19,8 @@ type account struct {
 	credential *syscall.Credential // nil: the user of this process
 }
 
-// chooseAccount returns this process's own user or, for root, the owner
-// of dir or a user that has no rights.
+// chooseAccount returns the user of this process. If this is root, it returns the owner of dir or a user without
+// rights.
 func chooseAccount(dir string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{name: strconv.Itoa(os.Geteuid())}, nil
@@ -39,7 +39,8 @@ func chooseAccount(dir string) (account, error) {
 		"`useradd --system postgres`")
 }
 
-// owner is the user of an earlier run: one that ran without root keeps its files.
+// owner returns the owner of a path, which is the user of an earlier run. A server that earlier ran without root thus
+// keeps its files.
 func owner(path string) (*user.User, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -60,7 +61,7 @@ func newAccount(u *user.User) (account, error) {
 	return account{u.Username, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// own gives a file to the account, with mode. It takes an open file, not a path, because the
+// own makes the account the owner of a file and sets its mode. It takes an open file and not a path, because the
 // account may have replaced the file by a link.
 func (a account) own(f *os.File, mode fs.FileMode) error {
 	if a.credential != nil {
@@ -71,23 +72,22 @@ func (a account) own(f *os.File, mode fs.FileMode) error {
 	return f.Chmod(mode)
 }
 
-// command returns a command that runs as the account in dir and is killed when the context ends.
-// It does not pass on our environment, which may hold secrets and PG* variables that change what
-// Postgres does.
+// command returns a command that runs as the account in dir and is killed when the context ends. It does not pass on
+// the environment, which may hold secrets, and PG* variables that change the behaviour of Postgres.
 func (a account) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: a.credential,
-		// Ctrl-C at the terminal must reach the parent only, which then stops the server.
+		// Only the parent process must get a Ctrl-C from the terminal. It then stops the server.
 		Setpgid: true,
 	}
 	return cmd
 }
 
-// enter returns an error that names the directory that the account cannot enter on its way to
-// dir. It tries, because modes do not tell what access lists and mounts allow.
+// enter returns an error if the account cannot enter dir. The error names the first directory above it that is
+// closed. It really tries to enter, because file modes do not show the effect of access lists and mounts.
 func (a account) enter(ctx context.Context, b binaries, dir string) error {
 	denied := func(dir string) bool {
 		return errors.Is(a.command(ctx, dir, b.postgres(), "--version").Run(), fs.ErrPermission)

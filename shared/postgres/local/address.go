@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Address returns what TCP returned for the server that runs in dir, which another process has
-// started.
+// Address returns the TCP address of the server that another process has started in dir. It is the same as the result
+// of that server's method TCP.
 func Address(dir string) (string, error) {
 	s := Server{dir: dir}
 	if _, err := os.Stat(pidFile(s.data())); err != nil {

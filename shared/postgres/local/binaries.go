@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// oldest is the first major version that has everything we use.
+// oldest is the first major version with all features that Herald uses.
 const oldest = 15
 
-// binaries is the directory of an installation.
+// binaries is the directory of a Postgres installation.
 type binaries struct {
 	dir   string
 	major int
@@ -27,7 +27,7 @@ type binaries struct {
 func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
 func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
 
-// Version returns the major version of the server that Start would start in a new directory. bin is
+// Version returns the major version of the server that Start would use for a new directory. bin has the same meaning
 // as in Options.
 func Version(ctx context.Context, bin string) (int, error) {
 	a, err := chooseAccount("/")
@@ -38,7 +38,7 @@ func Version(ctx context.Context, bin string) (int, error) {
 	return b.major, err
 }
 
-// Check returns an error if Start would find no installed server for the files in o.Dir. It makes nothing.
+// Check returns an error if Start would find no installed server for the files in o.Dir. It creates nothing.
 func Check(ctx context.Context, o Options) error {
 	a, err := chooseAccount(o.Dir)
 	if err != nil {
@@ -48,9 +48,9 @@ func Check(ctx context.Context, o Options) error {
 	return err
 }
 
-// findBinaries returns the installation in dir. If dir is empty it returns the one in PATH, else
-// the newest in the usual places. major is the version that the files need, 0 for any, as no
-// other version can read them.
+// findBinaries returns the installation in dir. If dir is empty, it returns the installation in PATH, or else the
+// newest one in the usual directories. major is the version that wrote the files, because no other version can read
+// them. 0 means any version.
 func (a account) findBinaries(ctx context.Context, dir string, major int) (binaries, error) {
 	var refused []error
 	for _, dir := range installations(dir) {
@@ -77,11 +77,11 @@ func installations(bin string) []string {
 	var usual []string
 	for _, pattern := range []string{
 		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
-		"/usr/pgsql-*/bin",          // packages of postgresql.org for Fedora and its kin
+		"/usr/pgsql-*/bin",          // packages of postgresql.org for Fedora and similar systems
 		"/opt/homebrew/opt/postgresql*/bin",
 		"/usr/local/opt/postgresql*/bin",
 	} {
-		dirs, _ := filepath.Glob(pattern) // fails for malformed patterns only
+		dirs, _ := filepath.Glob(pattern) // fails only for malformed patterns
 		usual = append(usual, dirs...)
 	}
 	slices.SortStableFunc(usual, func(x, y string) int { return cmp.Compare(firstNumber(y), firstNumber(x)) })
@@ -95,13 +95,13 @@ func installations(bin string) []string {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// firstNumber finds the major version in a path or in what postgres --version says.
+// firstNumber returns the major version in a path or in the output of postgres --version.
 func firstNumber(text string) int {
-	n, _ := strconv.Atoi(digits.FindString(text)) // none, or too many digits, is 0
+	n, _ := strconv.Atoi(digits.FindString(text)) // 0 if there are no digits or too many
 	return n
 }
 
-// complete reports whether the directory has the server's programs, not only a client's.
+// complete reports whether the directory has the programs of the server, and not only those of a client.
 func complete(dir string) bool {
 	for _, name := range []string{"initdb", "postgres"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
@@ -111,7 +111,8 @@ func complete(dir string) bool {
 	return true
 }
 
-// inspect asks an installation for its version, as the account, which may lack the permission.
+// inspect returns the version of an installation. It runs the program as the account, because the account may lack
+// the permission.
 func (a account) inspect(ctx context.Context, dir string) (binaries, error) {
 	b := binaries{dir: dir}
 	if !complete(dir) {
@@ -128,7 +129,7 @@ func (a account) inspect(ctx context.Context, dir string) (binaries, error) {
 	return b, nil
 }
 
-// writtenBy returns the major version that wrote the database files, or 0 without files.
+// writtenBy returns the major version that wrote the database files. It returns 0 if there are no files.
 func writtenBy(data string) int {
 	text, _ := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	major, _ := strconv.Atoi(strings.TrimSpace(string(text)))

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// makeDir makes the directory and gives it to the account that the server runs as.
+// makeDir creates the directory and makes the account that the server runs as its owner.
 func (s *Server) makeDir() error {
 	var err error
 	if s.account, err = chooseAccount(s.dir); err != nil {
@@ -38,8 +38,8 @@ func (s *Server) makeDir() error {
 	return nil
 }
 
-// open opens a file in the directory that only the account may read. It does not follow links,
-// because the account owns the directory and we may be root.
+// open opens a file in the directory that only the account may read. It does not follow links, because the account
+// owns the directory and this process may run as root.
 func (s *Server) open(name string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, name), flag|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -52,9 +52,9 @@ func (s *Server) open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// claim locks the directory for this process. If an earlier process was killed, it waits for the
-// end of that one's server. Every process that uses the database files inherits the file lock, so
-// that it is free only when the last of them has ended.
+// claim locks the directory for this process. If an earlier process was killed, claim waits until the server of that
+// process has ended. Every process that uses the database files inherits the file lock, so the lock is free only when
+// the last of them has ended.
 func (s *Server) claim(ctx context.Context) error {
 	var err error
 	if s.parentLock, err = s.lock("parent.lock"); errors.Is(err, syscall.EWOULDBLOCK) {
@@ -65,7 +65,8 @@ func (s *Server) claim(ctx context.Context) error {
 	return s.claimFiles(ctx)
 }
 
-// claimFiles returns when no process uses the database files any more but those that this one starts.
+// claimFiles waits until no process uses the database files any more. From then on only processes that this one
+// starts use them.
 func (s *Server) claimFiles(ctx context.Context) error {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
@@ -74,7 +75,7 @@ func (s *Server) claimFiles(ctx context.Context) error {
 		if s.fileLock, err = s.lock("server.lock"); !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
-		// Where the kernel does not end the server with its parent, we end it.
+		// If the kernel does not end the server together with its parent, it is ended here.
 		if pid, _ := readPID(s.data()); pid > 1 && !told && answers(s.data()) {
 			_ = syscall.Kill(pid, syscall.SIGINT)
 			told = true
@@ -87,8 +88,8 @@ func (s *Server) claimFiles(ctx context.Context) error {
 	}
 }
 
-// lock fails with EWOULDBLOCK when another process has the lock. The kernel releases a lock when
-// its process ends, also when it is killed.
+// lock locks a file. It fails with EWOULDBLOCK if another process has the lock. The kernel releases a lock when its
+// process ends, even if the process is killed.
 func (s *Server) lock(name string) (*os.File, error) {
 	f, err := s.open(name, os.O_RDWR)
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Server) lock(name string) (*os.File, error) {
 	return f, nil
 }
 
-// initialize makes the database files if there are none, and reads the password. It makes them
-// under another name, so that no incomplete files remain.
+// initialize creates the database files if there are none, and reads the password. It creates them under another name
+// first, so that no incomplete files remain.
 func (s *Server) initialize(ctx context.Context) error {
 	if writtenBy(s.data()) != 0 {
 		text, err := os.ReadFile(filepath.Join(s.dir, "password"))
@@ -129,8 +130,8 @@ func (s *Server) initialize(ctx context.Context) error {
 		return s.explain("initdb", err)
 	}
 	if !s.volatile {
-		// One sync takes half the time of initdb's thousand under load. On Linux it returns when all
-		// is on the disk, on other systems before.
+		// Under load, one sync takes half the time of the thousand syncs that initdb would do. On Linux it returns
+		// when everything is on disk, on other systems it may return earlier.
 		syscall.Sync()
 	}
 	if err := os.Rename(unfinished, s.data()); err != nil {
@@ -157,8 +158,9 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// placeSockets chooses the socket's directory: the server's, or a temporary one when the path is
-// too long for an address (104 bytes on BSD and macOS, 108 on Linux) or would be read as a list.
+// placeSockets chooses the directory of the socket. This is the server's directory. It is a temporary directory if
+// the path is too long for an address (104 bytes on BSD and macOS, 108 on Linux) or contains characters that would
+// make it a list.
 func (s *Server) placeSockets() error {
 	if len(s.dir)+len("/.s.PGSQL.65535") < 104 && !strings.ContainsAny(s.dir, `,"`) {
 		s.sockets = s.dir
@@ -176,8 +178,8 @@ func (s *Server) placeSockets() error {
 	return s.account.own(d, 0o700)
 }
 
-// readPID returns the server's process id and whether it accepts connections, from the first and
-// eighth lines of its lock file.
+// readPID returns the server's process id and whether the server accepts connections. It reads both from the lock
+// file, from the first and the eighth line.
 func readPID(data string) (pid int, ready bool) {
 	lines := lockFile(data)
 	pid, _ = strconv.Atoi(lines[0])
@@ -192,8 +194,8 @@ func lockFile(data string) []string {
 	return strings.Split(string(text), "\n")
 }
 
-// answers reports whether the server that the lock file names accepts connections. Its process id says little: after
-// a power cut it may be that of any other process.
+// answers reports whether the server in the lock file accepts connections. The process id is not enough: after a
+// power cut any other process may have the same id.
 func answers(data string) bool {
 	lines := lockFile(data)
 	if len(lines) < 5 {
@@ -207,11 +209,12 @@ func answers(data string) bool {
 	return conn.Close() == nil
 }
 
-// forgetServer removes the lock file of a server that was not stopped. Postgres does not start if the process id in
-// it is in use, whoever uses it. We have the files' lock, so only a server that somebody else has started can run.
+// forgetServer removes the lock file of a server that was not stopped properly. Otherwise Postgres does not start if
+// any process now has the process id in that file. This process has the files' lock, so no other server can run
+// unless somebody else started it.
 func (s *Server) forgetServer() error {
 	if answers(s.data()) {
-		return nil // Postgres then refuses to start
+		return nil // Postgres then refuses to start by itself
 	}
 	if err := os.Remove(pidFile(s.data())); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -1,7 +1,7 @@
-// Package local runs a Postgres server from the binaries installed on this machine, for
-// `herald run` and for tests. It needs no configuration and lets no other user of the machine in.
-// On Linux the server ends with its parent, even when the parent is killed; what a durable server
-// has acknowledged is not lost by that. The package runs on Unix systems only.
+// Package local runs a Postgres server from the binaries that are installed on this machine. `herald run` and tests
+// use it. It needs no configuration, and no other user of the machine can connect. On Linux the server ends with its
+// parent, even if the parent is killed. A server that is not volatile loses no acknowledged data by this. The package
+// works only on Unix systems.
 package local
 
 import (
@@ -21,27 +21,25 @@ import (
 
 const (
 	superuser = "postgres"
-	// limit of a start, which may include the recovery after a kill, and of a stop.
+	// limit is the time limit for starting and for stopping. A start may include the recovery after a kill.
 	limit = time.Minute
-	// attempts to start, as another process may take the port that was found free.
+	// attempts is how many ports a start tries, because another process may take a free port in the meantime.
 	attempts = 3
 )
 
 // Options of a server.
 type Options struct {
-	// Dir holds all of the server's files and is made when it is missing. When
-	// Start is called by root, the user postgres (else nobody) must be able to
-	// enter every directory above it.
+	// Dir is the directory of all files of the server. It is created if it is missing. If root calls Start, the user
+	// postgres (or else nobody) must be able to enter every directory above Dir.
 	Dir string
-	// Bin is the directory of initdb and postgres. Empty searches PATH and the
-	// places where Linux distributions and Homebrew install them.
+	// Bin is the directory of initdb and postgres. If it is empty, Start searches PATH and the directories that Linux
+	// distributions and Homebrew use.
 	Bin string
-	// Volatile gives up durability for speed: a power cut may destroy the data.
+	// Volatile makes the server faster but not durable: a power cut may destroy the data.
 	Volatile bool
 }
 
-// Server is a running server with one superuser, database postgres, and UTF-8 text
-// in the C locale.
+// Server is a running server with one superuser and the database postgres. Texts are in UTF-8 with the C locale.
 type Server struct {
 	dir      string
 	account  account
@@ -51,14 +49,14 @@ type Server struct {
 	process  *process
 	bin      binaries
 	volatile bool
-	// parentLock says that this process uses dir, fileLock that some process, the
-	// server included, uses the database files.
+	// parentLock is held while this process uses dir. fileLock is held while any process uses the database files,
+	// including the server.
 	parentLock, fileLock *os.File
 }
 
-// Start makes the database files if there are none, starts the server and returns when it accepts
-// connections. The context bounds the start, not the server. An error says what to type when a
-// person can help.
+// Start creates the database files if there are none, starts the server and returns when it accepts connections. The
+// context limits only the start and does not end the server. If a person can solve a problem, the error says what to
+// type.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -106,14 +104,15 @@ func (s *Server) start(ctx context.Context, o Options, port func() (int, error))
 	return err
 }
 
-// URL returns a postgres:// address of the superuser over the unix socket, the fastest
-// connection. It contains the password.
+// URL returns a postgres:// address of the superuser over the unix socket, which is the fastest connection. It
+// contains the password.
 func (s *Server) URL() string {
 	place := url.Values{"host": {s.sockets}, "port": {strconv.Itoa(s.port)}}
 	return s.url("", place)
 }
 
-// TCP returns the same over the loopback port, for programs without unix sockets.
+// TCP returns the address of the superuser over the loopback port, for programs without unix sockets. It contains the
+// password.
 func (s *Server) TCP() string {
 	host := net.JoinHostPort(loopback, strconv.Itoa(s.port))
 	return s.url(host, url.Values{"sslmode": {"disable"}})
@@ -123,13 +122,14 @@ func (s *Server) url(host string, query url.Values) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(superuser, s.password),
 		Host: host, Path: "/postgres",
-		// libpq, unlike net/url, reads + as a plus.
+		// net/url writes a space as +, but libpq reads + as a plus.
 		RawQuery: strings.ReplaceAll(query.Encode(), "+", "%20"),
 	}
 	return u.String()
 }
 
-// Wait returns how the server has ended by itself, with the end of its log; nil if ctx ended first.
+// Wait waits until the server ends by itself, and returns an error with the end of its log. It returns nil if ctx
+// ends first.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-s.process.done:
@@ -139,11 +139,11 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// errEnded stands for the end of a server that has ended without an error, as somebody's signal makes it.
+// errEnded is the cause for a server that ended without an error, for example because somebody sent it a signal.
 var errEnded = errors.New("exit status 0")
 
-// Restart starts a server again that has ended by itself, at the same address. It waits for the end of all its
-// processes first.
+// Restart starts the server again after it has ended by itself. The address stays the same. First it waits until all
+// processes of the old server have ended.
 func (s *Server) Restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -158,8 +158,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Stop disconnects the clients, shuts the server down and waits for its end. When the context
-// ends first the server is killed, and recovers at its next start.
+// Stop disconnects the clients, shuts the server down and waits until it has ended. If the context ends first, the
+// server is killed and recovers at its next start.
 func (s *Server) Stop(ctx context.Context) error {
 	defer s.release()
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -174,14 +174,14 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 }
 
-// kill ends the server without a checkpoint; Postgres itself bounds this to seconds.
+// kill ends the server without a checkpoint. Postgres then needs only seconds.
 func (s *Server) kill() {
 	s.process.signal(syscall.SIGQUIT)
 	<-s.process.done
 }
 
 func (s *Server) release() {
-	s.parentLock.Close() // without an open file Close does nothing
+	s.parentLock.Close() // on a nil file Close does nothing
 	s.fileLock.Close()
 	if s.sockets != "" && s.sockets != s.dir {
 		os.Remove(s.sockets)

@@ -16,11 +16,11 @@ import (
 // process is a child process that ends with its parent.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended, and err is set
+	done chan struct{} // closed when the process has ended and err is set
 	err  error
 }
 
-// spawn starts a program that writes into the log, which it empties first.
+// spawn starts a program that writes into the log. It empties the log first.
 func (s *Server) spawn(program string, args []string) (*process, error) {
 	log, err := s.open("log", os.O_WRONLY|os.O_TRUNC)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) spawn(program string, args []string) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// Linux ends the child when the thread that started it ends.
+		// Linux ends the child when the thread that started it ends, so this thread must live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -55,7 +55,7 @@ func (p *process) signal(sig syscall.Signal) {
 	_ = p.cmd.Process.Signal(sig) // fails only when the process has ended
 }
 
-// wait returns when the process has ended by itself or was killed because the context ended.
+// wait waits for the end of the process. If the context ends first, wait stops the process.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -74,7 +74,7 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 	started, err := s.spawn(s.bin.postgres(), s.arguments())
 	if err != nil {
-		return err // Stop still needs the process of before
+		return err // Stop still needs the earlier process
 	}
 	s.process = started
 	again := time.NewTicker(2 * time.Millisecond)
@@ -94,19 +94,19 @@ func (s *Server) launch(ctx context.Context) error {
 	}
 }
 
-// arguments returns all settings. They are not in a file, so that a newer Herald changes them for
-// existing databases too.
+// arguments returns all settings of the server. They are not in a file, so that a newer Herald can also change them
+// for existing databases.
 func (s *Server) arguments() []string {
 	settings := []string{
 		"listen_addresses=" + loopback, "port=" + strconv.Itoa(s.port),
 		"unix_socket_directories=" + s.sockets, "unix_socket_permissions=0700",
 		"max_connections=120", "shared_buffers=64MB", "jit=off",
-		// Logged statements may contain personal data. Our own log has their errors.
+		// Logged statements may contain personal data. Herald logs their errors itself.
 		"log_min_messages=log", "log_checkpoints=off",
 	}
 	if s.volatile {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off",
-			"autovacuum=off") // of the many databases of short tests
+			"autovacuum=off") // useless for the many databases of short tests
 	}
 	args := []string{"-D", s.data()}
 	for _, setting := range settings {

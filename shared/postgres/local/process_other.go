@@ -4,6 +4,6 @@ package local
 
 import "syscall"
 
-// dieWithParent does nothing, because the kernel has no such signal. The next start ends a server
-// that still runs.
+// dieWithParent does nothing, because this kernel has no such signal. If the server still runs at the next start,
+// that start ends it.
 func dieWithParent(*syscall.SysProcAttr) {}
