@@ -1,10 +1,10 @@
-// Package gateway is the one port of the platform. It serves REST, gRPC, gRPC-Web and
-// Connect for every method whose contract has a REST path, the pages, and the reference of
-// the API. It reads the contracts when it starts; only the bulk import of users has code of its own.
-// It finds the caller and decodes the request; the service that owns the data checks both.
+// Package gateway is the one port of the platform. It serves REST, gRPC, gRPC-Web and Connect for every method whose
+// contract has a REST path, the pages, and the reference of the API. It reads the contracts when it starts; only the
+// bulk import of users has code of its own. It finds the caller and decodes the request. The service that owns the data
+// checks both.
 //
-// Its floors are: edge and routes; below them rest, connect, forward and upload, one for each kind of request; below
-// these dispatch and exchange; below these authn, transcode and documents. A floor imports only lower ones.
+// Its layers are, from the top: edge and routes; rest, connect, forward and upload, one for each kind of request;
+// dispatch and exchange; authn, transcode and documents. A layer imports only lower layers.
 package gateway
 
 import (
@@ -36,10 +36,10 @@ var (
 	errDisconnected = errors.New("not connected to NATS")
 )
 
-// Config is what operators decide about the gateway.
+// Config is the gateway's settings.
 type Config struct {
 	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080"`
-	// Proxies is a list with commas.
+	// Proxies is a list of addresses and ranges, separated by commas.
 	Proxies string `env:"HERALD_TRUSTED_PROXIES"`
 }
 
@@ -117,8 +117,8 @@ func (g *Gateway) ready(context.Context) error {
 // Addr is the address that the gateway listens on.
 func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 
-// Run serves until ctx ends. It then reports not ready, ends imports early, waits at most 10 s for the
-// running requests, and leaves the bus last, because they need it.
+// Run serves until ctx ends. It then reports not ready, ends imports early, waits at most 10 s for the running
+// requests, and closes the connection to the bus last, because the requests need it.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.conn.Close()
 	failed := make(chan error, 1)

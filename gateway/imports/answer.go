@@ -15,10 +15,10 @@ import (
 // wholeImport is the type of an error that ended an import.
 const wholeImport = "import"
 
-// Answer is the response of a whole import, which is put together from those of its requests. It is
-// partly in memory and partly on disk.
+// Answer is the response of a whole import. It is combined from the responses to the import's requests. It is partly in
+// memory and partly on disk.
 type Answer struct {
-	// Imported counts the users who were imported, now or before, and Refused what was refused.
+	// Imported counts the users who were imported, now or before. Refused counts the refused rows.
 	Imported, Refused int
 	// Ended is the fault that ended the import early, or nil.
 	Ended *fault.Fault

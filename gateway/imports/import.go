@@ -27,8 +27,9 @@ const (
 	// maxOrgs is how many organizations can have rows that wait for a full request.
 	maxOrgs = 16
 	tries   = 8
-	// grace is how long the requests under way may take after the end of an import, so that its answer has
-	// their users. Nobody reads the answer of an abandoned one, whose place somebody else may need.
+	// grace is how long the requests under way may take after the end of an import, so that its answer contains their
+	// users. An abandoned import gets no such time, because nobody reads its answer and another caller may wait for its
+	// slot.
 	grace = 3 * time.Second
 )
 
@@ -72,9 +73,9 @@ type outcome struct {
 	err      error
 }
 
-// Run imports a body. It returns an error if the first request fails; then nothing was imported.
-// After that it returns an answer, which has the error if the import ended early. After the end of ctx
-// no request is sent, and those under way are soon given up.
+// Run imports a body. It returns an error if the first request fails; then nothing was imported. After that it returns
+// an answer, which has the error if the import ended early. After the end of ctx no request is sent, and the requests
+// under way are canceled after grace at the latest.
 func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) (*Answer, error) {
 	i.answer = &Answer{folder: i.Folder, check: i.Check, counts: &usersv1.CheckImportResponse{}}
 	err := read(func(r Row) error { return i.row(ctx, r) })
@@ -82,7 +83,7 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 		errors.Is(err, gatewayfault.ErrJSONMalformed); whole || i.proven {
 		err = errors.Join(err, i.rest(ctx))
 	}
-	if err == nil && !i.proven { // an empty import: a request checks the permission
+	if err == nil && !i.proven { // an empty import also needs a request, which checks the permission
 		err = i.send(ctx, &batch{})
 	}
 	if err == nil {
@@ -255,8 +256,8 @@ func cause(ctx context.Context) error {
 	return err
 }
 
-// longerBy returns how long the requests under way may take after the end of an import, and why they end then. Nobody
-// waits for the answer of one whose client has gone.
+// longerBy returns how long the requests under way may take after the end of an import, and the reason why they end
+// then. If the client has closed the connection, they end at once.
 func longerBy(ctx context.Context) (time.Duration, error) {
 	err := cause(ctx)
 	if errors.Is(err, gatewayfault.ErrImportAbandoned) {

@@ -38,13 +38,13 @@ type Body struct {
 	Row func(Row) error
 	// Timeout is called with the time that the import may take.
 	Timeout func(time.Duration)
-	// Folder is the folder of temporary files, for users who come before the id of their
-	// organization. If it is empty, the system's own is used.
+	// Folder is the folder of temporary files. They store users who come before the id of their organization. If it is
+	// empty, the system's own is used.
 	Folder string
 
 	scanner *scanner
 	rows    uint64
-	// stopped is the error of Row.
+	// stopped is an error that Row has returned.
 	stopped error
 }
 
@@ -149,7 +149,7 @@ type org struct {
 	body *Body
 	id   string
 	data []byte
-	// told reports whether a row with the data was passed to Row.
+	// told reports whether a row with the organization's data was passed to Row.
 	told bool
 	// early are the users who came before the id.
 	early Spool
@@ -210,7 +210,7 @@ func (o *org) end() error {
 	return o.body.pass(Row{OrgID: o.id, Org: o.data})
 }
 
-// lines reads a body of lines. A wrong line does not stop the others.
+// lines reads a body of lines. The other lines are read even if a line is wrong.
 func (b *Body) lines() error {
 	for {
 		line, err := b.scanner.line()

@@ -14,8 +14,8 @@ const (
 	// maxValue is the maximum size of a value, such as a user, in bytes. It is the same as that of
 	// a request of other methods.
 	maxValue = 1 << 20
-	// maxSpace is the maximum number of bytes of white space in one place. Without it a small
-	// compressed body could keep the gateway busy for long.
+	// maxSpace is the maximum number of bytes of white space in one place. Without it a small compressed body could
+	// keep the gateway busy for a long time.
 	maxSpace = 1 << 20
 	// maxNames is the maximum number of unknown names in all objects around the users.
 	maxNames = 1000
@@ -177,7 +177,7 @@ type ending struct {
 	depth   int
 	text    bool // in a string
 	escaped bool
-	bare    bool // a number, true, false or null, which has no end sign of its own
+	bare    bool // a number, true, false or null, which have no closing character
 	done    bool
 }
 

@@ -19,8 +19,8 @@ const (
 	maxSpool = 4 << 30
 )
 
-// Spool stores bytes: the first ones in memory, the others in a file without a name, which the
-// system removes when the process ends. The zero Spool is empty.
+// Spool stores bytes. The first ones are in memory, the others in a file without a name, which the system removes when
+// the process ends. The zero Spool is empty.
 type Spool struct {
 	memory bytes.Buffer
 	file   *os.File

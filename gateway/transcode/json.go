@@ -50,7 +50,7 @@ func Decode(body []byte, m proto.Message) error {
 	return nil
 }
 
-// unreadable returns the offset at which a body is no JSON that stands for texts in UTF-8; -1 for JSON.
+// unreadable returns the offset at which a body is not valid JSON in UTF-8. It returns -1 if it is valid.
 func unreadable(body []byte) int {
 	if !utf8.Valid(body) {
 		for i := 0; ; {
@@ -71,7 +71,8 @@ func unreadable(body []byte) int {
 	return int(syntax.Offset) - 1
 }
 
-// loneSurrogate returns the offset of half a pair of \u escapes, which is no character; -1 for none.
+// loneSurrogate returns the offset of a \u escape that is half of a surrogate pair without the other half. It returns
+// -1 if there is none.
 func loneSurrogate(body []byte) int {
 	for i := 0; ; {
 		next := bytes.IndexByte(body[i:], '\\')
@@ -91,7 +92,7 @@ func loneSurrogate(body []byte) int {
 	}
 }
 
-// escaped returns the code unit of the \u escape with which text begins; -1 if it begins with none.
+// escaped returns the code unit of the \u escape at the beginning of text. It returns -1 if there is none.
 func escaped(text []byte) rune {
 	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
 		return -1
@@ -103,11 +104,11 @@ func escaped(text []byte) rune {
 	return rune(n)
 }
 
-// place is where protojson says that its error is.
+// place matches the line and column in an error of protojson.
 var place = regexp.MustCompile(`\(line (\d+):(\d+)\)`)
 
-// misfit returns the fault for an error of protojson. It takes the place from the error, and not the
-// text, which quotes the body.
+// misfit returns the fault for an error of protojson. It uses only the place of the error, because the text of the
+// error quotes the body.
 func misfit(err error) *fault.Fault {
 	if at := place.FindStringSubmatch(err.Error()); at != nil {
 		return gatewayfault.ErrJSONMalformed.Say("The body is not the JSON that this method reads, at line %s, "+
@@ -116,8 +117,8 @@ func misfit(err error) *fault.Fault {
 	return gatewayfault.ErrJSONMalformed
 }
 
-// flaw says what is wrong with a value. path leads to the value; each enclosing object and list
-// adds its own part at the front with under.
+// flaw is what is wrong with a value. path leads to the value. Each enclosing object and list puts its own part in
+// front, by the method under.
 type flaw struct{ path, reason string }
 
 func (f *flaw) under(part string) *flaw {
@@ -134,8 +135,8 @@ func (f *flaw) fault() *fault.Fault {
 	return fault.ErrInvalidArgument.On(f.path, f.reason).Say("%s: %s", f.path, f.reason)
 }
 
-// at returns the fault of a body with a flaw. It names the field, or the place in the body if the flaw is
-// in none.
+// at returns the fault of a body with a flaw. It names the field. If the flaw is not in a field, it names the place in
+// the body.
 func (f *flaw) at(body []byte, offset int) *fault.Fault {
 	if f.path != "" {
 		return f.fault()

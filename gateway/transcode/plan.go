@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// plan says how messages of one type are written. It is made from the type's descriptor.
+// plan describes how messages of one type are written. It is made from the type's descriptor.
 type plan struct {
 	fields []field
 	// special messages are not written field by field: those of protobuf itself have JSON forms
@@ -20,8 +20,8 @@ type field struct {
 	protoreflect.FieldDescriptor
 	label         string // `,"name":`
 	isList, isMap bool
-	// optional fields are left out when unset. nullable is set if an unset one has a nil value,
-	// which is faster to check than Has.
+	// optional fields are left out when unset. nullable is set if the value of an unset field is nil. That is faster to
+	// check than Has.
 	optional, nullable bool
 	kind               protoreflect.Kind
 	names              map[protoreflect.EnumNumber]string // quoted; nil for NullValue

@@ -43,7 +43,7 @@ func Query(raw string, m proto.Message) error {
 	return nil
 }
 
-// parameter sets one field to a value, which must be right in JSON too.
+// parameter sets one field to a value, which must be valid in JSON too.
 func parameter(path []protoreflect.FieldDescriptor, value string, m proto.Message) error {
 	if !utf8.ValidString(value) {
 		return (&flaw{jsonName(path), "is not valid UTF-8"}).fault()

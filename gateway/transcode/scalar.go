@@ -71,7 +71,7 @@ func constant(d protoreflect.EnumDescriptor, value []byte) protoreflect.EnumValu
 func parses(f protoreflect.FieldDescriptor, value []byte, reason string) *flaw {
 	parent := f.ContainingMessage()
 	if parent.IsMapEntry() {
-		return nil // it has no Go type; it is parsed with the whole body
+		return nil // it has no Go type and is parsed with the whole body
 	}
 	t, err := protoregistry.GlobalTypes.FindMessageByName(parent.FullName())
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 type walk struct {
 	rest  []byte
 	depth int
-	// partial reports whether the JSON has something that only protojson reads. The message is then
-	// worth nothing.
+	// partial reports whether the JSON has something that only protojson reads. The message must then not be used.
 	partial bool
 }
 
-// slot is where a value goes: a field of a message, or the end of a list. The zero slot keeps nothing.
+// slot is where a value is stored: a field of a message, or the end of a list. A value in the zero slot is only
+// checked.
 type slot struct {
 	message protoreflect.Message
 	list    protoreflect.List
@@ -44,8 +44,8 @@ func named(d protoreflect.MessageDescriptor, name string) protoreflect.FieldDesc
 	return d.Fields().ByTextName(name)
 }
 
-// object checks an object. what returns for a key its canonical name, by which keys that occur
-// twice are found, and its field; a nil field accepts any value.
+// object checks an object. what returns the canonical name of a key and its field. A key is given twice if its
+// canonical name is. A nil field accepts any value.
 func (w *walk) object(in slot, what func(key string) (string, protoreflect.FieldDescriptor)) *flaw {
 	seen := map[string]bool{}
 	return w.nested(func() *flaw {

@@ -1,6 +1,6 @@
-// Package auth is the service for logins: the pages to which the links in mails lead, everything with which people
-// log in, the pages of their own account, and the endpoints of OAuth 2.0 and OpenID Connect. The gateway forwards HTTP
-// requests to it without parsing them.
+// Package auth is the service for logins: the pages to which the links in mails lead, the login pages, the pages of a
+// person's own account, and the endpoints of OAuth 2.0 and OpenID Connect. The gateway forwards HTTP requests to it
+// without parsing them.
 package auth
 
 import (

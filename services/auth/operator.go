@@ -13,21 +13,21 @@ import (
 	"herald/shared/event"
 )
 
-// SigningKeys are the keys that sign tokens, as an operator changes them in the service's database. Running processes
-// learn of it within seconds.
+// SigningKeys lets an operator list and change the keys that sign tokens, in the service's database. Running processes
+// use a change within seconds.
 type SigningKeys struct{ store store.Store }
 
 // SigningKey is a key that signs tokens.
 type SigningKey struct {
 	ID, Algorithm string
-	// State is announced, signs or published: what only verifies.
+	// State is announced, signs or published. A published key only verifies.
 	State   string
 	SignsAt time.Time
 }
 
 // NewSigningKeys returns the keys in the service's database.
 func NewSigningKeys(db *pgxpool.Pool) SigningKeys {
-	// The relay of a running process finds the events.
+	// The relay of a running process publishes the events.
 	return SigningKeys{store.New(event.Journal{DB: db, Now: time.Now, Committed: func(event.Event) {}})}
 }
 

@@ -69,17 +69,17 @@ type Pass struct {
 	Cached bool
 
 	caller caller.Caller
-	// origins are those of web pages that may use the token; none if it may be used from everywhere.
+	// origins are the origins of web pages that may use the token. If there are none, every page may use it.
 	origins []string
 	key     key
-	// token is the request's. The cache has none.
+	// token is the token of the request. A pass in the cache has no token.
 	token secret.Text
 }
 
 // Organization returns the id of the organization acted on.
 func (p Pass) Organization() string { return p.caller.OrganizationID }
 
-// about returns all whose changes may change the pass.
+// about returns the objects whose changes may change the pass.
 func (p Pass) about() []eventcache.Subject {
 	about := []eventcache.Subject{eventcache.User(p.caller.UserID)}
 	if p.caller.ClientID != "" {
@@ -122,9 +122,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, h http.Header, need Ne
 	return there, err
 }
 
-// In returns the caller for the headers of a request in an organization that its body names, or
-// at home if it names none. Whoever may see all organizations is at home also where the
-// organization is not there yet.
+// In returns the caller for the headers of a request in an organization that its body names, or at home if it names
+// none. If the organization does not exist yet, it returns the caller at home, if the caller may see all organizations.
 func (a *Authenticator) In(ctx context.Context, h http.Header, organization string) (Pass, error) {
 	token, err := bearer(h)
 	if err != nil {
@@ -161,15 +160,15 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 	return a.ask(ctx, k, secret.NewText(token))
 }
 
-// Again resolves the token of a cached pass again, after a service has refused the caller, who
-// may have been granted more meanwhile.
+// Again resolves the token of a cached pass again, after a service has refused the caller. The caller may have got more
+// permissions since the pass was cached.
 func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
 	a.changes.Drop(eventcache.User(p.caller.UserID))
 	return a.ask(ctx, p.key, p.token)
 }
 
-// ask resolves a token. If another request's question is refused, it asks again: the refusal
-// may be older than the change that lets this caller in.
+// ask resolves a token. If it gets a refusal that another request has asked for, it asks again, because the refusal may
+// be older than a change of the caller.
 func (a *Authenticator) ask(ctx context.Context, k key, token secret.Text) (Pass, error) {
 	p, err := a.share(ctx, k, token)
 	if err != nil && p.Cached {
@@ -179,8 +178,8 @@ func (a *Authenticator) ask(ctx context.Context, k key, token secret.Text) (Pass
 	return p, err
 }
 
-// share asks once for all requests that wait for the same answer. A question from before an
-// event is not shared with requests from after it.
+// share asks once for all requests that wait for the same answer. Requests that came before and after an event do not
+// share an answer.
 func (a *Authenticator) share(ctx context.Context, k key, token secret.Text) (Pass, error) {
 	asked, own := a.changes.Now(), false
 	name := strconv.FormatUint(asked.Count(), 16) + "/" + string(k.hash[:]) + k.organization

@@ -23,8 +23,8 @@ const (
 	maxHomes = 10_000
 )
 
-// newTurns returns the queue of requests that resolve tokens. While other lines have requests too, a line has half of
-// the processors.
+// newTurns returns the queue of requests that resolve tokens. While other lines have requests too, a line has at most
+// half of the processors.
 func newTurns() *queue.Queue { return queue.NewShared(atOnce, queue.Processors()/2, waiting) }
 
 // homes are the organizations of tokens that were resolved once. The next request with such a token waits in the line
@@ -49,7 +49,7 @@ func (h *homes) keep(hash [sha256.Size]byte, organization string) {
 	h.all[hash] = organization
 }
 
-// question asks for the caller of a token when it is its turn. The request waits in the line of the token's
+// question asks for the caller of a token when it is the request's turn. The request waits in the line of the token's
 // organization if that is known, else in the line of ctx.
 func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) (Pass, error) {
 	if home := a.homes.of(k.hash); home != "" {
@@ -74,7 +74,7 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, []string, error) {
 	found, err := a.askOwner(ctx, k, token.Reveal())
 	switch {
-	case errors.Is(err, fault.ErrDeadlineExceeded): // nothing was changed: trying again is safe
+	case errors.Is(err, fault.ErrDeadlineExceeded): // nothing was changed, so the client may try again
 		return caller.Caller{}, nil, fault.ErrUnavailable.After(time.Second).Because(err)
 	case err != nil:
 		return caller.Caller{}, nil, err

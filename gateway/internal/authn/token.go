@@ -13,8 +13,7 @@ import (
 	"herald/shared/secret"
 )
 
-// nowhere takes the place of an id that no organization can have, so that the answer is the
-// same as for any unknown organization.
+// nowhere replaces a malformed id of an organization, so that the answer is the same as for an unknown organization.
 const nowhere = "?"
 
 // Challenge is a refusal with the WWW-Authenticate header that belongs to it (RFC
@@ -35,8 +34,8 @@ var (
 // InvalidToken is the challenge for a token that is unknown, expired, revoked or malformed.
 const InvalidToken = `Bearer error="invalid_token"`
 
-// bearer reads the one token of a request (RFC 6750 section 2.1). Tokens in the body
-// or the query are not looked for.
+// bearer returns the token of a request (RFC 6750 section 2.1). It refuses two tokens. It ignores tokens in the body
+// and the query.
 func bearer(h http.Header) (string, error) {
 	given := h["Authorization"]
 	if len(given) == 0 || len(given) == 1 && given[0] == "" {
@@ -50,7 +49,7 @@ func bearer(h http.Header) (string, error) {
 	return token, nil
 }
 
-// usable refuses the web pages of other origins than these, if there are any.
+// usable refuses requests of web pages whose origin is not in the list. An empty list allows all origins.
 func usable(origins []string, h http.Header) error {
 	for _, origin := range h["Origin"] {
 		if len(origins) > 0 && !slices.Contains(origins, origin) {
@@ -101,7 +100,7 @@ func organization(h http.Header) (string, error) {
 	return given[0], nil
 }
 
-// Need is what a method's contract needs of a token.
+// Need is what a method's contract requires of a token.
 type Need struct {
 	Scopes []string
 	// Home is contract.Method.Home: a named organization is only checked.

@@ -27,7 +27,7 @@ func New(services *rpc.Conn, callers *authn.Authenticator) *Dispatcher {
 		queue: queue.NewShared(atOnce, queue.Processors()/2, waiting)}
 }
 
-// Authenticate finds the caller, unless the method is public. It reads nothing of the body.
+// Authenticate finds the caller, unless the method is public. It does not read the body.
 func (d *Dispatcher) Authenticate(x *exchange.Exchange, r *http.Request, m *Method) (err error) {
 	if !m.Public {
 		x.Pass, err = d.callers.Authenticate(clientLine(r.Context(), x), r.Header, m.need)
@@ -42,9 +42,8 @@ func (d *Dispatcher) AuthenticateIn(
 	return d.callers.In(clientLine(ctx, x), h, organization)
 }
 
-// Call forwards a request to its service. If the service refuses a cached caller, Call resolves
-// the token again and repeats the request: the caller may have been granted more meanwhile,
-// and the refused request has changed nothing.
+// Call forwards a request to its service. If the service refuses a cached caller, Call resolves the token again and
+// repeats the request: the caller may have got more permissions since, and the refused request has changed nothing.
 func (d *Dispatcher) Call(
 	ctx context.Context, m *Method, pass authn.Pass, request []byte,
 ) (answer rpc.Answer, err error) {

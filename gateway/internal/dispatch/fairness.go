@@ -12,8 +12,8 @@ import (
 	"herald/shared/rpc"
 )
 
-// The queue of all requests. While others send requests too, an organization has half of the processors, so
-// that its flood leaves the other half to them.
+// The queue of all requests. While others send requests too, an organization has half of the processors, so that the
+// other half is left for them.
 const (
 	// atOnce is how many requests the gateway works on at a time, and waiting how many may wait.
 	atOnce  = 512

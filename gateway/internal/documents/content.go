@@ -19,8 +19,8 @@ import (
 // small is the size below which a file is not compressed.
 const small = 1 << 10
 
-// content is a document's bytes. Both forms are made once, when they are first asked for, and shared by
-// all answers. The tag is weak, because it is the same for both.
+// content is a document's bytes. The plain and the compressed form are made once, when they are first needed, and
+// shared by all answers. The tag is weak, because it is the same for both.
 type content struct {
 	plain func() ([]byte, error)
 	// zipped is nil for a document that is never compressed.
@@ -29,7 +29,7 @@ type content struct {
 	tag    string
 }
 
-// newContent returns the content of a document that is compressed if that is of use.
+// newContent returns the content of a document. It can be compressed unless it is small.
 func newContent(data []byte) content {
 	c := content{plain: kept(data), size: len(data), tag: tagOf(data)}
 	if len(data) >= small {
@@ -72,7 +72,7 @@ func tagOf(data []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// file returns a function that loads a file of docs, plain or compressed. Examples have the address at.
+// file returns a function that loads a file of docs, plain or compressed. Examples contain the address at.
 func file(name string, at []byte) func() (content, error) {
 	return func() (content, error) {
 		data, err := docs.Files.ReadFile(name)
@@ -127,7 +127,7 @@ func archive() (content, error) {
 		if err != nil {
 			return content{}, err
 		}
-		w, err := z.Create(name) // without a time: the bytes stay the same
+		w, err := z.Create(name) // without a time, so that the bytes are always the same
 		if err != nil {
 			return content{}, err
 		}

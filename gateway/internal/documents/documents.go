@@ -80,13 +80,13 @@ var mediaTypes = map[string]string{
 	".zip": "application/zip",
 }
 
-// Owns reports whether a path belongs to the library, also if no document has it.
+// Owns reports whether a path belongs to the library, even if there is no such document.
 func Owns(path string) bool {
 	return path == "/openapi.json" || path == "/asyncapi.json" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
 
-// Serve answers a GET or HEAD with the document, or with 304 if the client has it already. A HEAD needs
-// only the number of bytes, for which it compresses too.
+// Serve answers a GET or HEAD with the document, or with 304 if the client has it already. A HEAD also compresses the
+// document, because it needs the number of bytes.
 func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	c, err := d.content()
 	if err != nil {
@@ -121,7 +121,7 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Length", strconv.Itoa(size))
 	w.WriteHeader(http.StatusOK)
 	writebudget.Share(w)
-	_, _ = w.Write(data) // the sender has gone
+	_, _ = w.Write(data) // fails if the client has closed the connection
 	return nil
 }
 

@@ -19,8 +19,8 @@ var (
 	}), ", ")
 )
 
-// allowOrigin lets scripts of any origin use the API with a token. The API has no cookies, so a page
-// can do nothing there in its visitor's name. allowOrigin answers a preflight and then reports true.
+// allowOrigin lets scripts of any origin use the API with a token. The API uses no cookies, so a page cannot act as its
+// visitor. allowOrigin answers a preflight request and then reports true.
 func allowOrigin(x *exchange.Exchange, r *http.Request) bool {
 	if r.Header.Get("Origin") == "" {
 		return false

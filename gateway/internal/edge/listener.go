@@ -17,8 +17,8 @@ import (
 const (
 	// firstLine is how long the first line of a connection may take from its first byte.
 	firstLine = 2 * time.Second
-	// sendBuffer is how many bytes of answers the operating system keeps for a connection. Without it
-	// some megabytes wait for each client that reads nothing.
+	// sendBuffer is how many bytes of answers the operating system keeps for a connection. Without it some megabytes
+	// would wait for each client that reads nothing.
 	sendBuffer = 128 << 10
 )
 

@@ -19,7 +19,7 @@ import (
 
 // end answers if the handler panicked, then measures and logs the request.
 func (e *Edge) end(x *exchange.Exchange, r *http.Request) {
-	defer x.Worked() // of a request that was broken off
+	defer x.Worked() // for a request that was aborted
 	switch p := recover(); p {
 	case nil:
 	case http.ErrAbortHandler: // the reason is logged already
@@ -29,7 +29,7 @@ func (e *Edge) end(x *exchange.Exchange, r *http.Request) {
 		if x.Status == 0 {
 			x.Form(x, r, f)
 		} else {
-			defer panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+			defer panic(http.ErrAbortHandler) // an incomplete answer must not look complete
 		}
 	}
 	x.Status = cmp.Or(x.Status, http.StatusOK) // net/http sends 200 if nothing was written

@@ -1,5 +1,5 @@
-// Package exchange holds one HTTP request on its way through the gateway together with its answer:
-// who sent it, the form in which its faults are written, and what the log says about it.
+// Package exchange holds one HTTP request on its way through the gateway together with its answer: who sent it, the
+// form in which its faults are written, and the fields of its log line.
 package exchange
 
 import (
@@ -36,7 +36,7 @@ type Exchange struct {
 	Until time.Time
 	// Pass is the authenticated caller; zero for public methods.
 	Pass authn.Pass
-	// EndTurn ends the request's share of the gateway's work; nil if it has none.
+	// EndTurn ends the request's turn in the queue; nil if it has none.
 	EndTurn func()
 	// Status is the HTTP status of the answer; zero if nothing was written yet.
 	Status int
@@ -153,5 +153,5 @@ func (x *Exchange) Drain(r *http.Request) {
 	}
 	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(drainTime))
 	x.Flush()
-	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // the answer is the same if the client sends no more
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // an error changes nothing: the answer is sent already
 }

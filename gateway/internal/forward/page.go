@@ -14,7 +14,8 @@ var pageHeaders = []string{
 	"Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User", "User-Agent",
 }
 
-// copyPageHeaders leaves out what protobuf cannot encode, such as a cookie of another program on the same host.
+// copyPageHeaders leaves out values that protobuf cannot encode, such as a cookie that another program on the same host
+// has set.
 func copyPageHeaders(m *heraldv1.HttpRequest, h http.Header) error {
 	for _, name := range pageHeaders {
 		for _, v := range h[name] {

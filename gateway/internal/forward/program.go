@@ -44,7 +44,8 @@ func (f *Forwarder) serveShared(x *exchange.Exchange, r *http.Request, t *route)
 // any origin can send requests to these endpoints.
 var programHeaders = []string{"Accept", "Accept-Language", "Authorization", "Content-Type", "Origin"}
 
-// copyProgramHeaders refuses what protobuf cannot encode: of two headers Authorization the service must see both.
+// copyProgramHeaders refuses what protobuf cannot encode: if there are two Authorization headers, the service must get
+// both.
 func copyProgramHeaders(m *heraldv1.HttpRequest, h http.Header) error {
 	for _, name := range programHeaders {
 		for _, v := range h[name] {

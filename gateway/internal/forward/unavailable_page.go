@@ -38,7 +38,7 @@ var unavailableTexts []byte
 var unavailable = sync.OnceValue(func() map[string]message {
 	var all map[string]message
 	if err := json.Unmarshal(unavailableTexts, &all); err != nil {
-		panic(err) // a test reads them
+		panic(err) // cannot fail: a test parses the texts
 	}
 	return all
 })

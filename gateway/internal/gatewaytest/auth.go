@@ -25,7 +25,7 @@ type Auth struct {
 	asked          []*authv1.ResolveTokenRequest
 }
 
-// Issue makes auth know an access token or a JWT.
+// Issue adds an access token or a JWT.
 func (a *Auth) Issue(token string, c caller.Caller) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -38,14 +38,14 @@ func (a *Auth) Issue(token string, c caller.Caller) {
 	a.callers[token] = c.Proto()
 }
 
-// End makes auth forget an access token.
+// End removes an access token.
 func (a *Auth) End(token string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.callers, string(secret.Hash(token)))
 }
 
-// Questions returns what ResolveToken was asked.
+// Questions returns the requests of ResolveToken.
 func (a *Auth) Questions() []*authv1.ResolveTokenRequest {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -58,7 +58,7 @@ func (u *Users) ImportUsers(ctx context.Context, r *usersv1.ImportRequest) (*use
 	return out, nil
 }
 
-// On makes hook see each request before it is answered, with the number of requests before it.
+// On makes Importer call hook with each request before the answer, and with the number of requests before it.
 func (i *Importer) On(hook func(n int, r *usersv1.ImportRequest) error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

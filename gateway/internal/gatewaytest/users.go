@@ -57,7 +57,7 @@ func (u *Users) Token(userID string, roles []string, scopes ...string) string {
 	return t
 }
 
-// Grant makes a token known, with roles in o1 and scopes.
+// Grant adds a token with roles in o1 and scopes.
 func (u *Users) Grant(token, userID string, roles []string, scopes ...string) {
 	c := caller.Caller{
 		UserID: userID, OrganizationID: "o1", HomeOrganizationID: "o1", Scopes: scopes,
@@ -86,7 +86,7 @@ func (u *Users) Move(token, organization string) {
 	c.OrganizationId, c.HomeOrganizationId, c.Memberships[0].OrganizationId = organization, organization, organization
 }
 
-// Revoke makes a token unknown.
+// Revoke removes a token.
 func (u *Users) Revoke(token string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -135,7 +135,7 @@ func (u *Users) Hold() (release func()) {
 	return func() { close(answers) }
 }
 
-// took records a request and returns the test's answer.
+// took records a request and returns the error that the test has set.
 func (u *Users) took(ctx context.Context, m proto.Message) error {
 	u.Called.Add(1)
 	u.mu.Lock()

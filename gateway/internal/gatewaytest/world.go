@@ -84,7 +84,7 @@ func (w *World) Stoppable(t *testing.T) (address string, stop context.CancelFunc
 // Clock is a time that a test can advance.
 type Clock struct {
 	ahead atomic.Int64
-	// still is the time at which it was stopped; nil while it runs.
+	// still is the time at which the clock was stopped; nil while it runs.
 	still atomic.Pointer[time.Time]
 }
 
@@ -97,7 +97,7 @@ func (c *Clock) Now() time.Time {
 	return now.Add(time.Duration(c.ahead.Load()))
 }
 
-// Stop stops the clock, so that nothing ends because a slow machine takes long.
+// Stop stops the clock, so that nothing expires because a machine is slow.
 func (c *Clock) Stop() {
 	now := time.Now()
 	c.still.Store(&now)

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// maxAnswers is how many answers are kept. Of a full cache the one goes that was not asked for the longest.
+	// maxAnswers is how many answers are kept. If the cache is full, the answer is removed that has not been used for
+	// the longest time.
 	maxAnswers = 64
 	// maxBody and maxURI are the sizes in bytes above which an answer is not kept.
 	maxBody = 64 << 10
@@ -43,7 +44,7 @@ type Answer struct {
 	whole     http.Header // with a body
 	unchanged http.Header // of a 304
 	body      []byte
-	used      atomic.Int64 // when it was last asked for, in nanoseconds since 1970
+	used      atomic.Int64 // when it was last used, in nanoseconds since 1970
 }
 
 // Find returns the answer for a path and query; nil if there is none or it is too old.
@@ -62,8 +63,8 @@ func (c *Cache) Find(uri string) *Answer {
 	return a
 }
 
-// Keep keeps an answer with status 200 to a request that was sent at a time, and returns it. It returns nil if the
-// answer may not be kept. The caller must not change header and body afterwards.
+// Keep stores an answer with status 200 to a request that was sent at the time asked, and returns it. It returns nil if
+// the answer may not be kept. The caller must not change header and body afterwards.
 func (c *Cache) Keep(uri string, asked time.Time, header http.Header, body []byte) *Answer {
 	maxAge := sharedFor(header)
 	if maxAge == 0 || len(body) > maxBody || len(uri) > maxURI || len(header["Vary"])+len(header["Set-Cookie"]) > 0 {
@@ -89,7 +90,7 @@ func (c *Cache) Keep(uri string, asked time.Time, header http.Header, body []byt
 	return a
 }
 
-// dropOne removes the answer that was not asked for the longest.
+// dropOne removes the answer that has not been used for the longest time.
 func (c *Cache) dropOne() {
 	var oldest string
 	var used int64
@@ -115,11 +116,12 @@ func (a *Answer) Serve(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 	if status == http.StatusOK && r.Method != http.MethodHead {
 		writebudget.Share(w)
-		_, _ = w.Write(a.body) // the sender has gone
+		_, _ = w.Write(a.body) // fails if the client has closed the connection
 	}
 }
 
-// sharedFor returns for how long everybody may share an answer; zero if the service does not say just that.
+// sharedFor returns for how long everybody may share an answer. It is zero unless Cache-Control has exactly public and
+// max-age.
 func sharedFor(header http.Header) time.Duration {
 	public, age := false, ""
 	for _, directive := range strings.Split(strings.Join(header["Cache-Control"], ","), ",") {

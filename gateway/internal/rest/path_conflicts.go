@@ -8,7 +8,7 @@ import (
 )
 
 // pathConflicts finds requests that fit two paths: `/users/_search` fits `/users/{user_id}` too. A literal part of a
-// path, such as `_search` or `human`, is never an id at the same place of another path.
+// path, such as `_search` or `human`, is never the id of another path at the same position.
 type pathConflicts struct {
 	paths [][]string      // the parts of each path
 	words map[string]bool // all literal parts

@@ -57,7 +57,7 @@ func (p *Paths) unmatched(x *exchange.Exchange, r *http.Request) {
 	switch {
 	case r.URL.Path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
 		http.Redirect(x, r, "/docs", http.StatusFound) // a browser, whose user knows only the address
-	case exchange.IsGRPC(r): // its paths are names of methods
+	case exchange.IsGRPC(r): // gRPC paths are names of methods
 		x.Fail(r, gatewayfault.ErrMethodUnknown)
 	default:
 		x.Fail(r, fault.ErrNotFound.Say("There is nothing at this path; the documents are at /docs"))

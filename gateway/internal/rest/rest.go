@@ -151,7 +151,7 @@ func takesJSON(r *http.Request) error {
 		io.Reader
 		io.Closer
 	}{body, r.Body}
-	first, _ := body.Peek(1) // has no byte if the body is empty, or if reading fails, which readBody finds
+	first, _ := body.Peek(1) // has no byte if the body is empty, or if reading fails, which readBody reports
 	if len(first) == 0 ||
 		framed && (first[0] >= ' ' && first[0] < utf8.RuneSelf || strings.IndexByte("\t\r\n", first[0]) >= 0) {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"herald/shared/fault"
 )
 
-// mountMethod adds the routes and pages of a method. A method without a REST path is not
-// served on any protocol; one with pages gets HTTP requests as they are.
+// mountMethod adds the routes and pages of a method. A method without a REST path is not served on any protocol; a
+// method with pages gets HTTP requests unchanged.
 func (t *Table) mountMethod(c contract.Method, d *dispatch.Dispatcher, uploads *upload.Uploads) error {
 	m, err := dispatch.NewMethod(c)
 	if err != nil {
@@ -59,7 +59,7 @@ func (t *Table) mountProcedure(path string, serve exchange.Handler) {
 	}
 }
 
-// mountTools adds what tools ask servers for without a token: probes, health and reflection.
+// mountTools adds the routes that tools use without a token: probes, health and reflection.
 func (t *Table) mountTools(methods []contract.Method, health *boot.Health) error {
 	t.exact["/livez"] = &exchange.Route{Serve: probe(health.Live), Form: exchange.AsJSON}
 	t.exact["/readyz"] = &exchange.Route{Serve: probe(health.Ready), Form: exchange.AsJSON}

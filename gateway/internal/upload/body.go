@@ -24,8 +24,8 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// inflated reads an uncompressed body. It stops when the body was compressed more than users can be: a
-// few KiB of gzip can be work for an hour.
+// inflated reads an uncompressed body. It stops if the body is much larger than its compressed form, because a few KiB
+// of gzip could keep the gateway busy for an hour.
 type inflated struct {
 	counted
 	packed *counted

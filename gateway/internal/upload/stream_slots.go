@@ -105,9 +105,8 @@ func (s *slot) release() {
 	}
 }
 
-// slotReader reads a body. Until the upload has a slot, the body has the limits of size and time of
-// other requests. If a body is longer before it names an organization, its caller needs the permission
-// in the own organization.
+// slotReader reads a body. Until the upload has a slot, the body has the limits of size and time of other requests. If
+// a body exceeds them before it names an organization, the caller needs the permission in the own organization.
 type slotReader struct {
 	*slot
 	ctx  context.Context // has the time limit of other requests

@@ -25,7 +25,7 @@ import (
 const (
 	// totalLimit is the time that an upload can take if its body does not begin with a timeout of its own.
 	totalLimit = time.Hour
-	// pauseLimit is how long its client can send or read nothing.
+	// pauseLimit is how long the client of an upload may send or read nothing.
 	pauseLimit = 30 * time.Second
 )
 
@@ -120,7 +120,7 @@ func (u *Uploads) write(ctx context.Context, x *exchange.Exchange, answer *impor
 	x.WriteHeader(http.StatusOK)
 	if _, err := io.Copy(slowWriter{x, http.NewResponseController(x)}, text); err != nil {
 		u.log.InfoContext(ctx, "the answer of an import was not read", "err", err)
-		panic(http.ErrAbortHandler) // so that the client does not take half an answer for a whole one
+		panic(http.ErrAbortHandler) // so that the client sees that the answer is incomplete
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ const (
 type Budget struct {
 	most  int
 	mu    sync.Mutex
-	waits list.List // of *writer, first the one whose client has read nothing for the longest time
+	waits list.List // of *writer, the one first whose client has read nothing for the longest time
 	held  int
 }
 
@@ -36,13 +36,14 @@ func (b *Budget) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := &writer{ResponseWriter: rw, budget: b}
 		next.ServeHTTP(w, r)
-		if r.ProtoMajor == 2 && w.wrote { // else small answers would wait after the handler, and not count
+		if r.ProtoMajor == 2 && w.wrote { // otherwise small answers would wait uncounted afterwards
 			w.Flush()
 		}
 	})
 }
 
-// Share says that all answers with this content share its bytes, which then do not count for each of them.
+// Share marks an answer whose bytes are shared by all answers with the same content. The bytes are then not counted for
+// each answer.
 func Share(rw http.ResponseWriter) {
 	for {
 		if w, ok := rw.(*writer); ok {
@@ -73,11 +74,11 @@ func (b *Budget) begin(w *writer, bytes int) *list.Element {
 func (b *Budget) breakOff(w *writer) {
 	b.held -= w.held
 	w.held = 0
-	// It fails for no server of net/http.
+	// It cannot fail for a server of net/http.
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0))
 }
 
-// read notes that a client has read a piece of its answer.
+// read records that a client has read a piece of its answer.
 func (b *Budget) read(at *list.Element) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +121,7 @@ func (w *writer) Write(b []byte) (n int, err error) {
 func (w *writer) Flush() {
 	at := w.budget.begin(w, overhead)
 	defer w.budget.end(at)
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // the sender has gone
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // fails if the client has closed the connection
 }
 
 // Unwrap is for http.ResponseController.

@@ -23,7 +23,7 @@ type AuthorizedApps struct {
 	MaxLimit int64
 }
 
-// SearchMyAuthorizedApps lists them.
+// SearchMyAuthorizedApps lists these applications.
 func (a AuthorizedApps) SearchMyAuthorizedApps(
 	ctx context.Context, r *authv1.SearchMyAuthorizedAppsRequest,
 ) (*authv1.SearchMyAuthorizedAppsResponse, error) {
@@ -45,7 +45,7 @@ func (a AuthorizedApps) SearchMyAuthorizedApps(
 	}, nil
 }
 
-// RemoveMyAuthorizedApp takes the access of one of them back.
+// RemoveMyAuthorizedApp ends the access of one of these applications.
 func (a AuthorizedApps) RemoveMyAuthorizedApp(
 	ctx context.Context, r *authv1.RemoveMyAuthorizedAppRequest,
 ) (*authv1.RemoveMyAuthorizedAppResponse, error) {

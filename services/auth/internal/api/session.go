@@ -56,7 +56,7 @@ func (s Sessions) RemoveMySession(
 	return &authv1.RemoveMySessionResponse{Details: resource.Changed(e.End, e.OrgID)}, nil
 }
 
-// user returns the caller. One who was removed a moment ago is nobody, who has nothing.
+// user returns the caller. For a caller who has just been removed it is empty, so that nothing is found.
 func user(ctx context.Context, o *upstream.Services) (domain.Subject, error) {
 	u, err := o.User(ctx, caller.From(ctx).UserID, upstream.Proof{})
 	if errors.Is(err, upstream.ErrNoUser) {

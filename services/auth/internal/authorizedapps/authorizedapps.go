@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// atOnce is how many applications projects is asked about at a time.
+	// atOnce is how many requests for applications run at a time.
 	atOnce = 8
-	// mostThere is how many There returns.
+	// mostThere is how many applications Existing returns.
 	mostThere = 200
 )
 
@@ -30,13 +30,13 @@ type Apps struct {
 	Upstream *upstream.Services
 }
 
-// Application is one to which a person gave access.
+// Application is an application to which a person gave access.
 type Application struct {
 	domain.AuthorizedApp
 	Name string
 }
 
-// Search lists those of a user. The name of one that does not exist any more is empty.
+// Search lists the applications of a user. An application that does not exist any more has no name.
 func (g Apps) Search(
 	ctx context.Context, u domain.Subject, p search.Page,
 ) (search.List[Application], error) {
@@ -61,14 +61,14 @@ func (g Apps) Search(
 	return all, asked.Wait()
 }
 
-// Existing returns those of a user that exist, the last login first.
+// Existing returns the applications of a user that still exist, the last login first.
 func (g Apps) Existing(ctx context.Context, u domain.Subject) ([]Application, error) {
 	all, err := g.Search(ctx, u, search.Page{Limit: mostThere})
 	return slices.DeleteFunc(all.Rows, func(a Application) bool { return a.Name == "" }), err
 }
 
-// Revoke ends the access of an application to a user, and deletes their consent. It returns the position and time
-// of the last change, and domain.ErrNotGiven if there was nothing.
+// Revoke ends the access of an application to a user, and deletes their consent. It returns the position and time of
+// the last change, and domain.ErrNotGiven if the application had no access.
 func (g Apps) Revoke(ctx context.Context, userID, clientID string) (resource.Record, error) {
 	agreed, err := g.Store.WithdrawConsent(ctx, userID, clientID, &authv1.ConsentWithdrawn{
 		UserId: userID, ClientId: clientID,

@@ -1,6 +1,5 @@
-// Package httpbridge turns the requests that the gateway forwards over NATS into requests of an
-// http.Handler. Their Host is always the same, so that no answer can contain a host that a client
-// or proxy claims.
+// Package httpbridge turns the requests that the gateway forwards over NATS into requests of an http.Handler. Their
+// Host is always the same, so that no answer can contain a host that a client or proxy has sent.
 package httpbridge
 
 import (
@@ -23,8 +22,8 @@ const (
 	// host is a name that no site can have (RFC 6761 section 6.4). If it were empty, "Origin: null"
 	// would count as the same origin.
 	host = "host.invalid"
-	// reserve is what is left of a browser's time for the page that says that another service does not answer.
-	// Otherwise the gateway would answer before, which knows less of the person.
+	// reserve is the part of a browser's time limit that is kept for the page that says that another service does not
+	// answer. Without it the gateway would answer first, with a page that is not in the person's language and branding.
 	reserve = 500 * time.Millisecond
 )
 
@@ -57,7 +56,7 @@ func (p Bridge) ServePage(ctx context.Context, r *authv1.ServePageRequest) (*aut
 	return &authv1.ServePageResponse{Response: out}, err
 }
 
-// ExternalPage passes the request of a browser that goes to an identity provider, or comes back, to its handler.
+// ExternalPage passes a browser's request on the way to an identity provider or back to its handler.
 func (p Bridge) ExternalPage(ctx context.Context, r *authv1.ServePageRequest) (*authv1.ServePageResponse, error) {
 	return p.ServePage(ctx, r)
 }

@@ -1,6 +1,6 @@
-// Package limit counts what is done under a key, such as the address of a client, within a span of
-// time, and says when it is too much. It counts in memory: each process counts for itself, a restart
-// begins anew, and of more than 65,536 keys in a span the oldest may be forgotten.
+// Package limit limits how often something is done under a key, such as the address of a client, within a span of time.
+// It counts in memory: each process has its own counts, and a restart resets them. If a span has more than 65,536 keys,
+// the oldest may be forgotten.
 package limit
 
 import (
@@ -21,8 +21,8 @@ type Limit struct {
 	seed maphash.Seed
 
 	mu sync.Mutex
-	// Keys are in recent since their first use. When recent is full or a span old, it becomes older,
-	// and what was in older is forgotten.
+	// A key is in recent after its first use. When recent is full or a span old, it becomes older, and the keys of the
+	// previous older are forgotten.
 	recent, older map[uint64]*uses
 	begun         time.Time
 }
@@ -54,7 +54,7 @@ func (l *Limit) Take(key string) time.Duration {
 	return max(u.since.Add(l.span).Sub(now), time.Second)
 }
 
-// Return takes one use back, which turned out not to count. If the key has none left, its next use begins a span.
+// Return removes one use that shall not count. If the key has no use left, its next use begins a span.
 func (l *Limit) Return(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

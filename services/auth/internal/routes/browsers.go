@@ -1,4 +1,4 @@
-// Package routes puts together what answers HTTP requests: pages for people in browsers, and endpoints for programs.
+// Package routes combines the handlers of HTTP requests: pages for people in browsers, and endpoints for programs.
 package routes
 
 import (
@@ -21,8 +21,8 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// Browsers returns what answers browsers, and which of its paths clients find by discovery. What only shows something
-// asks the owners of cached, whose answers may be up to 2 s old.
+// Browsers returns the handler for browsers, and the part with the paths that clients find by discovery. Pages that
+// only show data use cached, whose answers may be up to 2 s old.
 func Browsers(
 	s *boot.Service, l *frame.Frame, users usersv1.InternalClient, issued, cached accesstoken.Tokens,
 ) (http.Handler, []discovery.Part, error) {

@@ -16,14 +16,14 @@ import (
 	"herald/shared/boot"
 )
 
-// endpoint is an endpoint for programs. Its part says what clients find by discovery.
+// endpoint is an endpoint for programs. Part returns what clients find by discovery.
 type endpoint interface {
 	Mount(*http.ServeMux)
 	Part() discovery.Part
 }
 
-// Programs returns what answers programs. The discovery documents have the parts too. Endpoints that only check tokens
-// use cached, whose answers may be up to 2 s old. Endpoints that issue tokens ask each time.
+// Programs returns the handler for programs. The discovery documents contain parts too. Endpoints that only check
+// tokens use cached, whose answers may be up to 2 s old. Endpoints that issue tokens do not use cached answers.
 func Programs(s *boot.Service, issued, cached accesstoken.Tokens, parts ...discovery.Part) (http.Handler, error) {
 	clients := protocol.Clients{Upstream: issued.Upstream, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
 	asking := clients
@@ -54,7 +54,7 @@ func Programs(s *boot.Service, issued, cached accesstoken.Tokens, parts ...disco
 	return mux, nil
 }
 
-// unknown answers a program whose path has no endpoint, with an error as RFC 6749 writes it (section 5.2).
+// unknown answers a program whose path has no endpoint, with an error in the form of RFC 6749 section 5.2.
 func unknown(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -10,7 +10,7 @@ import (
 const authRequestFields = `id, client_id, redirect_uri, response_mode, state, nonce, code_challenge, scopes, prompts,
 	max_age, login_hint, user_id, ui_locales, created_at, expires_at`
 
-// AddAuthRequest writes a request that waits for a person.
+// AddAuthRequest stores a request that waits for a person.
 func (s Store) AddAuthRequest(ctx context.Context, r domain.AuthRequest) error {
 	_, err := s.journal.DB.Exec(ctx, `insert into auth_requests (`+authRequestFields+`)
 		values (`+postgres.Each("@", authRequestFields)+`)`, postgres.Args{
@@ -31,13 +31,14 @@ func (s Store) AuthRequest(ctx context.Context, id string) (domain.AuthRequest, 
 	return r, missing(err, domain.ErrRequestGone)
 }
 
-// EndAuthRequest removes a request that was answered with an error. It returns domain.ErrRequestGone if it is gone.
+// EndAuthRequest removes a request that was answered with an error. It returns domain.ErrRequestGone if there is no
+// such request.
 func (s Store) EndAuthRequest(ctx context.Context, id string) error {
 	done, err := s.journal.DB.Exec(ctx, `delete from auth_requests where id = @id`, postgres.Args{"id": id})
 	return wrote(done.RowsAffected(), err, domain.ErrRequestGone)
 }
 
-// list returns an empty list for none.
+// list returns an empty list for nil.
 func list(values []string) []string {
 	if values == nil {
 		return []string{}

@@ -18,7 +18,7 @@ const authorizationFields = `id, client_id, client_generation, project_id, proje
 
 var authorizationColumns = postgres.Each("a.", authorizationFields)
 
-// use is SQL that notes the use of an assertion. used has a row if it was not used before.
+// use is SQL that stores the use of an assertion. used has a row if the assertion was not used before.
 const use = `used as (
 		insert into used_assertions (issuer, id, expires_at) select @issuer, @assertion, @until where @assertion <> ''
 		on conflict (issuer, id) do nothing returning id
@@ -28,7 +28,7 @@ func useArgs(u domain.Use) postgres.Args {
 	return postgres.Args{"issuer": u.Issuer, "assertion": u.ID, "until": u.Until}
 }
 
-// Use notes the use of an assertion. It returns domain.ErrReplayed if it was used before.
+// Use stores the use of an assertion. It returns domain.ErrReplayed if it was used before.
 func (s Store) Use(ctx context.Context, u domain.Use) error {
 	if u.ID == "" {
 		return nil
@@ -37,8 +37,8 @@ func (s Store) Use(ctx context.Context, u domain.Use) error {
 	return wrote(done.RowsAffected(), err, domain.ErrReplayed)
 }
 
-// Issue writes an authorization with its first tokens, and notes the use of the assertion that it follows from. It
-// returns domain.ErrReplayed, and writes nothing, if that was used before.
+// Issue stores an authorization with its first tokens, and the use of the assertion with which it was requested. It
+// returns domain.ErrReplayed, and writes nothing, if the assertion was used before.
 func (s Store) Issue(ctx context.Context, a domain.Authorization, u domain.Use, tokens ...domain.NewToken) error {
 	args := useArgs(u)
 	maps.Copy(args, authorizationArgs(a))
@@ -61,7 +61,7 @@ func authorizationArgs(a domain.Authorization) postgres.Args {
 	}
 }
 
-// newTokens is SQL that writes tokens of the authorization that issued returns. It adds its arguments.
+// newTokens returns SQL that stores tokens of the authorization that issued returns. It adds the arguments to args.
 func newTokens(args postgres.Args, now time.Time, tokens []domain.NewToken) string {
 	var (
 		hashes  [][]byte
@@ -111,7 +111,7 @@ func (s Store) Revoked(ctx context.Context, tokenID string) (revoked bool, err e
 	return revoked, postgres.Fault(err)
 }
 
-// wrote returns otherwise if a statement wrote nothing.
+// wrote returns the error otherwise if a statement wrote nothing.
 func wrote(rows int64, err error, otherwise error) error {
 	if err == nil && rows == 0 {
 		return otherwise

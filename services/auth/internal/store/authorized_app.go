@@ -11,10 +11,10 @@ import (
 	"herald/shared/search"
 )
 
-// givenBatch is how many authorizations are ended between two reads.
+// givenBatch is how many authorizations are read at a time, to end them.
 const givenBatch = 100
 
-// AuthorizedApps lists the applications that still have access by a user, or to which the user has consented.
+// AuthorizedApps lists the applications to which a user gave access that has not ended, or consent.
 func (s Store) AuthorizedApps(
 	ctx context.Context, u domain.Subject, p search.Page,
 ) (search.List[domain.AuthorizedApp], error) {
@@ -30,8 +30,8 @@ func (s Store) AuthorizedApps(
 		u.ID, u.Generation, u.OrgID, u.Orgs[u.OrgID].Generation, s.journal.Now(), u.ID), p)
 }
 
-// RevokeApp ends all that a user gave an application. ended is the event of each authorization. It returns the position
-// and time of the last one; zero if there was none.
+// RevokeApp ends all authorizations that a user gave an application. ended is the event of each authorization. It
+// returns the position and time of the last one; zero if there was none.
 func (s Store) RevokeApp(
 	ctx context.Context, userID, clientID string, ended proto.Message,
 ) (last resource.Record, err error) {

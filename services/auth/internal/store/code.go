@@ -13,9 +13,9 @@ import (
 	"herald/shared/postgres"
 )
 
-// IssueCode writes a code with the authorization whose tokens it gives, and uses the request up for which it is, if
-// that was stored. granted is the event. It returns domain.ErrRequestGone, and writes nothing, if that is gone or the
-// session has ended: what ends a session at this moment waits for this, or this for it.
+// IssueCode stores a code with its authorization. It deletes the request of the code, if that is stored. granted is the
+// event. It returns domain.ErrRequestGone, and writes nothing, if the request is gone or the session has ended.
+// IssueCode and a statement that ends the session wait for each other.
 func (s Store) IssueCode(
 	ctx context.Context, requestID string, a domain.Authorization, c domain.NewCode, granted proto.Message,
 ) error {
@@ -36,7 +36,7 @@ func (s Store) IssueCode(
 	return missing(err, domain.ErrRequestGone)
 }
 
-// inSession is an SQL condition: the person's session is there, and stays until this is written.
+// inSession is an SQL condition: the person's session exists. It locks the session until the transaction ends.
 const inSession = `exists (select from sessions where id = @session_id for share)`
 
 // issued is SQL that writes the authorization of an event.
@@ -45,8 +45,8 @@ var issued = `issued as (
 			select ` + postgres.Each("@", authorizationFields) + ` from event returning id
 		)`
 
-// grant writes an authorization that a person gave, who is the actor of the event. It returns pgx.ErrNoRows, and writes
-// nothing, if the condition of the statement does not hold.
+// grant stores an authorization that a person gave. The person is the actor of the event. It returns pgx.ErrNoRows, and
+// writes nothing, if the condition of the statement does not hold.
 func (s Store) grant(ctx context.Context, a domain.Authorization, granted proto.Message, by event.Statement) error {
 	by.AggregateID, by.OrganizationID = a.ID, a.OrgID
 	_, err := s.journal.Create(caller.With(ctx, caller.Caller{UserID: a.UserID}), granted, by)
@@ -62,11 +62,12 @@ func (s Store) Code(ctx context.Context, hash []byte) (domain.Code, error) {
 	return c, missing(err, domain.ErrUnknown)
 }
 
-// locked is SQL that locks the authorization @id. All that write several of its rows do so first, in one order.
+// locked is SQL that locks the authorization @id. Every statement that writes several rows of an authorization locks it
+// first, so that there is no deadlock.
 const locked = `locked as (select id from authorizations where id = @id for update)`
 
-// Redeem uses a code and writes the tokens that it gives. It returns domain.ErrMisused, and writes nothing, if the code
-// was used before.
+// Redeem uses a code and stores its tokens. It returns domain.ErrMisused, and writes nothing, if the code was used
+// before.
 func (s Store) Redeem(ctx context.Context, a domain.Authorization, code []byte, tokens []domain.NewToken) error {
 	args := postgres.Args{"id": a.ID, "code": code, "expires_at": a.ExpiresAt}
 	writes := newTokens(args, s.journal.Now(), tokens)
@@ -92,8 +93,8 @@ func (s Store) RefreshToken(ctx context.Context, hash []byte) (domain.RefreshTok
 	return t, missing(err, domain.ErrUnknown)
 }
 
-// Rotate uses a refresh token and writes those that follow it. It returns domain.ErrMisused, and writes nothing, if it
-// was used before.
+// Rotate uses a refresh token, and stores the tokens that replace it. It returns domain.ErrMisused, and writes nothing,
+// if it was used before.
 func (s Store) Rotate(ctx context.Context, a domain.Authorization, token []byte, tokens []domain.NewToken) error {
 	args := postgres.Args{"id": a.ID, "token": token, "refresh": domain.KindRefresh}
 	writes := newTokens(args, s.journal.Now(), tokens)
@@ -105,7 +106,7 @@ func (s Store) Rotate(ctx context.Context, a domain.Authorization, token []byte,
 	return wrote(done.RowsAffected(), err, domain.ErrMisused)
 }
 
-// missing returns otherwise if there was no row.
+// missing returns the error otherwise if there was no row.
 func missing(err, otherwise error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return otherwise

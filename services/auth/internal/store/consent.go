@@ -18,7 +18,7 @@ import (
 
 const consentFields = `user_id, client_id, org_id, client_org_id, scopes, created_at, changed_at`
 
-// Consent returns what a person lets a client know; the zero Consent for nothing.
+// Consent returns the consent of a person for a client, or the zero Consent.
 func (s Store) Consent(ctx context.Context, userID, clientID string) (domain.Consent, error) {
 	c, err := postgres.One[domain.Consent](ctx, s.journal.DB,
 		`select `+consentFields+` from consents where user_id = @user_id and client_id = @client_id`,
@@ -29,7 +29,7 @@ func (s Store) Consent(ctx context.Context, userID, clientID string) (domain.Con
 	return c, postgres.Fault(err)
 }
 
-// SearchConsents lists what a person lets clients know.
+// SearchConsents lists the consents of a person.
 func (s Store) SearchConsents(
 	ctx context.Context, userID string, p search.Page,
 ) (search.List[domain.Consent], error) {
@@ -37,7 +37,7 @@ func (s Store) SearchConsents(
 		search.Select(consentFields, "consents", "created_at, client_id").Where("user_id = ?", userID), p)
 }
 
-// GiveConsent adds to what a person lets a client know. given is the event.
+// GiveConsent adds scopes to the consent of a person for a client. given is the event.
 func (s Store) GiveConsent(ctx context.Context, c domain.Consent, given proto.Message) error {
 	_, err := s.journal.Create(ctx, given, event.Statement{
 		AggregateID: c.UserID, OrganizationID: c.OrgID,
@@ -54,9 +54,9 @@ func (s Store) GiveConsent(ctx context.Context, c domain.Consent, given proto.Me
 	return err
 }
 
-// WithdrawConsent takes back what a person lets a client know, and ends all that the person gave the client. withdrawn
-// is the event, whose position and time it returns. It returns authfault.ErrConsentNotFound if there is no such
-// consent.
+// WithdrawConsent deletes the consent of a person for a client, and ends all authorizations that the person gave the
+// client. withdrawn is the event, whose position and time it returns. It returns authfault.ErrConsentNotFound if there
+// is no such consent.
 func (s Store) WithdrawConsent(
 	ctx context.Context, userID, clientID string, withdrawn proto.Message,
 ) (resource.Record, error) {
@@ -78,7 +78,7 @@ func (s Store) WithdrawConsent(
 	return w.At, err
 }
 
-// withdrawing is a consent that is taken back, with the position and time of that.
+// withdrawing is a withdrawn consent, with the position and time of its event.
 type withdrawing struct {
 	OrgID string
 	At    resource.Record `db:"-"`

@@ -10,7 +10,7 @@ import (
 	"herald/shared/postgres"
 )
 
-// AddDevice writes the request of a device. It returns false if another device has the user code.
+// AddDevice stores the request of a device. It returns false if another device has the user code.
 func (s Store) AddDevice(ctx context.Context, d domain.NewDevice) (bool, error) {
 	done, err := s.journal.DB.Exec(ctx, `insert into devices (
 			hash, user_code, client_id, scopes, created_at, expires_at, asks_at, pause)
@@ -26,8 +26,8 @@ func (s Store) AddDevice(ctx context.Context, d domain.NewDevice) (bool, error) 
 const deviceColumns = `d.hash, d.user_code, d.client_id, d.scopes, d.created_at, d.expires_at as device_expires_at,
 	d.denied, coalesce(d.authorization_id, '') as authorization_id`
 
-// AskedDevice returns the request with a device code and notes that the device has asked. If it asks before its time it
-// has to wait longer from then on. It returns domain.ErrUnknown for an unknown code.
+// AskedDevice returns the request with a device code, and stores that the device has asked. If the device has not
+// waited long enough, it must wait longer from then on. It returns domain.ErrUnknown for an unknown code.
 func (s Store) AskedDevice(ctx context.Context, hash []byte) (domain.Device, error) {
 	d, err := postgres.One[domain.Device](ctx, s.journal.DB, `with before as (
 			select hash, asks_at > @now as soon from devices where hash = @hash for update
@@ -52,8 +52,8 @@ func (s Store) Device(ctx context.Context, userCode string, hash []byte) (domain
 	return d, missing(err, domain.ErrUnknown)
 }
 
-// LetIn writes what a person gave a device. granted is the event. It returns domain.ErrUnknown, and writes nothing, if
-// the request was answered or has expired meanwhile, or the person's session has ended.
+// LetIn stores the authorization that a person gives a device. granted is the event. It returns domain.ErrUnknown, and
+// writes nothing, if the request was answered or has expired meanwhile, or the person's session has ended.
 func (s Store) LetIn(ctx context.Context, userCode string, a domain.Authorization, granted proto.Message) error {
 	args := authorizationArgs(a)
 	args["user_code"], args["now"], args["hears_logout"] = userCode, s.journal.Now(), a.HearsLogout
@@ -71,7 +71,7 @@ func (s Store) LetIn(ctx context.Context, userCode string, a domain.Authorizatio
 	return missing(err, domain.ErrUnknown)
 }
 
-// Deny writes that a person refused a device. It returns domain.ErrUnknown if the request was answered or has expired.
+// Deny stores that a person refused a device. It returns domain.ErrUnknown if the request was answered or has expired.
 func (s Store) Deny(ctx context.Context, userCode string) error {
 	done, err := s.journal.DB.Exec(ctx, `update devices set denied = true
 		where user_code = @user_code and expires_at > @now and not denied and authorization_id is null`,
@@ -79,8 +79,8 @@ func (s Store) Deny(ctx context.Context, userCode string) error {
 	return wrote(done.RowsAffected(), err, domain.ErrUnknown)
 }
 
-// RedeemDevice uses a device code up and writes the tokens that it gives. It returns domain.ErrUnknown, and writes
-// nothing, if it was used before.
+// RedeemDevice uses a device code, which can be used only once, and stores its tokens. It returns domain.ErrUnknown,
+// and writes nothing, if it was used before.
 func (s Store) RedeemDevice(ctx context.Context, a domain.Authorization, hash []byte, tokens []domain.NewToken) error {
 	args := postgres.Args{"id": a.ID, "hash": hash, "expires_at": a.ExpiresAt}
 	writes := newTokens(args, s.journal.Now(), tokens)

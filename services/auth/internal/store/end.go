@@ -12,14 +12,14 @@ import (
 	"herald/shared/resource"
 )
 
-// End ends an authorization: its tokens and its code are gone. ended is the event. If the authorization has ended
+// End deletes an authorization with its tokens and its code. ended is the event. If the authorization has ended
 // already, nothing is written.
 func (s Store) End(ctx context.Context, a domain.Authorization, ended proto.Message) error {
 	_, err := s.end(ctx, a, ended)
 	return err
 }
 
-// end does so and says when.
+// end does the same, and returns the position and time of the event.
 func (s Store) end(ctx context.Context, a domain.Authorization, ended proto.Message) (ending, error) {
 	org := a.OrgID
 	if org == "" {
@@ -38,7 +38,7 @@ func (s Store) end(ctx context.Context, a domain.Authorization, ended proto.Mess
 	})
 }
 
-// ending says whether an authorization is there to end, and then the position and time of that.
+// ending reports whether the authorization existed. If so, it has the position and time of the event.
 type ending struct {
 	There bool
 	At    resource.Record `db:"-"`

@@ -13,7 +13,7 @@ import (
 
 const externalFields = `org_id, idp_id, request_id, language, again, confirmed, session_id, begun_at, expires_at`
 
-// BeginExternalLogin writes a login at an identity provider by the hash of its cookie.
+// BeginExternalLogin stores a login at an identity provider under the hash of its cookie.
 func (s Store) BeginExternalLogin(ctx context.Context, hash []byte, l domain.ExternalLogin) error {
 	_, err := s.journal.DB.Exec(ctx, `insert into external_logins (hash, `+externalFields+`)
 		values (@hash, `+postgres.Each("@", externalFields)+`)`, postgres.Args{
@@ -32,8 +32,8 @@ func (s Store) ExternalLogin(ctx context.Context, hash []byte) (domain.ExternalL
 	return l, postgres.Missing(err, authfault.ErrExternalLoginGone)
 }
 
-// EndExternalLogin removes a login, so that it comes back once. It returns authfault.ErrExternalLoginGone if it is not
-// there.
+// EndExternalLogin removes a login, so that it can come back only once. It returns authfault.ErrExternalLoginGone if it
+// is not there.
 func (s Store) EndExternalLogin(ctx context.Context, hash []byte) error {
 	done, err := s.journal.DB.Exec(ctx, `delete from external_logins where hash = @hash`, postgres.Args{"hash": hash})
 	return wrote(done.RowsAffected(), err, authfault.ErrExternalLoginGone)
@@ -42,13 +42,13 @@ func (s Store) EndExternalLogin(ctx context.Context, hash []byte) error {
 // ofIdp is a condition on the credential of a login: it is an account at the provider @id.
 const ofIdp = `credential like 'idp:%' and starts_with(credential, 'idp:' || @id || ':')`
 
-// DeleteOfIdp deletes a batch of the logins with accounts of a provider, and of what people gave clients with them. It
+// DeleteOfIdp deletes a batch of the logins with accounts of a provider, and of the authorizations given in them. It
 // reports whether there may be more.
 func (s Store) DeleteOfIdp(ctx context.Context, idpID string) (more bool, err error) {
 	return s.deleteWithSessions(ctx, byLogin, ofIdp, idpID)
 }
 
-// Note writes an event about an object of an organization, which changes nothing here.
+// Note writes an event about an object of an organization. It changes nothing else.
 func (s Store) Note(ctx context.Context, orgID, id string, happened proto.Message) error {
 	_, err := s.journal.Create(ctx, happened, event.Statement{AggregateID: id, OrganizationID: orgID})
 	return err

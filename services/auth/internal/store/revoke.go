@@ -12,8 +12,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// RevokeToken ends an access token: an opaque one, which is stored under its hash, or a JSON Web Token, which is noted
-// until it expires. revoked is the event. If the token has ended already, nothing is written.
+// RevokeToken ends an access token: an opaque one, which is stored under its hash, or a JSON Web Token, whose id is
+// stored as revoked until it expires. revoked is the event. If the token has ended already, nothing is written.
 func (s Store) RevokeToken(ctx context.Context, t domain.Token, hash []byte, revoked proto.Message) error {
 	end := event.Statement{
 		AggregateID: t.ID, OrganizationID: t.OrgID, If: `exists (select from tokens where hash = @hash)`,

@@ -23,8 +23,8 @@ const (
 	needs_password, expires_at`
 )
 
-// AddSession writes the session of a login, by the hash of its cookie. If there is a session with that id, the login
-// replaces it, and its older cookie is not valid any more.
+// AddSession stores the session of a login under the hash of its cookie. If a session with that id exists, the new one
+// replaces it, and the old cookie is not valid any more.
 func (s Store) AddSession(ctx context.Context, hash []byte, n domain.Session) error {
 	_, err := s.journal.DB.Exec(ctx, `insert into sessions (hash, `+sessionFields+`)
 		values (@hash, `+postgres.Each("@", sessionFields)+`)
@@ -54,7 +54,8 @@ func (s Store) Session(ctx context.Context, hash []byte) (domain.Session, bool, 
 	return n, err == nil, postgres.Fault(err)
 }
 
-// UseSession writes when, from where and with what a session was last used. If it has ended, nothing is written.
+// UseSession stores when, from where and with which browser a session was last used. If the session has ended, nothing
+// is written.
 func (s Store) UseSession(ctx context.Context, n domain.Session) error {
 	_, err := s.journal.DB.Exec(ctx, `update sessions set used_at = @used_at, client = @client, agent = @agent
 		where id = @id and user_id is not distinct from @user_id`,
@@ -73,7 +74,7 @@ func (s Store) SearchSessions(
 		Where("expires_at > ?", s.journal.Now()), p)
 }
 
-// EndedSession is a session that has ended, with the position and time of that.
+// EndedSession is a session that has ended, with the position and time of its event.
 type EndedSession struct {
 	OrgID string
 	End   resource.Record `db:"-"`
@@ -100,7 +101,7 @@ func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Me
 	}, func(*EndedSession) (proto.Message, error) { return ended, nil })
 }
 
-// BeginLogin writes a login by the hash of its cookie.
+// BeginLogin stores a login under the hash of its cookie.
 func (s Store) BeginLogin(ctx context.Context, hash []byte, l domain.Login) error {
 	_, err := s.journal.DB.Exec(ctx, `insert into logins (hash, `+loginFields+`)
 		values (@hash, `+postgres.Each("@", loginFields)+`)`, loginArgs(hash, l))
@@ -115,7 +116,8 @@ func (s Store) Login(ctx context.Context, hash []byte) (domain.Login, error) {
 	return l, postgres.Missing(err, authfault.ErrLoginGone)
 }
 
-// AdvanceLogin writes what is still missing of a login. It returns authfault.ErrLoginGone if the login is not there.
+// AdvanceLogin stores which steps of a login are still missing. It returns authfault.ErrLoginGone if the login is not
+// there.
 func (s Store) AdvanceLogin(ctx context.Context, hash []byte, l domain.Login) error {
 	done, err := s.journal.DB.Exec(ctx, `update logins set (`+loginFields+`) = (`+postgres.Each("@", loginFields)+`)
 		where hash = @hash`, loginArgs(hash, l))

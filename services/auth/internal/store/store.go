@@ -1,4 +1,5 @@
-// Package store keeps in Postgres what the service itself owns. Every change writes its event in the same statement.
+// Package store keeps in Postgres what the service itself owns. Every change and its event are written in the same
+// statement.
 package store
 
 import (
@@ -7,7 +8,7 @@ import (
 	"herald/shared/event"
 )
 
-// Migrations make the tables.
+// Migrations create the tables.
 //
 //go:embed migrations/*.sql
 var Migrations embed.FS

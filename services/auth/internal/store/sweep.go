@@ -9,7 +9,8 @@ import (
 // sweepBatch is how many rows are deleted at a time, so that no statement holds many locks.
 const sweepBatch = 1000
 
-// expiring are the tables whose rows nobody can use after expires_at. What belongs to a row goes with it.
+// expiring are the tables whose rows cannot be used after expires_at. Rows of other tables that belong to such a row
+// are deleted with it.
 var expiring = []string{"tokens", "authorizations", "used_assertions", "revoked_jwts", "auth_requests", "sessions",
 	"logins", "devices", "external_logins"}
 
@@ -23,10 +24,10 @@ var (
 // ofClients are the tables with rows of applications, with the column client_id.
 var ofClients = []string{"authorizations", "consents"}
 
-// DeleteExpired deletes a batch of what has expired of every kind. It reports whether there may be more.
+// DeleteExpired deletes a batch of expired rows of each table. It reports whether there may be more.
 func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
 	for _, table := range expiring {
-		// Rows that another replica deletes at this moment are left to it.
+		// It skips rows that another replica is deleting.
 		full, err := s.deleteBatch(ctx, table, `expires_at <= @now`, postgres.Args{"now": s.journal.Now()})
 		if err != nil {
 			return false, err

@@ -125,7 +125,7 @@ func (l *Logins) Arrive(w http.ResponseWriter, r *http.Request) (Arrived, error)
 	}
 	query := r.URL.Query()
 	if !secret.Equal([]byte(query.Get("state")), []byte(derived(b.cookie, "state"))) {
-		return Arrived{}, authfault.ErrExternalLoginGone // the browser's login is not removed, because it may still come back
+		return Arrived{}, authfault.ErrExternalLoginGone // the browser's login may still come back
 	}
 	if err := l.Store.EndExternalLogin(r.Context(), secret.Hash(b.cookie)); err != nil {
 		return Arrived{}, err
