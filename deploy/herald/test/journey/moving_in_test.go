@@ -93,7 +93,8 @@ func (m *mover) export(query string) {
 	}
 }
 
-// Every command of docs/moving-in.md prints what stands below it, and what it shows of files can be imported.
+// Every command in docs/moving-in.md prints the output that stands below it. The files that the guide shows can be
+// imported.
 func TestMovingIn(t *testing.T) {
 	t.Parallel()
 	m := &mover{Instance: whole.Start(t), folder: t.TempDir()}

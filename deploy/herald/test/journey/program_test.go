@@ -15,7 +15,7 @@ import (
 
 var programBlock = regexp.MustCompile("(?s)```(sh|go|js)\n(.*?)```")
 
-// Every command and program of docs/login-by-program.md logs in as the machine user that the guide makes.
+// Every command and program in docs/login-by-program.md can log in as the machine user that the guide creates.
 func TestLogInByProgram(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

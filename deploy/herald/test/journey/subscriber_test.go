@@ -153,7 +153,7 @@ func TestSubscriberExample(t *testing.T) {
 	}
 }
 
-// A subscriber that is frozen disturbs nobody. When it runs again it gets what happens from then on.
+// A frozen subscriber does not disturb other clients. When it runs again it gets the events from then on.
 func TestSubscriberThatFreezes(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "subscriber")

@@ -34,7 +34,7 @@ func (w world) visit(method, uri string, form url.Values) *http.Response {
 	return answer
 }
 
-// An application that was just made sends people to log in; one that was deactivated does not, from the answer on.
+// An application can send people to log in as soon as it was made. It cannot any more as soon as it was deactivated.
 func TestSendingPeopleToLogIn(t *testing.T) {
 	t.Parallel()
 	w := start(t)

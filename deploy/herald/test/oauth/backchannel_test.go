@@ -61,7 +61,8 @@ func (a *application) claimsOf(tokens answer) (c map[string]any) {
 	return c
 }
 
-// Whatever ends a person's session, every application that the person logged in to hears of it, and no other one.
+// However a person's session ends, each application that the person logged in to gets a logout token, and no other
+// application.
 func TestApplicationsHearOfLogouts(t *testing.T) {
 	t.Parallel()
 	w := start(t, nearby)

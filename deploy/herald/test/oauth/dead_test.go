@@ -92,8 +92,8 @@ func endings() []ended {
 	)
 }
 
-// Introspection and userinfo refuse a token from the answer on that ended what it depends on, and forever: also when
-// that is back (hostile case 22).
+// Introspection and userinfo refuse a token as soon as an object on which it depends was ended. They refuse it forever,
+// also when the object is active again (hostile case 22).
 func TestDeactivationEndsTokens(t *testing.T) {
 	t.Parallel()
 	base := openShop(t)

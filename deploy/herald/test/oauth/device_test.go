@@ -102,7 +102,8 @@ func TestDevices(t *testing.T) {
 	w.refused(w.polls(tv, first.text("device_code")), 400, "invalid_grant")
 }
 
-// Devices without a secret at one address begin at most 60 logins a minute together. A client with one is not counted.
+// All devices without a secret at one address together begin at most 60 logins a minute. A client with a secret is not
+// counted.
 func TestDevicesOfOneAddress(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -126,7 +127,7 @@ func TestDevicesOfOneAddress(t *testing.T) {
 	}
 }
 
-// The refusals of RFC 8628 sections 3.1 and 3.4.
+// Requests that violate RFC 8628 sections 3.1 and 3.4 are refused.
 func TestDeviceEndpointRefuses(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -80,8 +80,9 @@ func TestEmployeeLogsIn(t *testing.T) {
 	}
 }
 
-// Hostile case 2: whoever is not linked to an account, comes from another tenant, or with a provider that is not active
-// any more, is not let in, and the administrators see why. An e-mail address lets nobody in.
+// Hostile case 2: a login is refused if no user is linked to the account, if the account is of another tenant, or if
+// the provider is not active any more. The administrators see the reason. An e-mail address alone is not enough for a
+// login.
 func TestStrangersOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"emailVerified":true`)
@@ -118,8 +119,8 @@ func TestStrangersOfTheDirectory(t *testing.T) {
 	v.named(v.press(offered, "Company"), "This way to sign in is switched off")
 }
 
-// A new employee agrees to get an account, which is active at once. At the next login names are taken over. An account
-// whose address somebody has is another person.
+// A new employee agrees to get a user, which is active at once. The next login updates the names. An account with the
+// address of an existing user belongs to another person.
 func TestNewEmployee(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"emailVerified":true,"providerOptions":{"isCreationAllowed":true,"isAutoUpdate":true}`)

@@ -23,8 +23,8 @@ func (c chromium) click(selector string) string {
 	return c.read("h1")
 }
 
-// Who has forgotten the password at the login for an application chooses another one with the link of a mail, and gets
-// to the application.
+// A person who has forgotten the password during the login for an application chooses another one with the link of a
+// mail. After that the browser returns to the application.
 func TestForgottenPassword(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -60,7 +60,8 @@ func TestForgottenPassword(t *testing.T) {
 	}
 }
 
-// Who has to activate the account first, and does, sets up an authenticator app and gets to the application too.
+// A person who has to activate the account first also sets up an authenticator app, and then returns to the
+// application.
 func TestInitialPersonLogsIn(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -123,7 +124,7 @@ func (c chromium) enrol(t *testing.T) string {
 	return c.read(".codes li:nth-child(3) code")
 }
 
-// Who has a new address enters the code of its mail at the login, or does so another time.
+// A person with a new address can enter the code of the mail during the login, or at a later login.
 func TestVerifyAtLogin(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -14,8 +14,8 @@ const (
 	toLogIn = `#current`
 )
 
-// Somebody with a password comes from the directory, and links the account after a login here: the application for
-// which they came gets them at once, and from then on by the directory.
+// A user with a password logs in at the directory, and then links that account after a login at Herald. The application
+// gets the user at once. Later logins with the account of the directory lead to the same user.
 func TestEmployeeLinksAccount(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"emailVerified":true,"providerOptions":{"isLinkingAllowed":true}`)
@@ -55,8 +55,8 @@ func TestEmployeeLinksAccount(t *testing.T) {
 		"This account is already linked")
 }
 
-// In a browser somebody links an account from the login page, and looks at it among the own links. No page on the way
-// has a barrier.
+// In a browser a user links an account from the login page, and sees it in the list of their linked accounts. No page
+// on the way has a barrier.
 func TestLinkingHasNoBarriers(t *testing.T) {
 	t.Parallel()
 	for language, page := range map[string]struct{ options, name string }{

@@ -23,7 +23,7 @@ import (
 
 const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
-// shown returns the code that an authenticator app shows after so long.
+// shown returns the code that an authenticator app shows after that time.
 func shown(t testing.TB, ahead time.Duration) string {
 	t.Helper()
 	return shownBy(t, otpSecret, ahead)
@@ -45,11 +45,11 @@ type application struct {
 	world
 	// answers gets the query of each request to the redirect URI.
 	answers chan url.Values
-	// ends gets the logout token of each logout of which it hears, if it is registered for them.
+	// ends gets the logout token of each logout, if the application is registered for logout tokens.
 	ends chan string
-	// away reports whether it cannot take one now; nil if it always can.
+	// away reports whether the application cannot accept a logout token now. If away is nil, it always can.
 	away func() bool
-	// bye is where people go after a logout.
+	// bye is the address to which people are sent after a logout.
 	clientID, redirectURI, bye string
 	// secret is empty for a public one.
 	secret, verifier string
@@ -274,8 +274,8 @@ func TestPersonLogsIn(t *testing.T) {
 	}
 }
 
-// An application that wants to act as the person in Herald gets that only if the person agrees, each time, also where
-// there is a login already: any organization can make such an application.
+// An application may act as the person in Herald only if the person agrees each time, also if the person is logged in
+// already. The reason is that any organization can make such an application.
 func TestPersonAgrees(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -318,7 +318,8 @@ func TestPersonAgrees(t *testing.T) {
 	}
 }
 
-// Whatever ends a person's logins ends those in browsers, and a password that must be changed is.
+// A change that ends a person's logins also ends the logins in browsers. A person who must change the password has to
+// do so at the next login.
 func TestLoginsEnd(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -358,8 +359,8 @@ func TestLoginsEnd(t *testing.T) {
 	}
 }
 
-// An application logs a person out by its id token. Without one the person is asked, and what is not registered is
-// nowhere to go.
+// An application logs a person out by its id token. Without an id token the person is asked first. After the logout the
+// browser is never sent to an address that is not registered.
 func TestApplicationsLogPeopleOut(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -50,7 +50,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// The refusals of RFC 6749 sections 2.3, 3.2, 4.4 and 5.2 for machines.
+// Requests of machines that violate RFC 6749 sections 2.3, 3.2, 4.4 and 5.2 are refused.
 func TestTokenEndpointRefuses(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -139,7 +139,7 @@ func (w world) refuseRequests() {
 	}
 }
 
-// Each rule of RFC 7523 section 3 for the assertion of a machine user, and the forms of JWTs that nobody may believe
+// An assertion of a machine user that violates a rule of RFC 7523 section 3 is refused, and so are forged forms of JWTs
 // (hostile case 11).
 func TestAssertionsAreRefused(t *testing.T) {
 	t.Parallel()
@@ -249,7 +249,7 @@ func TestAssertionsWorkOnce(t *testing.T) {
 	}
 }
 
-// An assertion may carry the scope. That of the request counts before it, and is checked alike.
+// An assertion may contain the scope. The scope of the request has priority, and is checked by the same rules.
 func TestScopeOfAssertion(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -273,7 +273,7 @@ func TestScopeOfAssertion(t *testing.T) {
 	w.refused(w.post("/oauth/v2/token", "", signed("urn:service:iam:org:id:other")...), 400, "invalid_scope")
 }
 
-// What a key file of an application names is not a user, and the other way round.
+// The key file of an application cannot log in as a user, and the key file of a user cannot log in as an application.
 func TestKeysAreOfTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -19,7 +19,7 @@ import (
 	"herald/shared/testkit/directory"
 )
 
-// watcher is a browser that runs scripts and tells what payloads have done.
+// watcher is a browser that runs scripts and reports what payloads have done.
 type watcher struct {
 	chromium
 	// told gets what scripts of payloads say, and what the policy of a page has stopped.
@@ -148,7 +148,8 @@ func unescaped(t testing.TB, policy string) string {
 	return server.URL + "/?text="
 }
 
-// Hostile case 15: whatever a tenant, a stranger or a directory writes into a text is a text on pages and in mails.
+// Hostile case 15: pages and mails show the markup that a tenant, a stranger or a directory writes into a text as plain
+// text.
 func TestMarkupIsText(t *testing.T) {
 	t.Parallel()
 	if n := len(payloads) + len(braces) + len(turned); n < 60 {

@@ -195,8 +195,8 @@ func (p *party) unchanged(first, second answer) {
 	}
 }
 
-// newer fails the test unless a person who has logged in has to log in again with a parameter, and the application sees
-// when.
+// newer fails the test unless a parameter makes a person who has logged in log in again. The application must get the
+// new time of the login.
 func (p *party) newer(name, value string) {
 	p.TB.Helper()
 	first := p.checked(p.loggedIn())

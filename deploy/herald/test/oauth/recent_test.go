@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Introspection and userinfo show every change from its answer on, although they have answered the same question a
-// moment before: of the names and roles of a user, of what a project asserts, and of who may ask.
+// Introspection and userinfo show a change as soon as it was answered, although they have answered the same request a
+// moment before. The changes are to the names and roles of a user, the settings of a project, and the clients that may
+// ask.
 func TestChecksShowChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

@@ -14,7 +14,7 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// A local Postgres that ends by itself is started again, and everything goes on.
+// A local Postgres that ends by itself is started again, and then everything works as before.
 func TestPostgresThatEnds(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)

@@ -100,8 +100,8 @@ var projectRefusals = []struct{ id, method, json string }{
 	{"NOT_FOUND", "GetApp", `{"projectId":"{p}","appId":"` + strings.Repeat("x", 201) + `"}`},
 }
 
-// Every error of projects is the same over every protocol and as docs/errors.md says, and there is a
-// request that provokes it.
+// For every error of projects there is a request that causes it. The error is the same over every protocol, and is the
+// one in docs/errors.md.
 func TestProjectRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

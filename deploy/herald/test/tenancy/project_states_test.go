@@ -130,7 +130,7 @@ func TestProjectStates(t *testing.T) {
 	}
 }
 
-// Every method on an object that has a state is called in every state.
+// Every method for an object with a state is tested in every state.
 func TestProjectStatesNameEveryMethod(t *testing.T) {
 	t.Parallel()
 	called := map[string]bool{}

@@ -19,7 +19,7 @@ var refusedSamples = map[string]string{
 	"ReactivateMyOrg": "ORG_NOT_INACTIVE",
 }
 
-// The example of every operation works when it is pasted into a shell with the token and the ids.
+// The example of every operation works in a shell in which the variables have the token and the ids.
 func TestExamplesWorkWhenPasted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
