@@ -37,7 +37,8 @@ type Mutant struct {
 	Method string
 }
 
-// edit is text to insert into a file. An edit that closes a parenthesis comes before all edits that were found earlier.
+// edit is text to insert into a file. At the same place, an edit that closes a call comes before all that were found
+// earlier.
 type edit struct {
 	at     int
 	text   string

@@ -22,7 +22,7 @@ var (
 	inService = regexp.MustCompile(`^services/\w+`)
 	// generatedFaults are the packages that are generated from the contracts of services.
 	generatedFaults = regexp.MustCompile(`^shared/gen/fault/(\w+)fault$`)
-	// deciding are the packages of a service that know why something is refused.
+	// deciding are the packages of a service that decide whether a request is refused.
 	deciding = []string{"domain", "store", "password"}
 )
 

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// uncollated are migrations of before the rule, whose columns nobody searches or compares.
+// uncollated are migrations that are older than the rule. Their columns are not searched or compared.
 var uncollated = map[string]bool{
 	"services/text/internal/store/migrations/001_texts.sql":           true,
 	"services/users/internal/store/migrations/030_tokens_of_apps.sql": true,
 }
 
-// textColumn is the definition of a column of texts, up to its collation. Lists of texts have none.
+// textColumn is the definition of a column of texts, up to its collation. A column with lists of texts has no
+// collation.
 var textColumn = regexp.MustCompile(`(?im)(?:^ +|\badd column +(?:if not exists +)?)"?(\w+)"? +text\b` +
 	`(\[\]| collate "C")?`)
 

@@ -34,7 +34,8 @@ func packagesOf(sources []source) []packaged {
 	return all
 }
 
-// doors put a program or a service together, so they may import more packages than others.
+// doors are the packages that connect the parts of a program or a service, so they may import more packages than
+// others.
 var doors = regexp.MustCompile(`^(services/\w+|services/auth/internal/routes|gateway|` +
 	`deploy/herald|deploy/herald/internal/(allinone|command|services))$`)
 

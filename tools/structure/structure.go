@@ -1,6 +1,6 @@
-// Package structure checks what no common linter knows of the repository: that faults and methods have tests, how SQL
-// and migrations are written, and that packages stay narrow and without state. It only parses sources, so that it
-// takes seconds and also works for code that does not compile.
+// Package structure checks rules of this repository that no common linter has. Faults and methods must have tests, SQL
+// and migrations must be written in certain ways, and packages must have few imports and no state. The package only
+// parses sources, so it takes seconds and also works for code that does not compile.
 package structure
 
 import (
@@ -25,7 +25,7 @@ type source struct {
 	files *token.FileSet
 }
 
-// read parses all Go files of a tree with tests, and of what is generated only the faults.
+// read parses all Go files of a tree, with tests. Of the generated files it parses only the faults.
 func read(tree fs.FS) ([]source, error) {
 	var all []source
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {

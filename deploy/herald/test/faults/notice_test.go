@@ -15,7 +15,7 @@ import (
 	"herald/shared/testkit/smtpd"
 )
 
-// told is what is known of a person's changes: which were answered, by the kind of their notice.
+// told has the kinds of notices for which a person's change was answered.
 type told map[string]bool
 
 // The system is killed many times, during changes of passwords and addresses and before their notices are sent. Each

@@ -22,7 +22,7 @@ import (
 // watcher is a browser that runs scripts and reports what payloads have done.
 type watcher struct {
 	chromium
-	// told gets what scripts of payloads say, and what the policy of a page has stopped.
+	// told receives a message when a script of a payload runs, and when the policy of a page has stopped one.
 	told chan string
 }
 
