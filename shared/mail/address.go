@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Limits of RFC 5321, sections 4.5.3.1.1 to 4.5.3.1.3; a path of 256 octets includes its brackets.
+// Limits of RFC 5321, sections 4.5.3.1.1 to 4.5.3.1.3. A path has at most 256 octets with its brackets.
 const (
 	maxLocal   = 64
 	maxAddress = 254
@@ -20,7 +20,8 @@ var errTooLong = errors.New("the address is too long")
 
 // ParseAddress accepts exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and a domain name,
 // without white space around it. It returns the address with the domain in ASCII (RFC 5890), which every mail relay
-// understands. It is the only rule for addresses, so that mails can be sent to every address that a service accepts.
+// understands. All services use only this rule for addresses, so that mails can be sent to every address that a
+// service accepts.
 //
 // The local part may have characters outside ASCII (RFC 6531). Such a mail can be delivered only
 // through a relay that offers SMTPUTF8.
@@ -51,13 +52,13 @@ func ParseAddress(text string) (string, error) {
 	return local + "@" + domain, nil
 }
 
-// lookup is how a domain is written that is looked up in DNS.
+// lookup converts a domain to the form that is looked up in DNS.
 var lookup = idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.VerifyDNSLength(true), idna.BidiRule())
 
-// blankBraille is a letter to Unicode and empty to the eye.
+// blankBraille is a letter in Unicode that looks empty.
 const blankBraille = '\u2800'
 
-// invisible reports whether a reader would take an address for the one without r.
+// invisible reports whether a reader cannot see r in an address.
 func invisible(r rune) bool {
 	if r <= unicode.MaxASCII {
 		return r <= ' ' || r == unicode.MaxASCII

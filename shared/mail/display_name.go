@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// DisplayName returns the display name of a person who has not chosen one. In some languages the family name comes
-// first. Names in Han or Hangul have no space between them. Users stores the name, and the pages of an account use this
-// function to find out whether a name was chosen.
+// DisplayName returns the display name of a person who has not chosen one. In some languages the family name is
+// first. Names in Han or Hangul have no space between them. The users service stores this name. The account pages
+// compare with it to find out whether the person chose a name.
 func DisplayName(language, first, last string) string {
 	base, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(language, "_", "-")), "-")
 	switch base {

@@ -1,6 +1,7 @@
-// Package mail holds what services must know alike about the mails that Herald sends: their kinds and the pages behind
-// their links, the placeholders of their texts, the addresses to which they can go, and how they call people. The users
-// service makes codes by it, the text service holds the texts, the notifier sends the mails, and auth shows the pages.
+// Package mail holds what several services must know about the mails that Herald sends. It has the kinds of mails and
+// the pages behind their links, the placeholders of their texts, the rule for addresses, and the display names of
+// people. The users service makes codes, the text service stores the texts, the notifier sends the mails, and auth
+// shows the pages.
 //
 // Package mailer makes the mails.
 package mail
@@ -10,8 +11,8 @@ import (
 	"slices"
 )
 
-// Kind is the name of a mail. Its code, texts, notification and pages have the same name, as far as it has them. A
-// notice is a kind with neither a code nor a link: it reports a change.
+// Kind is the name of a kind of mail. Its code, texts, notification and pages have the same name, if they exist. A
+// notice is a kind without a code and without a link: it reports a change.
 type Kind string
 
 // The kinds of mails.
@@ -22,13 +23,13 @@ const (
 	VerifyEmail Kind = "verifyemail"
 	// PasswordReset lets a user who forgot the password set a new one.
 	PasswordReset Kind = "passwordreset"
-	// EmailChanged is the notice to an address that it is no longer the user's.
+	// EmailChanged is the notice to an old address that the user does not use it any more.
 	EmailChanged Kind = "emailchanged"
 	// PasswordChanged is the notice to a user that the password was changed.
 	PasswordChanged Kind = "passwordchanged"
-	// OTPAdded is the notice to a user that logins ask for a code of an authenticator app from now on.
+	// OTPAdded is the notice to a user that logins now ask for a code of an authenticator app.
 	OTPAdded Kind = "otpadded"
-	// OTPRemoved is the notice to a user that they ask for none any more.
+	// OTPRemoved is the notice to a user that logins do not ask for such a code any more.
 	OTPRemoved Kind = "otpremoved"
 	// RecoveryCodeUsed is the notice to a user that somebody logged in with a recovery code.
 	RecoveryCodeUsed Kind = "recoverycodeused"
@@ -41,18 +42,18 @@ type Password int
 const (
 	NeverAsked Password = iota
 	AlwaysAsked
-	// AskedIfMissing asks only users without a password; the link says whether the user has one.
+	// AskedIfMissing asks only users without a password. The link contains whether the user has one.
 	AskedIfMissing
 )
 
-// Page is where the link of a mail leads.
+// Page is the page that the link of a mail opens.
 type Page struct {
-	// Path begins with a slash and stands below the public URL.
+	// Path is the path below the public URL. It begins with a slash.
 	Path     string
 	Password Password
 }
 
-// kinds is the list.
+// kinds lists every kind with its page. A notice has no page.
 var kinds = []struct {
 	kind Kind
 	page Page
@@ -76,7 +77,7 @@ func Kinds() []Kind {
 	return all
 }
 
-// ParseKind returns the kind of that name; it fails for an unknown one.
+// ParseKind returns the kind with that name. It fails for an unknown name.
 func ParseKind(name string) (Kind, error) {
 	if !slices.Contains(Kinds(), Kind(name)) {
 		return "", fmt.Errorf("there is no mail of kind %q", name)
@@ -90,7 +91,7 @@ func CodedKinds() []Kind { return slices.DeleteFunc(Kinds(), Kind.Notice) }
 // Notice reports whether k is a kind whose mails have neither a code nor a link.
 func (k Kind) Notice() bool { return slices.Contains(Kinds(), k) && k.Page() == Page{} }
 
-// Page returns where the link of such a mail leads; the zero Page for a notice or if k is unknown.
+// Page returns the page that the link of such a mail opens. It returns the zero Page for a notice or an unknown kind.
 func (k Kind) Page() Page {
 	for _, known := range kinds {
 		if known.kind == k {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// maxPiece is how many runes of a refused text its PlaceholderError repeats.
+// maxPiece is the largest number of runes that a PlaceholderError quotes.
 const maxPiece = 60
 
-// PlaceholderError says which piece of a text is no placeholder.
+// PlaceholderError quotes the piece of a text that is not a placeholder.
 type PlaceholderError struct {
-	// Piece starts at the offending braces and has at most 60 runes; a longer one ends in "…".
+	// Piece starts at the wrong braces and has at most 60 runes. If it was cut, it ends with "…".
 	Piece string
 }
 
@@ -20,8 +20,8 @@ func (e *PlaceholderError) Error() string {
 }
 
 // CheckPlaceholders returns a *PlaceholderError for the first double brace in a text, opening or closing, that is not
-// part of a known placeholder such as {{.FirstName}}. Single braces are ordinary characters. Placeholders are no
-// template language: there is a closed list of names, and there are no functions, methods or conditions.
+// part of a known placeholder such as {{.FirstName}}. Single braces are ordinary characters. Placeholders are not a
+// template language: the list of names is fixed, and there are no functions, methods or conditions.
 func CheckPlaceholders(text string) error {
 	for i := 0; i < len(text); {
 		if !strings.HasPrefix(text[i:], "{{") && !strings.HasPrefix(text[i:], "}}") {
@@ -37,9 +37,9 @@ func CheckPlaceholders(text string) error {
 	return nil
 }
 
-// ExpandPlaceholders returns the text with each placeholder replaced by the value of its name, such as "FirstName".
-// What CheckPlaceholders would refuse stays as it is written. Values are not expanded again, so a user whose name is
-// {{.Code}} gets a mail with that name.
+// ExpandPlaceholders replaces each placeholder in a text by the value of its name, such as "FirstName". Braces that
+// CheckPlaceholders would refuse stay unchanged. Values are not expanded again, so a user whose name is {{.Code}}
+// gets a mail with that name.
 func ExpandPlaceholders(text string, value func(name string) string) string {
 	var out strings.Builder
 	start := 0
@@ -58,8 +58,8 @@ func ExpandPlaceholders(text string, value func(name string) string) string {
 	return out.String()
 }
 
-// match returns the name and the length in bytes of the placeholder at the start of text, or a
-// length of 0. It reads no further than the next brace, so that a text is read in linear time.
+// match returns the name and the length in bytes of the placeholder at the start of text. The length is 0 if there is
+// none. It reads only up to the next brace, so that a text is read in linear time.
 func match(text string) (name string, size int) {
 	inner, found := strings.CutPrefix(text, "{{")
 	if !found {

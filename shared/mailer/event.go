@@ -12,11 +12,11 @@ import (
 	"herald/shared/mail"
 )
 
-// Asked is called for an event that asks for a mail. The id of the delivery is the id for the mail: that of the event
-// or, for a notice, its NoticeID. The mail goes to the user who is the event's aggregate.
+// Asked is called for an event that requests a mail. The id of the delivery is the id for the mail. It is the event's
+// id, or for a notice its NoticeID. The mail goes to the user who is the event's aggregate.
 type Asked func(ctx context.Context, d event.Delivery, kind mail.Kind) error
 
-// Handlers returns handlers that call asked for each event that asks for a mail.
+// Handlers returns handlers that call asked for each event that requests a mail.
 func Handlers(asked Asked) []event.Handler {
 	return []event.Handler{
 		on(asked, func(e *usersv1.HumanCreated) string { return first(e.InitMail) }),
@@ -32,17 +32,17 @@ func Handlers(asked Asked) []event.Handler {
 	}
 }
 
-// OfNotice ends the ids of notices. An event may ask for a notice beside another mail.
+// OfNotice is the suffix of the ids of notices. It is needed because an event may request a notice and another mail.
 const OfNotice = "-notice"
 
-// NoticeID returns the id of the notice that an event asks for.
+// NoticeID returns the id of the notice that an event requests.
 func NoticeID(eventID string) string { return eventID + OfNotice }
 
-// IsNotice reports whether an id is one of NoticeID.
+// IsNotice reports whether an id was returned by NoticeID.
 func IsNotice(id string) bool { return strings.HasSuffix(id, OfNotice) }
 
-// on handles an event whose fields name the kinds of the mails that it asks for: mail with the event's id,
-// notices with its NoticeID.
+// on returns a handler for events whose fields name the kinds of the requested mails. The mail gets the event's id,
+// and notices get its NoticeID.
 func on[E any, P interface {
 	*E
 	proto.Message
@@ -74,7 +74,7 @@ func ask(ctx context.Context, asked Asked, d event.Delivery, name string) error 
 	return asked(ctx, d, kind)
 }
 
-// first returns the kind of the mail to a new user; empty if none is needed.
+// first returns the kind of the first mail to a new user. It is empty if no mail is needed.
 func first(m usersv1.InitMail) string {
 	if m == usersv1.InitMail_INIT_MAIL_QUEUED {
 		return string(mail.Init)

@@ -11,10 +11,10 @@ import (
 	"herald/shared/mail"
 )
 
-// Mail is a mail to a user, made of the texts of the text service and the reader's data of the
-// users service. The notifier sends it and the text service previews it: both render it here.
+// Mail is a mail to a user. It is made from the texts of the text service and the user's data of the users service.
+// The notifier, which sends mails, and the text service, which previews them, both use it.
 type Mail struct {
-	// PublicURL begins the link, without a slash at its end.
+	// PublicURL is the beginning of the link, without a slash at its end.
 	PublicURL string
 	Kind      mail.Kind
 	UserID    string
@@ -24,8 +24,8 @@ type Mail struct {
 	Language string
 }
 
-// Render makes the mail without its code, which Fill adds. A notice has no code and is ready. Render fails
-// for an unknown kind, and as Message.Render does.
+// Render returns the mail without its code, which Fill adds. A notice has no code and is complete. Render fails for
+// an unknown kind, and in the cases in which Message.Render fails.
 func (m Mail) Render() (Rendered, error) {
 	if _, err := mail.ParseKind(string(m.Kind)); err != nil {
 		return Rendered{}, err
@@ -47,8 +47,8 @@ func (m Mail) Render() (Rendered, error) {
 	}.Render()
 }
 
-// query returns the query of the link. A page that asks for a missing password learns from it
-// whether the user has one, and each page the language of the mail: a used code does not tell whose it was.
+// query returns the query of the link. It contains the language for the page, because a used code does not identify
+// the user any more. For a page that asks for a missing password, it also contains whether the user has a password.
 func (m Mail) query() string {
 	query := "userID=" + url.QueryEscape(m.UserID) + "&code={{.Code}}&orgID=" + url.QueryEscape(m.Reader.GetOrgId())
 	if m.Kind.Page().Password == mail.AskedIfMissing {
@@ -57,8 +57,8 @@ func (m Mail) query() string {
 	return query + "&lang=" + url.QueryEscape(m.Language)
 }
 
-// values returns the values of the placeholders (see mail.ExpandPlaceholders). A user has one
-// login name.
+// values returns the values of the placeholders (see mail.ExpandPlaceholders). A user has only one login name, so
+// several placeholders have the same value.
 func (m Mail) values() map[string]string {
 	r, w := m.Reader, wordsIn(language.Make(m.Language))
 	changedBy := ""

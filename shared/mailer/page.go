@@ -14,15 +14,15 @@ var frame = template.Must(template.New("mail.html").
 	Funcs(template.FuncMap{"lines": func(text string) []string { return strings.Split(text, "\n") }}).
 	Parse(mailHTML))
 
-// page is the content of a mail, with mark in place of the code.
+// page is the content of a mail. It contains mark instead of the code.
 type page struct {
 	Language, Direction                       string
 	Title, PreHeader, Subject, Greeting, Text string
 	ButtonText, FooterText                    string
 	Link, Code                                string
-	// Address says what the link below the button is for; empty without a button.
+	// Address explains the link below the button. It is empty if there is no button.
 	Address string
-	// Href is Link as an attribute. The template's own URL escaper would percent-encode the mark.
+	// Href is Link as an attribute, because the URL escaper of the template would percent-encode the mark.
 	Href template.HTMLAttr
 }
 
@@ -39,8 +39,8 @@ func (p page) html() (string, error) {
 	return out.String(), nil
 }
 
-// plain returns the text part: paragraphs with an empty line between them. Link and code stand each
-// on a line of its own, so that every mail program recognizes them.
+// plain returns the text part, with an empty line between paragraphs. The link and the code each have their own line,
+// so that every mail program recognizes them.
 func (p page) plain() string {
 	button := p.Link
 	if p.ButtonText != "" && p.Link != "" {

@@ -1,11 +1,11 @@
-// Package mailer makes the mails of users. It knows which events ask for a mail: the notifier sends these, and users
-// counts them. It makes the subject, the text part and the HTML part of a mail from its texts: the notifier sends
-// it, and the text service previews it.
+// Package mailer makes the mails to users. It knows which events request a mail. The notifier sends these mails, and
+// the users service counts them. The package makes the subject, the text part and the HTML part of a mail from its
+// texts. The notifier sends the result, and the text service previews it.
 //
-// Texts are plain text with placeholders. Texts and values are escaped in HTML, their line breaks
-// are kept, and neither can add an element, a header or a second placeholder. The mail loads nothing
-// from elsewhere. A rendered mail may be stored: it holds a mark in place of the code, until Fill
-// puts the code in when the mail is sent. No text or value can contain the mark.
+// Texts are plain text with placeholders. In HTML, texts and values are escaped and keep their line breaks. So
+// neither can add an element, a header or another placeholder. The mail loads nothing from other servers. A rendered
+// mail may be stored, because it contains a mark instead of the code. Fill replaces the mark by the code when the
+// mail is sent. No text or value can contain the mark.
 package mailer
 
 import (
@@ -22,39 +22,40 @@ import (
 	"herald/shared/mail"
 )
 
-// mark stands for the code. It is a control character, which clean removes from texts and values.
+// mark is in a rendered mail at the place of the code. It is a control character, which clean removes from texts and
+// values.
 const mark = "\x1a"
 
-// maxText bounds the texts of one mail after expansion, in bytes: relays refuse far smaller mails.
+// maxText is the largest size of the texts of one mail with their values, in bytes. Most mail relays already refuse
+// smaller mails.
 const maxText = 256 << 10
 
-// Texts are the parts of a message as the text service holds them, in one language. An empty part
-// is left out of the mail.
+// Texts are the parts of a message from the text service, in one language. An empty part is left out of the mail.
 type Texts struct {
 	Title, PreHeader, Subject, Greeting, Text, ButtonText, FooterText string
 }
 
-// Message is what a mail is made of.
+// Message holds everything from which a mail is made.
 type Message struct {
 	Texts Texts
 	// Language is the BCP 47 tag of Texts.
 	Language string
-	// Link is where the button leads, an absolute http or https URL; empty for a mail without a
-	// button. If it contains {{.Code}}, the code is put there and also shown below the button.
+	// Link is the target of the button, an absolute http or https URL. It is empty for a mail without a button. If it
+	// contains {{.Code}}, that is replaced by the code, and the code is also shown below the button.
 	Link string
 	// Value returns the value of a placeholder, such as FirstName. It is not called for Code if there is a link.
 	Value func(name string) string
 }
 
-// Rendered is a mail with the mark in place of its code. It can be stored as JSON.
+// Rendered is a mail with the mark instead of its code. It can be stored as JSON.
 type Rendered struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
 	HTML    string `json:"html"`
 }
 
-// Render makes the mail. It fails if Link is not a web address, or if the texts with their values
-// are larger than 256 KiB.
+// Render returns the mail. It fails if Link is not a web address, or if the texts with their values are larger than
+// 256 KiB.
 func (m Message) Render() (Rendered, error) {
 	link, err := m.link()
 	if err != nil {
@@ -91,8 +92,8 @@ func (m Message) Render() (Rendered, error) {
 	return Rendered{Subject: p.Subject, Text: p.plain(), HTML: body}, nil
 }
 
-// Fill returns the mail with its code, ready to be sent. The result must not be stored. Fill refuses
-// a code that is not 1 to 200 of A-Z a-z 0-9 - _, because it would need escaping.
+// Fill returns the mail with its code, ready to be sent. The result must not be stored. The code must have 1 to 200
+// characters of A-Z a-z 0-9 - _, because other characters would need escaping.
 func (r Rendered) Fill(code string) (Rendered, error) {
 	strange := strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 	if code == "" || len(code) > 200 || strange != "" {
@@ -105,7 +106,7 @@ func (r Rendered) Fill(code string) (Rendered, error) {
 	}, nil
 }
 
-// link checks the link and returns it with the mark in place of the code.
+// link checks the link and returns it with the mark instead of the code.
 func (m Message) link() (string, error) {
 	if m.Link == "" {
 		return "", nil
@@ -129,8 +130,8 @@ func (m Message) expand(text string) string {
 	})
 }
 
-// clean removes control characters other than line breaks, and characters that change the direction
-// of writing: with these a name could change how the sentence around it reads.
+// clean removes control characters except line breaks. It also removes characters that change the direction of
+// writing, because a name with them could change how the sentence around it looks.
 func clean(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -146,7 +147,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// oneLine makes white space single and keeps spaces at which no line may break.
+// oneLine replaces white space by single spaces, so that the text is one line. It keeps non-breaking spaces.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f'

@@ -14,16 +14,17 @@ import (
 //go:embed words.json
 var wordsJSON []byte
 
-// words is what a mail says in its language apart from its texts.
+// words holds the fixed words of all mails in one language.
 type words struct {
-	// Day and Time are patterns of a time: {d} is the day, {m} the month's name, {n} its number, {y} the year
-	// and {t} the time of day.
+	// Day and Time are patterns for a time. {d} is the day, {m} the month's name, {n} the month's number, {y} the
+	// year and {t} the time of day.
 	Day, Time string
-	// Months are twelve names, with spaces between them, as they stand beside a day. Empty if Day has none.
+	// Months are the twelve names of months in the form that is used beside a day, with spaces between them. Empty if
+	// Day does not use them.
 	Months string
 	// Self and Administrator say who made a change.
 	Self, Administrator string
-	// Address says what the link below the button is for.
+	// Address is the text that explains the link below the button.
 	Address string
 }
 
@@ -32,12 +33,13 @@ var wordsOf = readWords()
 
 func readWords() (all map[string]words) {
 	if err := json.Unmarshal(wordsJSON, &all); err != nil {
-		panic(fmt.Errorf("words.json: %w", err)) // embedded, so that every test notices
+		panic(fmt.Errorf("words.json: %w", err)) // the file is embedded, so every test finds this
 	}
 	return all
 }
 
-// wordsIn returns the words of a language or of a more general one, else the English ones.
+// wordsIn returns the words of a language. If it has none, wordsIn returns those of a more general language, or else
+// of English.
 func wordsIn(tag language.Tag) words {
 	for name := tag.String(); name != ""; name = name[:max(strings.LastIndexByte(name, '-'), 0)] {
 		if w, ok := wordsOf[name]; ok {
@@ -47,10 +49,10 @@ func wordsIn(tag language.Tag) words {
 	return wordsOf["en"]
 }
 
-// Date writes a time in a language, a BCP 47 tag, as mails do.
+// Date formats a time for a mail in a language. tag is a BCP 47 tag.
 func Date(tag string, at time.Time) string { return wordsIn(language.Make(tag)).date(at) }
 
-// date writes a time as the language does. Its lines break only between the day and the time.
+// date formats a time in the language of w. A line can break only between the day and the time.
 func (w words) date(at time.Time) string {
 	at = at.UTC()
 	month := ""

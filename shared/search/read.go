@@ -14,13 +14,13 @@ import (
 	"herald/shared/postgres"
 )
 
-// few is the maximum number of matches of a text that are found first, and then counted and sorted.
-// Without this, a planner that expects many matches reads the list in its order until it has a page
-// of matches, and if it is wrong, reads the whole table.
+// few is the largest number of text matches that are first collected and then counted and sorted. Without this, a
+// planner that expects many matches reads the list in its order until a page is full. If there are only few matches,
+// it reads the whole table.
 const few = 5000
 
-// How Postgres plans a statement: anew for its arguments, or once for all arguments, which
-// saves most of the time of a short statement. Empty lets Postgres choose.
+// Values of plan_cache_mode. With ownPlan Postgres plans a statement for its arguments. With onePlan it uses one plan
+// for all arguments, which saves most of the time of a short statement. An empty value leaves the choice to Postgres.
 const (
 	ownPlan = "force_custom_plan"
 	onePlan = "force_generic_plan"
@@ -34,8 +34,8 @@ type List[T any] struct {
 	At        time.Time // the time of that event, or of the first start if there is none
 }
 
-// Read runs a search. One statement reads rows and totals, so they are of one moment: if
-// Processed includes an event, Rows show its effect.
+// Read runs a search. One statement reads both rows and totals, so they belong to the same moment: if Processed
+// includes an event, Rows show its effect.
 func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (List[T], error) {
 	if !s.texts {
 		return read[T](ctx, db, s, p, s.many(p), "")
@@ -47,26 +47,26 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (List[
 	return list, err
 }
 
-// few returns a statement that finds, counts and sorts up to few rows. If there are more, it
-// returns none and the number few+1. Postgres stops reading `found` at the limit.
+// few returns a statement that collects, counts and sorts at most few rows. If there are more, it returns no rows and
+// the total few+1. Postgres stops reading `found` at that limit.
 func (s *Query) few(p Page) string {
 	found := "found as materialized (" + s.rows() + "), few as materialized (select * from found limit " +
 		strconv.Itoa(few+1) + "), size as (select count(*) as n from few)"
 	return s.statement(p, found, "select * from few", "size.n <= "+strconv.Itoa(few))
 }
 
-// many returns a statement that counts the rows and reads the page in the list's order.
+// many returns a statement that counts the rows and reads the page in the order of the list.
 func (s *Query) many(p Page) string {
 	return s.statement(p, "size as (select count(*) as n from "+s.from+s.where()+")", s.rows(), "true")
 }
 
 func (s *Query) rows() string { return "select " + s.columns + " from " + s.from + s.where() }
 
-// head is the number of columns in front of those of a row: number of rows, sequence, time.
+// head is the number of columns before the columns of a row: total, sequence and time.
 const head = 3
 
-// statement returns SQL that reads a page of rows, and in each row the totals. For an empty
-// page it reads one row whose own columns are null.
+// statement returns SQL that reads a page of rows, with the totals in each row. For an empty page it reads one row
+// with the totals, and the other columns are null.
 func (s *Query) statement(p Page, size, rows, shown string) string {
 	order, limit, offset := s.sorted(p), strconv.Itoa(len(s.args)+1), strconv.Itoa(len(s.args)+2)
 	return "with " + size + ` select size.n, coalesce((select position from events order by position desc limit 1), 0),
@@ -75,8 +75,8 @@ func (s *Query) statement(p Page, size, rows, shown string) string {
 		") page on " + shown + " order by " + order
 }
 
-// sorted returns the list's "order by" in the page's direction, with the result's names of the
-// columns.
+// sorted returns the columns for "order by" in the direction of the page. It uses the names of the columns in the
+// result.
 func (s *Query) sorted(p Page) string {
 	direction := " desc"
 	if p.Asc {
@@ -89,7 +89,7 @@ func (s *Query) sorted(p Page) string {
 	return strings.Join(columns, ", ")
 }
 
-// read runs a statement in one round trip; plan says how Postgres plans it.
+// read runs a statement in one round trip. plan is the plan_cache_mode.
 func read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page, sql, plan string) (list List[T], err error) {
 	var b pgx.Batch // one transaction
 	if plan != "" {
@@ -106,7 +106,7 @@ func read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page, sql, p
 // scan reads the rows of a statement.
 func (l *List[T]) scan(rows pgx.Rows, p Page) error {
 	if err := rows.Err(); err != nil {
-		return err // then there are no columns
+		return err // after an error there are no columns
 	}
 	columns := place{of: rows.FieldDescriptions()[head:]}
 	row, err := pgx.RowToAddrOfStructByName[T](&columns)
@@ -132,8 +132,8 @@ func (l *List[T]) scan(rows pgx.Rows, p Page) error {
 	return rows.Err()
 }
 
-// place is given to pgx instead of a row, to find out once for all rows into which field of the
-// struct each column is scanned.
+// place replaces a row in a call of pgx. It records into which field of the struct each column is scanned, so that
+// this is computed once for all rows.
 type place struct {
 	pgx.CollectableRow
 	of []pgconn.FieldDescription

@@ -1,5 +1,4 @@
-// Package search reads pages of lists with filters and totals. It is the only place that
-// builds SQL.
+// Package search reads pages of lists, with filters and totals. It is the only package that builds SQL.
 package search
 
 import (
@@ -18,11 +17,11 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// DefaultLimit is the size of a page for which the caller gives none. It is also the largest
-// that operators can allow (specification, section 8).
+// DefaultLimit is the page size if the request has none. It is also the largest size that operators can allow
+// (specification, section 8).
 const DefaultLimit = 1000
 
-// Limit is the setting of every service that has searches.
+// Limit is the settings struct of every service that has searches.
 type Limit struct {
 	MaxLimit int64 `env:"HERALD_SEARCH_MAX_LIMIT" envDefault:"1000"`
 }
@@ -34,7 +33,7 @@ func (Limit) Help() map[string]string {
 	}
 }
 
-// CheckMax returns an error if a configured maximum is not between 1 and DefaultLimit.
+// CheckMax returns an error if the configured maximum is not between 1 and DefaultLimit.
 func CheckMax(limit int64) error {
 	if limit < 1 || limit > DefaultLimit {
 		return fmt.Errorf("HERALD_SEARCH_MAX_LIMIT: %d is not between 1 and %d", limit, DefaultLimit)
@@ -62,7 +61,7 @@ func Bounds(q *heraldv1.ListQuery, largest int64) (Page, error) {
 	case p.Limit == 0:
 		p.Limit = min(DefaultLimit, largest)
 	}
-	// No table has more rows than an int64 counts, and Postgres takes no larger offset.
+	// An int64 can count the rows of every table, and Postgres accepts no larger offset.
 	p.Offset = min(p.Offset, 1<<62)
 	return p, nil
 }
@@ -72,21 +71,21 @@ type Query struct {
 	columns, from, order string
 	conditions           []string
 	args                 []any
-	// texts reports whether there is a filter on a text. Few rows match such a filter, and the
-	// planner guesses badly how many.
+	// texts is true if there is a filter on a text. Few rows match such a filter, and the planner estimates their
+	// number badly.
 	texts bool
-	// plan is how the statement of few is planned.
+	// plan is the plan_cache_mode of the statement that few returns.
 	plan string
 }
 
-// Select returns a query without filters. The first column must not be nullable. order is the list
-// of columns that sort the list oldest first, with ", " between them.
+// Select returns a query without filters. The first column must not be nullable. order lists the columns by which the
+// list is sorted, oldest first, with ", " between them.
 func Select(columns, from, order string) *Query {
 	return &Query{columns: columns, from: from, order: order}
 }
 
-// Of reads the list from rows that a query makes, named from. Each ? in it is replaced by the number of the next
-// argument.
+// Of makes the list read from a subquery, which gets the name of the table. Each ? in the subquery is replaced by the
+// number of the next argument.
 func (s *Query) Of(query string, args ...any) *Query {
 	s.from = "(" + s.numbered(query, args) + ") " + s.from
 	return s
@@ -106,15 +105,16 @@ func (s *Query) numbered(sql string, args []any) string {
 	return sql
 }
 
-// Column names the two columns of a text that can be searched: as written, and made by Fold.
+// Column names the two columns of a searchable text: the text as written, and the text that Fold returns.
 type Column struct {
 	Exact, Folded string
-	// Among is SQL for all searched texts of a row, with a line feed before and after each. It is empty if each
-	// column has indexes of its own; otherwise it has the only one for parts of texts.
+	// Among is SQL for all searchable texts of a row, with a line feed before and after each text. If it is set, it
+	// has the only index for searching parts of texts. It is empty if each column has its own indexes.
 	Among string
 }
 
-// contains adds the condition that an indexed text contains another, which has no line feed but as a border.
+// contains adds the condition that the indexed texts contain another text. A line feed in that text stands for the
+// start or end of a text.
 func (s *Query) contains(among, text string) {
 	if among != "" {
 		s.plan = ownPlan // the best plan depends on the text
@@ -122,7 +122,7 @@ func (s *Query) contains(among, text string) {
 	}
 }
 
-// match says which part of a text equals the value of a filter.
+// match is the part of a text that must equal the value of a filter.
 type match int
 
 const (
@@ -132,7 +132,7 @@ const (
 	anywhere
 )
 
-// textMethods are the methods of the specification, section 4.6.
+// textMethods are the text methods of the specification, section 4.6.
 var textMethods = map[heraldv1.TextQueryMethod]struct {
 	match      match
 	ignoreCase bool
@@ -147,14 +147,14 @@ var textMethods = map[heraldv1.TextQueryMethod]struct {
 	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:   {end, true},
 }
 
-// Text adds a filter on a text by one of the methods of the specification, section 4.6. The
-// characters that LIKE gives a meaning are escaped. The column's collation must be "C".
+// Text adds a filter on a text with one of the methods of the specification, section 4.6. It escapes the characters
+// that have a meaning in LIKE. The column must have the collation "C".
 func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Query {
 	how, column := textMethods[method], c.Exact
 	if how.ignoreCase {
 		column, value = c.Folded, Fold(value)
 	}
-	if value == "" && how.match != whole { // every text contains the empty one
+	if value == "" && how.match != whole { // every text contains the empty text
 		return s
 	}
 	s.texts = true
@@ -175,9 +175,9 @@ func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Q
 	}
 }
 
-// starting adds the condition that a column begins with prefix, as a range from prefix up to
-// the next text that does not begin with it. An index with collation "C" serves the range; for
-// LIKE the planner could choose the slower trigram index.
+// starting adds the condition that a column begins with prefix. The condition is a range from prefix to the next text
+// that does not begin with it, because an index with collation "C" serves a range. For LIKE the planner might choose
+// the slower trigram index.
 func (s *Query) starting(column, prefix string) *Query {
 	s.plan = cmp.Or(s.plan, onePlan)
 	s.Where(column+" >= ?", prefix)
@@ -187,8 +187,8 @@ func (s *Query) starting(column, prefix string) *Query {
 	return s
 }
 
-// reverse reverses a text as Postgres's reverse does. It returns invalid UTF-8 unchanged, which
-// Postgres then refuses.
+// reverse reverses a text in the same way as reverse in Postgres. Invalid UTF-8 is returned unchanged, and Postgres
+// then refuses it.
 func reverse(s string) string {
 	if !utf8.ValidString(s) {
 		return s
@@ -198,8 +198,8 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// after returns the first text that sorts after all texts that begin with prefix. It is empty if
-// there is none.
+// after returns the first text that sorts after all texts with the given prefix. It is empty if there is no such
+// text.
 func after(prefix string) string {
 	runes := []rune(prefix)
 	for i := len(runes) - 1; i >= 0; i-- {
@@ -223,11 +223,11 @@ const (
 
 var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// Fold returns a text for comparison without regard to case: full Unicode case folding between
-// two NFKC normalizations, because folding may undo the first.
+// Fold returns a text for comparison without regard to case. It uses full Unicode case folding between two NFKC
+// normalizations. The second one is needed because folding may undo the first.
 func Fold(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return strings.ToLower(s) // US-ASCII is its own NFKC
+		return strings.ToLower(s) // US-ASCII text is already in NFKC
 	}
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
@@ -248,7 +248,7 @@ func Each[T, M any](rows []T, message func(T) M) []M {
 	return messages
 }
 
-// Details returns the totals of a list as callers get them.
+// Details returns the totals of a list as a message.
 func (l List[T]) Details() *heraldv1.ListDetails {
 	return &heraldv1.ListDetails{
 		TotalResult: l.Total, ProcessedSequence: l.Processed, ViewTimestamp: timestamppb.New(l.At),

@@ -8,11 +8,11 @@ import (
 	"herald/shared/fault"
 )
 
-// NoExpiry is the expiry of a credential that does not expire (specification 4.2).
+// NoExpiry is the expiry date of a credential that does not expire (specification 4.2).
 var NoExpiry = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Expiry returns the expiry of a new credential, to the microsecond, as it is stored: NoExpiry
-// if t is nil.
+// Expiry returns the expiry date of a new credential. It has a precision of microseconds, as in the database. If t is
+// nil, the date is NoExpiry.
 func Expiry(t *timestamppb.Timestamp, now time.Time) (time.Time, error) {
 	if t == nil {
 		return NoExpiry, nil

@@ -14,24 +14,24 @@ import (
 	"strings"
 )
 
-// ErrSeal is returned for a secret that was sealed with other keys or for another place.
+// ErrSeal is returned for a secret that was sealed with other keys or for another row.
 var ErrSeal = errors.New("secret: cannot be opened with the keys at hand")
 
 // ErrNoKey is returned for a text without any key.
 var ErrNoKey = errors.New("there is no key")
 
-// Keys derives every key of the system from master keys of 32 bytes. Derive and Seal use the first.
-// Open takes the one that sealed: the others are those of before a rotation, or wait for theirs.
+// Keys derives every key of the system from master keys of 32 bytes. Derive and Seal use the first one. Open uses the
+// one with which the secret was sealed. The other keys are from before a rotation or for the next one.
 type Keys struct{ sources []source }
 
-// source is a master key, or what was derived from one for a process that may have no more.
+// source is a master key. In a process that may not have the master key, it holds keys that were derived from it.
 type source struct {
 	master  Text
-	derived map[string]Text // by purpose; nil for a master key
+	derived map[string]Text // by purpose, nil for a master key
 }
 
-// ParseKeys parses master keys of 64 hexadecimal digits, one a line, the newest first, or what For
-// returned.
+// ParseKeys parses master keys of 64 hexadecimal digits, one per line, the newest first. It also parses the result of
+// For.
 func ParseKeys(text string) (Keys, error) {
 	var k Keys
 	for line := range strings.Lines(text) {
@@ -73,8 +73,8 @@ func parseSource(line string) (s source, err error) {
 	return s, nil
 }
 
-// For returns what is derived from each key for these purposes, in a form that ParseKeys reads. A
-// process that has no more can neither open nor derive anything else.
+// For returns the keys that are derived from each master key for these purposes, in a form that ParseKeys reads. A
+// process with only these keys can neither open sealed secrets nor derive other keys.
 func (k Keys) For(purposes ...string) Text {
 	var b strings.Builder
 	for _, s := range k.sources {
@@ -89,21 +89,21 @@ func (k Keys) For(purposes ...string) Text {
 	return NewText(b.String())
 }
 
-// NewKeyText makes a master key in the form that ParseKeys reads.
+// NewKeyText returns a new master key in the form that ParseKeys reads.
 func NewKeyText() string {
 	key := make([]byte, sha256.Size)
 	rand.Read(key) // never fails (crypto/rand)
 	return hex.EncodeToString(key) + "\n"
 }
 
-// KeyID names a master key without telling it.
+// KeyID identifies a master key without revealing it.
 type KeyID [keyIDSize]byte
 
-// String returns 8 hexadecimal digits, enough to tell a handful of keys apart.
+// String returns 8 hexadecimal digits, which is enough to distinguish a few keys.
 func (id KeyID) String() string { return hex.EncodeToString(id[:4]) }
 
-// Holds reports whether keys for these purposes can be derived; without purposes, whether all keys are master keys. A
-// process asks when it starts, because Derive, Seal, Open and Text panic if they lack a key.
+// Holds reports whether keys for these purposes can be derived. Without purposes it reports whether all keys are
+// master keys. A process calls it when it starts, because Derive, Seal, Open and Text panic if a key is missing.
 func (k Keys) Holds(purposes ...string) bool {
 	return !slices.ContainsFunc(k.sources, func(s source) bool {
 		if s.derived == nil {
@@ -126,7 +126,7 @@ func (k Keys) IDs() []KeyID {
 	return ids
 }
 
-// Each returns every key as Keys of its own, in their order.
+// Each returns one Keys for each key, in the same order.
 func (k Keys) Each() []Keys {
 	each := make([]Keys, len(k.sources))
 	for i, s := range k.sources {
@@ -135,7 +135,7 @@ func (k Keys) Each() []Keys {
 	return each
 }
 
-// Front returns the keys with the one of that id before the others, false if there is none.
+// Front returns the keys with the key of that id first. It returns false if there is no such key.
 func (k Keys) Front(id string) (Keys, bool) {
 	i := slices.IndexFunc(k.IDs(), func(known KeyID) bool { return known.String() == id })
 	if i < 0 {
@@ -175,12 +175,12 @@ func derive(s source, purpose string) []byte {
 	return key
 }
 
-// MAC returns the HMAC-SHA256 of parts, each preceded by its length, so that two different lists
-// of parts are never the same input.
+// MAC returns the HMAC-SHA256 of parts. The length of each part is written before it, so that two different lists of
+// parts never give the same input.
 func MAC(key []byte, parts ...string) []byte { return MACs(key)(parts...) }
 
-// MACs returns a function that does what MAC does with a key, one call at a time. It prepares the
-// key only once, which takes as long as the rest for short texts.
+// MACs returns a function that works like MAC with the given key. It must not be called concurrently. It prepares the
+// key only once, which for short texts halves the time.
 func MACs(key []byte) func(parts ...string) []byte {
 	h := hmac.New(sha256.New, key)
 	var text []byte
@@ -197,22 +197,22 @@ func MACs(key []byte) func(parts ...string) []byte {
 
 const keyIDSize = 8
 
-// Column is a column of a table that holds sealed secrets. Each service lists its own, so that they
-// are sealed anew when the master key changes.
+// Column is a column of a table with sealed secrets. Each service lists its own columns, so that the secrets are
+// sealed again when the master key changes.
 type Column struct {
 	Table, Name string
-	// Key is the column that identifies a row, a text.
+	// Key is the text column that identifies a row.
 	Key string
 }
 
 // String returns table.column.
 func (c Column) String() string { return c.Table + "." + c.Name }
 
-// place is what a sealed secret is bound to.
+// place returns the text to which a sealed secret is bound.
 func (c Column) place(row string) []byte { return []byte(c.Table + "|" + c.Name + "|" + row) }
 
-// Seal encrypts a secret for the row of a column in which it is stored. The result is the key's id,
-// a random nonce and the AES-256-GCM ciphertext.
+// Seal encrypts a secret for the column and row in which it is stored. The result is the key's id, a random nonce and
+// the AES-256-GCM ciphertext.
 func (k Keys) Seal(plain []byte, c Column, row string) []byte {
 	id, aead := box(k.sources[0])
 	nonce := make([]byte, aead.NonceSize())
@@ -244,7 +244,7 @@ func box(s source) (id []byte, aead cipher.AEAD) {
 		panic(err) // the key has 32 bytes
 	}
 	if aead, err = cipher.NewGCM(block); err != nil {
-		panic(err) // AES has the block size that GCM wants
+		panic(err) // AES has the block size that GCM needs
 	}
 	sum := sha256.Sum256(key)
 	return sum[:keyIDSize:keyIDSize], aead

@@ -14,8 +14,8 @@ import (
 	"herald/shared/queue"
 )
 
-// The sizes of RSA keys. RS256 requires at least 2048 bits (RFC 7518, 3.3). The upper bound
-// limits the time that checking a signature takes.
+// The sizes of RSA keys. RS256 requires at least 2048 bits (RFC 7518, 3.3). The upper limit keeps the verification of
+// a signature fast.
 const (
 	pairBits      = 2048
 	maxPublicBits = 4096
@@ -30,16 +30,14 @@ type Pair struct {
 	Private Text
 }
 
-// Pairs makes key pairs, a bounded number at a time, because each takes much CPU time. It is safe
-// for concurrent use.
+// Pairs makes a limited number of key pairs at the same time, because each needs much CPU time. It is safe for
+// concurrent use.
 type Pairs struct{ queue *queue.Queue }
 
-// NewPairs returns a Pairs that makes atOnce pairs at a time, at least 1, and lets waiting more
-// calls wait.
+// NewPairs returns a Pairs that makes atOnce pairs at the same time, at least 1. At most waiting further calls wait.
 func NewPairs(atOnce, waiting int) *Pairs { return &Pairs{queue.New(atOnce, waiting)} }
 
-// Make returns a new pair of 2048 bits, or fault.ErrOverloaded when too many calls wait already or
-// ctx ends first.
+// Make returns a new pair of 2048 bits. It returns fault.ErrOverloaded if too many calls wait or if ctx ends first.
 func (p *Pairs) Make(ctx context.Context) (pair Pair, err error) {
 	if refused := p.queue.Do(ctx, func() { pair, err = newPair() }); refused != nil {
 		return Pair{}, refused
@@ -60,9 +58,9 @@ func newPair() (Pair, error) {
 	return Pair{Public: public, Private: NewText(string(private))}, nil
 }
 
-// ParsePublicKey parses a caller's own public key in PEM, PUBLIC KEY (RFC 7468, 13) or RSA PUBLIC
-// KEY, and returns its SubjectPublicKeyInfo in DER. It returns ErrPublicKeyInvalid with the reason,
-// which never quotes the key.
+// ParsePublicKey parses a public key of the caller in PEM, PUBLIC KEY (RFC 7468, 13) or RSA PUBLIC KEY. It returns
+// the key's SubjectPublicKeyInfo in DER. Otherwise it returns ErrPublicKeyInvalid with the reason, which never
+// contains the key.
 func ParsePublicKey(text []byte) ([]byte, error) {
 	if len(text) > maxPublicPEM {
 		return nil, badPublicKey("is too long")

@@ -1,6 +1,5 @@
-// Package secret handles secrets: texts that print as ***, keys derived from the master key,
-// encryption of stored secrets, tokens of which only the hash is stored, and key pairs of which
-// only the public key is stored.
+// Package secret handles secrets. It has texts that print as ***, keys that are derived from the master key, and the
+// encryption of stored secrets. Of tokens only the hash is stored, and of key pairs only the public key.
 package secret
 
 import (
@@ -13,11 +12,11 @@ import (
 
 const mask = "***"
 
-// Text is a secret that only Reveal returns. Printing, logging and marshalling write ***.
-// Compare two texts by Equal of what Reveal returns.
+// Text is a secret that only Reveal returns. Printing, logging and marshalling write ***. Compare two texts with
+// Equal and the results of Reveal.
 type Text struct {
-	// In an unexported field fmt calls no method of Text but prints its fields: for a pointer that is
-	// an address.
+	// The value is a pointer, because in an unexported field of another struct fmt calls no method of Text. It prints
+	// the field itself, and for a pointer this is only an address.
 	value *string
 }
 
@@ -53,7 +52,7 @@ func (t *Text) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Equal compares in constant time, also for different lengths.
+// Equal compares two values in constant time, even if their lengths differ.
 func Equal(a, b []byte) bool {
 	x, y := sha256.Sum256(a), sha256.Sum256(b)
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

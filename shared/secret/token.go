@@ -14,8 +14,8 @@ const (
 	tokenLength   = len(PersonalAccessToken) + tokenRandom + tokenChecksum
 )
 
-// TokenKind is a kind of opaque token, and the prefix of all its tokens. A token of one kind is never taken for
-// another.
+// TokenKind is a kind of opaque token. Its value is the prefix of all its tokens, so that a token is never accepted
+// as one of another kind.
 type TokenKind string
 
 // The kinds of tokens.
@@ -30,11 +30,11 @@ const (
 // RandomString returns n random characters a-zA-Z0-9, each equally likely.
 func RandomString(n int) string { return RandomOf(alphanumeric, n) }
 
-// RandomOf returns n random characters of a text, each equally likely. The text has 1 to 256 different bytes.
+// RandomOf returns n random characters of letters, each equally likely. letters must have 1 to 256 different bytes.
 func RandomOf(letters string, n int) string {
 	out := make([]byte, 0, n)
 	buf := make([]byte, n+n/4+1)
-	// Larger bytes are dropped, because with them some characters would be more likely.
+	// Larger bytes are dropped, because they would make some characters more likely.
 	most := 256 - 256%len(letters)
 	for len(out) < n {
 		rand.Read(buf)
@@ -47,15 +47,15 @@ func RandomOf(letters string, n int) string {
 	return string(out)
 }
 
-// New returns a new token: the prefix, 256 random bits, and a checksum that detects a mistyped token without a request
-// to its owner.
+// New returns a new token: the prefix, 256 random bits and a checksum. The checksum detects a mistyped token without
+// a request to the service that owns the tokens.
 func (k TokenKind) New() Text {
 	body := string(k) + RandomString(tokenRandom)
 	return NewText(body + checksum(body))
 }
 
-// clientSecretLength is the length of a client secret in characters: more than 256 bits, so that
-// nobody can guess it from a plain hash.
+// clientSecretLength is the length of a client secret in characters. It gives more than 256 bits, so that nobody can
+// find the secret from its plain hash.
 const clientSecretLength = 64
 
 // NewClientSecret returns a new client secret: 64 characters a-zA-Z0-9.
@@ -64,13 +64,14 @@ func NewClientSecret() Text { return NewText(RandomString(clientSecretLength)) }
 // Begins reports whether a text has the prefix of the kind.
 func (k TokenKind) Begins(s string) bool { return strings.HasPrefix(s, string(k)) }
 
-// WellFormed reports whether prefix, length and checksum are right.
+// WellFormed reports whether prefix, length and checksum of a token are right.
 func (k TokenKind) WellFormed(s string) bool {
 	return len(s) == tokenLength && k.Begins(s) &&
 		Equal([]byte(s[tokenLength-tokenChecksum:]), []byte(checksum(s[:tokenLength-tokenChecksum])))
 }
 
-// Hash returns what is stored of a token or client secret. SHA-256 is enough for 256 random bits.
+// Hash returns the hash of a token or client secret that is stored instead of it. SHA-256 is enough, because the
+// input has 256 random bits.
 func Hash(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
