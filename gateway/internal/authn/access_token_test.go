@@ -76,7 +76,7 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 	}
 }
 
-// Whoever has a personal access token needs the service auth for nothing.
+// A request with a personal access token does not need the service auth.
 func TestAuthIsAway(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)

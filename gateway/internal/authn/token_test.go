@@ -20,7 +20,7 @@ func FuzzLooksLikeJWT(f *testing.F) {
 	})
 }
 
-// Only what may authenticate somebody costs a question.
+// A service is asked only about a token that may be valid.
 func TestWellFormedTokens(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[secret.TokenKind]bool{

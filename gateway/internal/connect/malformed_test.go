@@ -99,7 +99,7 @@ func symbol(name string) *reflectionpb.ServerReflectionRequest {
 	}
 }
 
-// Reflection knows what everybody may call, and nothing of what services say among themselves.
+// Reflection describes the public methods, and not the internal ones.
 func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)

@@ -34,7 +34,7 @@ func TestHeadsOfDocumentsAreCheap(t *testing.T) { // not parallel: it measures t
 			return took[len(took)/2]
 		}
 		most := median()
-		for range 50 { // others may use the machine meanwhile
+		for range 50 { // other processes may use the machine at the same time
 			if most <= time.Millisecond {
 				break
 			}

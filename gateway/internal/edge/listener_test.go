@@ -12,8 +12,8 @@ import (
 	"herald/gateway/internal/gatewaytest"
 )
 
-// A client that sends a first line slowly, or no line at all, is soon gone. It may connect early, and
-// take longer for its headers.
+// A client that sends a first line slowly, or no line at all, is soon disconnected. It may connect early, and take
+// longer for its headers.
 func TestFirstLinesAreSoonThere(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)

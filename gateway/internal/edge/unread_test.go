@@ -55,7 +55,7 @@ func unread(t *testing.T, w *gatewaytest.World, n int, request string) []net.Con
 	return all
 }
 
-// 600 connections that ask for the largest answer and read nothing take little memory, and hold up nobody.
+// 600 connections that ask for the largest answer and read nothing take little memory, and do not delay others.
 func TestUnreadAnswersTakeLittleMemory(t *testing.T) { // not parallel: other tests would take memory
 	w := gatewaytest.Start(t)
 	body := strings.Repeat("x", 800<<10)

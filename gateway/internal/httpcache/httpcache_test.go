@@ -70,7 +70,7 @@ func TestWhatMayBeKept(t *testing.T) {
 	}
 }
 
-// The age counts from the question, so that an answer that took long is not believed longer.
+// The age counts from the request, so that a slow answer is not kept longer.
 func TestAgeCountsFromTheQuestion(t *testing.T) {
 	t.Parallel()
 	cache, advance := newCache()

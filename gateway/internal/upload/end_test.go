@@ -30,8 +30,8 @@ func endedEarly(t *testing.T, w *gatewaytest.World) (line struct {
 	return line
 }
 
-// An import whose client has gone sends no more requests, at any place of its body and over any protocol. Its place
-// is free again, and the log says how many users are there.
+// An import whose client has gone sends no more requests, at any place of its body and over any protocol. Its slot is
+// free again, and the log has the number of imported users.
 func TestStreamEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	one, two := &http.Protocols{}, &http.Protocols{}
@@ -105,7 +105,8 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// The places of imports are free soon after their clients have gone, although much of the bodies waits to be read.
+// The slots of imports are free soon after their clients have closed the connection, although much of the bodies waits
+// to be read.
 func TestPlacesOfClientsThatHaveGone(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)

@@ -51,7 +51,7 @@ func TestListingSessions(t *testing.T) {
 	}
 }
 
-// The list says from which browser a session was last used, to a minute.
+// The list has the browser and the minute of a session's last use.
 func TestLastUseOfASession(t *testing.T) {
 	t.Parallel()
 	b := testworld.NewBrowsers(t)
@@ -77,7 +77,7 @@ func TestLastUseOfASession(t *testing.T) {
 	}
 }
 
-// Whoever ends a session ends its cookie and all that applications got with it, and no other session.
+// The end of a session ends its cookie and all tokens that applications got in it, and no other session.
 func TestEndingASession(t *testing.T) {
 	t.Parallel()
 	b := testworld.NewBrowsers(t)

@@ -10,7 +10,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Whatever ends the logins of a person ends the sessions, so that applications hear of it. A newer login goes on.
+// Every change that ends the logins of a person ends the sessions, so that applications are notified. A newer login
+// continues.
 func TestChangesEndSessions(t *testing.T) {
 	t.Parallel()
 	for name, changed := range map[string]proto.Message{
@@ -21,7 +22,7 @@ func TestChangesEndSessions(t *testing.T) {
 			t.Parallel()
 			b := testworld.NewBrowsers(t)
 			b.Login("before")
-			b.Enter("shop", 99) // sessions are judged by their generations: the one that goes on comes first
+			b.Enter("shop", 99) // the session that continues comes first
 			b.Login("after")
 			b.Enter("bank", 1)
 			testworld.Kit.Herald(t, b.Ground, "users").Tell("o1", "u1", "admin", changed)

@@ -118,7 +118,7 @@ func TestRefusedChallenges(t *testing.T) {
 	}.check(t)
 }
 
-// Who the client is, or where, is not known: nobody is redirected.
+// The client or its address is not known, so there is no redirect.
 func TestRequestsWithoutTarget(t *testing.T) {
 	t.Parallel()
 	for name, asked := range map[string]domain.Asked{

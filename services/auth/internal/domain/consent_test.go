@@ -6,7 +6,7 @@ import (
 	"herald/services/auth/internal/domain"
 )
 
-// A person is asked by what can be told of them to another organization, once.
+// A person is asked once about the data that an application of another organization gets.
 func TestMustAgree(t *testing.T) {
 	t.Parallel()
 	own, foreign := domain.Session{OrgID: "o2"}, domain.Session{OrgID: "o1"}

@@ -7,7 +7,7 @@ import (
 	"herald/services/auth/internal/domain"
 )
 
-// An application is told five times, within about a quarter of an hour.
+// Herald tries five times to notify an application, within about a quarter of an hour.
 func TestPausesBetweenLogouts(t *testing.T) {
 	t.Parallel()
 	for tries, want := range map[int]time.Duration{

@@ -78,7 +78,7 @@ func TestConsents(t *testing.T) {
 	}
 }
 
-// A consent is gone with its user, the organization of that and the application.
+// A consent is deleted with its user, the user's organization or the application.
 func TestConsentsOfRemoved(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(world) (bool, error){

@@ -52,7 +52,7 @@ func (w world) expect(what string, got []string, want ...string) {
 	}
 }
 
-// Whatever ends a session queues its logout for those that want to hear of it, and for nobody else.
+// Every end of a session queues its logout for the applications that want notifications, and for no others.
 func TestEndsAreQueued(t *testing.T) {
 	t.Parallel()
 	dead := session("s1", "u1")
@@ -91,7 +91,8 @@ func TestEndsAreQueued(t *testing.T) {
 
 func last(_ bool, err error) error { return err }
 
-// What removed users and organizations had is queued too; a session that expires is not: nobody has logged out.
+// The sessions of removed users and organizations are queued too. A session that expires is not queued, because nobody
+// has logged out.
 func TestRemovedAndExpiredSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -173,7 +174,7 @@ func TestEndsInBatches(t *testing.T) {
 	}
 }
 
-// A code that is issued while the session ends is either refused, or its client hears of the end.
+// If a code is issued while the session ends, either it is refused or its client is notified.
 func TestCodesAndEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w world) error{
@@ -209,7 +210,7 @@ func TestCodesAndEndsAtOnce(t *testing.T) {
 	}
 }
 
-// A person whose session ends at this moment lets no device in. One that is let in hears of the end.
+// If a person lets a device in while the session ends, either that is refused or the device's client is notified.
 func TestDevicesHearOfTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -251,7 +252,7 @@ func (w world) claim(a store.Ask) (claims []domain.Logout, ids []string) {
 	return claims, ids
 }
 
-// Organizations take turns, however much one of them has queued, and nobody gets what another one has.
+// Organizations take turns even if one of them has queued many logouts, and no two replicas get the same logout.
 func TestClaimingLogouts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

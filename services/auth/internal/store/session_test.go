@@ -26,7 +26,7 @@ func (w world) session(cookie string) (id string) {
 	return found.ID
 }
 
-// A session is found by its newest cookie, and is never somebody else's.
+// A session is found by its newest cookie only, and another user's session is never found.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

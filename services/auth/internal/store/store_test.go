@@ -139,7 +139,7 @@ func TestActivatingKeys(t *testing.T) {
 	}
 }
 
-// Of two that are removed at once, the second sees that the first has gone.
+// If two keys are removed at the same time, the second removal sees the first.
 func TestRemovingAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

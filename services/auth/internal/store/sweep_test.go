@@ -32,7 +32,7 @@ func (w world) must(err error) {
 	}
 }
 
-// What has expired is deleted, and what has not stays.
+// Expired rows are deleted, and other rows stay.
 func TestDeleteExpired(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,7 +62,7 @@ func TestDeleteExpired(t *testing.T) {
 	}
 }
 
-// A batch has a bound, and whoever deletes learns that there may be more.
+// A batch has a limit, and the result reports whether there may be more rows.
 func TestDeletesInBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

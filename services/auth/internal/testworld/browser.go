@@ -97,7 +97,7 @@ func Agents(r *authv1.SearchMySessionsResponse) (all []string) {
 	return all
 }
 
-// Enter lets a client hear of the end of the newest session, whose user had that generation.
+// Enter makes a client one that is notified of the end of the newest session. The session's user had that generation.
 func (b Browsers) Enter(clientID string, generation int) {
 	b.Helper()
 	if _, err := b.DB.Exec(b.Context(), `with newest as (

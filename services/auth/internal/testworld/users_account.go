@@ -43,7 +43,7 @@ type Own struct {
 	Callers []caller.Caller
 }
 
-// mine notes a call that a person makes, and returns what is kept of their account.
+// mine records a call that a person makes, and returns their account.
 func (u *Users) mine(ctx context.Context, r proto.Message) *Own {
 	u.called(r)
 	u.mu.Lock()
@@ -111,7 +111,7 @@ func (u *Users) UpdateMyPassword(
 	return &usersv1.UpdateMyPasswordResponse{}, nil
 }
 
-// ToLogin is where somebody is sent who has to log in for a page.
+// ToLogin is the address to which a person is sent who must log in for a page.
 func ToLogin(page string) string {
 	return LoginPath + "?" + url.Values{"request": {"account." + strings.TrimPrefix(page, "/")}}.Encode()
 }

@@ -16,7 +16,7 @@ import (
 // at returns the address of a request.
 func at(changes ...string) string { return authorize.Path + "?" + query(changes...).Encode() }
 
-// Whoever is not known to be a client is not told anything: the error is a page without a redirect.
+// An error is not sent to an unknown client. It is a page without a redirect.
 func TestErrorsWithoutRedirect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +47,7 @@ func TestErrorsWithoutRedirect(t *testing.T) {
 			t.Errorf("%s: the page has\n%s", name, body)
 		}
 	}
-	// The log says to the application's owner what the page does not.
+	// The log has details for the application's owner that the page does not have.
 	w.lines.Wait(t, "https://evil.example/cb")
 	told := w.lines.String()
 	if !strings.Contains(told, callback+"?tenant=1") || !strings.Contains(told, `"org":"o2"`) {
@@ -238,7 +238,7 @@ func TestTooManyRequests(t *testing.T) {
 	if got := w.ask("prompt", "login"); got.Code != 429 || got.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %v", got.Code, got.Header())
 	}
-	w.code() // whoever is logged in already is not stored
+	w.code() // the request of a person who is logged in is not stored
 	w.pass(time.Minute)
 	w.waiting(w.ask("prompt", "login"))
 }

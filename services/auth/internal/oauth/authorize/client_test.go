@@ -14,7 +14,7 @@ import (
 	"herald/services/auth/internal/oauth/token"
 )
 
-// A client that others have written logs somebody in, with PKCE, and verifies and renews what it gets.
+// A client library of others logs a person in with PKCE, verifies the tokens and renews them.
 func TestStockClient(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,7 +22,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// A code gives an access token, an id token that says who logged in, and a refresh token.
+// A code gives an access token, an id token with the person who logged in, and a refresh token.
 func TestTokensOfCodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -36,7 +36,8 @@ func (w *world) active(client, token string) bool {
 	return a.Body["active"] == true
 }
 
-// A refresh token is told to its own client alone, whatever the hint; an access token to every API of the project.
+// Only its own client can introspect a refresh token, with any hint. Every API of the project can introspect an access
+// token.
 func TestWhoLearnsOfTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

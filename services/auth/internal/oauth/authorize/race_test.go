@@ -57,7 +57,7 @@ func TestEndedSessionsGetNoCode(t *testing.T) {
 	}
 }
 
-// An id token of another issuer is no hint, whoever signed it.
+// An id token of another issuer is not a hint, even with a valid signature.
 func TestHintsAreOfThisIssuer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,7 +64,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// What an application answers decides whether it is told again.
+// The answer of an application decides whether it is notified again.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -138,7 +138,7 @@ func TestLastTry(t *testing.T) {
 	w.lines.Wait(t, `"again":false`)
 }
 
-// An address inside of the own network is not asked unless the operator allows it, and the log says why.
+// Nothing is sent to an address inside of the own network unless the operator allows it, and the log has the reason.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false, 1)
@@ -153,7 +153,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// An application that is gone, was deactivated or has no address any more is not told.
+// An application that was removed or deactivated, or has no address any more, is not notified.
 func TestDropped(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(p *projects){
@@ -232,7 +232,7 @@ func TestSlowApplications(t *testing.T) {
 	w.until(empty)
 }
 
-// Replicas share the work: each application hears of a logout once.
+// Replicas share the work: each application is notified of a logout once.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true, 2)

@@ -131,7 +131,7 @@ func TestPrivateKeysStayIn(t *testing.T) {
 	}
 }
 
-// A replica that cannot read the keys, or cannot open a new one, goes on with those that it knows.
+// A replica that cannot read the keys, or cannot open a new one, continues with the keys that it knows.
 func TestKeysOutliveTheDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

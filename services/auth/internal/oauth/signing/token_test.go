@@ -86,7 +86,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// forger makes tokens that are not ours, with our own keys and those of somebody else.
+// forger makes forged tokens, with Herald's keys and with foreign keys.
 type forger struct {
 	rsa, ec                            *key
 	ownRS, ownES, foreignRS, foreignES func(input []byte) []byte

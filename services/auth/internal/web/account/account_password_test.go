@@ -6,7 +6,7 @@ import (
 	"herald/services/auth/internal/testworld"
 )
 
-// Somebody who logs in with an account of a directory alone gets no form for a password, whose old one nobody knows.
+// A person who only logs in with an account of a directory gets no form for a password, because there is no old one.
 func TestAccountWithoutPassword(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)

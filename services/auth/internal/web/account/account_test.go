@@ -54,7 +54,7 @@ var ownPages = []struct {
 	{"/sessions/others", true, url.Values{}},
 }
 
-// account is somebody at their own pages.
+// account is a person with a browser at the pages of their account.
 type account struct {
 	testworld.Browsers
 	// ahead is how far the service's clock is ahead, in nanoseconds.
@@ -121,7 +121,7 @@ func (a account) sameAsMissing(session, page, name, foreign string) {
 	}
 }
 
-// Whoever has no login, or is no longer who they were at the login, is sent to a login and does nothing.
+// A person who is not logged in, or has changed since the login, is sent to a login and can do nothing.
 func TestAccountNeedsALogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
@@ -181,7 +181,8 @@ func TestComingBackFromALogin(t *testing.T) {
 	}
 }
 
-// What changes how somebody logs in needs a login that is at most ten minutes old, and they come back from it.
+// A page that changes how a person logs in needs a login that is at most ten minutes old, and that login leads back to
+// the page.
 func TestAccountNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)

@@ -122,7 +122,7 @@ func TestEmailOfAnAccount(t *testing.T) {
 	says(t, a.send(session, "/email/change", "email", "queen@example.com"), "email-fault", "TOO_MANY_MAILS")
 }
 
-// A token is shown once, and ends when its person says so.
+// A token is shown once, and ends when its person removes it.
 func TestTokensOfAnAccount(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)

@@ -28,7 +28,7 @@ func written(t *testing.T, r *http.Request, p Page) (*httptest.ResponseRecorder,
 	return w, l
 }
 
-// Whoever has picked a language reads all pages in it, unless the page has one for a reason of its own.
+// After a reader has picked a language, all pages are in it, unless a page must be in another one.
 func TestPickedLanguage(t *testing.T) {
 	t.Parallel()
 	const cookie = pickedCookie + "="
@@ -88,7 +88,7 @@ func TestPageInOtherLanguages(t *testing.T) {
 		"/ui/x":             `href="?lang=de"`,
 		"/ui/x?lang=fr":     `href="?lang=de"`,
 		"//evil.example/":   `href="?lang=de"`,
-		"/ui/x?a=1&lang=fr": "", // nobody has checked what a is
+		"/ui/x?a=1&lang=fr": "", // a is an unchecked value
 	} {
 		w, _ := written(t, httptest.NewRequest("GET", "http://herald.example"+address, http.NoBody), Page{})
 		if got := w.Body.String(); want != "" && !strings.Contains(got, want) ||

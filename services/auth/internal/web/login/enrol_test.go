@@ -24,7 +24,7 @@ func TestEnrolAtLogin(t *testing.T) {
 		t.Fatalf("the last page leads nowhere: %s", done.Body)
 	}
 	back := testworld.Call(t, pages, loginPath+"back?new=true", nil)
-	testworld.Leads(t, back, loginPath+"?other=true") // somebody else may have logged in here
+	testworld.Leads(t, back, loginPath+"?other=true") // another person may be logged in here
 	if !strings.Contains(strings.Join(back.Header()["Set-Cookie"], " "),
 		newCookie+"=1; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=Lax") {
 		t.Errorf("the mark is %q", back.Header()["Set-Cookie"])

@@ -75,7 +75,7 @@ func TestPeopleLinkAccounts(t *testing.T) {
 	}
 }
 
-// Somebody whose account is not linked logs in with the password, links it, and is led on to the application.
+// A person whose account is not linked logs in with the password, links it, and continues to the application.
 func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
@@ -103,7 +103,7 @@ func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 		t.Errorf("the page does not say whose account is linked: %s", body)
 	}
 
-	// Who may be created as somebody new can link instead, and so can who would be but for the name.
+	// A person for whom a user may be created can link instead, even if the login name for the user is taken.
 	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsCreationAllowed: true})
 	login, state = b.begin()
 	w = b.arrive(login, "state", state, "code", "new")

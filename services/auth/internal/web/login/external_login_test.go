@@ -191,7 +191,7 @@ func (b externalBrowser) arrive(login string, query ...string) *httptest.Respons
 		"Sec-Fetch-Site", "cross-site")
 }
 
-// credential returns that of the session with a cookie, "" if there is none.
+// credential returns the credential of the session with a cookie, "" if there is no session.
 func (b externalBrowser) credential(session string) string {
 	b.Helper()
 	_, value, _ := strings.Cut(session, "=")
@@ -325,7 +325,7 @@ func TestUnofferedExternalLogins(t *testing.T) {
 	}
 }
 
-// While nobody knows the providers, nothing says that one is off or gone.
+// While idp does not answer, no page says that a provider is deactivated or removed.
 func TestProvidersThatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
@@ -380,7 +380,8 @@ func TestExternalLoginWithFactor(t *testing.T) {
 	}
 }
 
-// A provider that is deactivated while somebody logs in gives no session. Its sessions end with it, and others stay.
+// A login gives no session if its provider is deactivated at the same time. The provider's sessions end, and others
+// stay.
 func TestExternalSessionsEndWithTheProvider(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)

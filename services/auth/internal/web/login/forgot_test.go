@@ -16,7 +16,7 @@ import (
 
 const forgotPath = loginPath + "forgot"
 
-// Who has forgotten the password gets the same answer whoever they are, before users is asked.
+// The answer to a forgotten password is the same for every login name, and comes before users is asked.
 func TestForgottenPasswords(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -66,7 +66,8 @@ func TestForgottenPasswordsAreBounded(t *testing.T) {
 	testworld.Shows(t, w, 429, "away")
 }
 
-// Whoever comes from a mail gets to the login, for a request only if the browser has kept one that still waits.
+// The link of a mail leads to the login. The login is for a client's request only if the browser has one that still
+// waits.
 func TestBackFromMails(t *testing.T) {
 	t.Parallel()
 	pages, _, _ := testworld.New(t)

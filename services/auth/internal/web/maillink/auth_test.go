@@ -234,7 +234,7 @@ func TestDoneNamesTheLogin(t *testing.T) {
 	}
 }
 
-// A form asks for a password if its kind of mail needs one or users says that one is missing.
+// A form asks for a password if its kind of mail needs one, or if users answers that one is missing.
 func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)

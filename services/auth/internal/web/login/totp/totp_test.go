@@ -85,7 +85,7 @@ func (text) ResolveLanguages(
 	return &textv1.ResolveLanguagesResponse{DefaultLanguage: "en", AllowedLanguages: []string{"en", "de"}}, nil
 }
 
-// serve passes a request to the pages of somebody: a GET, or a POST of a form.
+// serve passes a person's request to the pages: a GET, or a POST of a form.
 func serve(t *testing.T, u *users, form url.Values) *httptest.ResponseRecorder {
 	t.Helper()
 	l, err := frame.New(text{}, time.Now, slog.New(slog.DiscardHandler))
@@ -171,7 +171,7 @@ func TestEnrolment(t *testing.T) {
 	}
 }
 
-// What stands in the way is on a page that says what to do.
+// Each fault has a page that says what to do.
 func TestRefusedEnrolments(t *testing.T) {
 	t.Parallel()
 	u := &users{state: usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY}
