@@ -1,7 +1,6 @@
-// Package orgremoval removes the objects of a removed organization in a service. The event of the
-// removal is stored in the table removals, and a background task removes the objects in batches, so
-// that no request and no consumer waits for them. If the process ends before they are removed, the
-// next one continues.
+// Package orgremoval removes a service's objects of a removed organization. The event of the removal is stored in the
+// table removals. A background task then removes the objects in batches, so that no request and no consumer waits for
+// this. If the process ends before all objects are removed, the next process continues.
 package orgremoval
 
 import (
@@ -21,18 +20,17 @@ import (
 )
 
 const (
-	// Batch is the maximum number of objects that a Sweep removes.
+	// Batch is the largest number of objects that one Sweep removes.
 	Batch = 100
-	// settle is how long the task looks for new objects of an organization, because a request that
-	// began before the removal can write for another 60 s (caller.Lifetime and rpc.MaxDuration).
+	// settle is how long the task looks for new objects of a removed organization. A request that began before the
+	// removal can still write for 60 s (caller.Lifetime and rpc.MaxDuration).
 	settle = 90 * time.Second
-	// look is how often the task looks at the table without a new event.
+	// look is how often the task reads the table without a new event.
 	look = 10 * time.Second
 )
 
-// Sweep removes a batch of an organization's objects. Each removal has an event whose cause is
-// removed.ID. The caller in ctx is the one who removed the organization. It returns whether it
-// found any object.
+// Sweep removes a batch of an organization's objects. Each removal writes an event whose cause is removed.ID. The
+// caller in ctx is the user who removed the organization. found reports whether there were any objects.
 type Sweep func(ctx context.Context, removed event.Delivery) (found bool, err error)
 
 // Start starts the background task of a service. It returns the handler of the events, which the
@@ -45,8 +43,8 @@ func Start(s *boot.Service, sweep Sweep) event.Handler {
 	})
 }
 
-// Each removes objects with remove. It ignores that an object is not found, because another replica
-// or a caller has removed it.
+// Each removes objects with remove. It ignores the fault "not found", because another replica or a caller may have
+// removed the object.
 func Each[T any](objects []T, remove func(T) error) (found bool, err error) {
 	for _, o := range objects {
 		if err := remove(o); err != nil && fault.From(err).Code != fault.NotFound {
@@ -71,7 +69,7 @@ func (w sweeper) note(ctx context.Context, d event.Delivery) error {
 	}
 	select {
 	case w.wake <- struct{}{}:
-	default: // the task is to be woken already
+	default: // the task already has a signal
 	}
 	return nil
 }
@@ -98,8 +96,8 @@ type removal struct {
 	Actor          string
 }
 
-// sweepAll removes a batch of each organization in turn, until it finds no object. One that fails waits
-// for the next time and does not hold up the others.
+// sweepAll removes one batch of each organization in turn, until there are no more objects. If an organization fails,
+// it is tried again next time, and the others continue.
 func (w sweeper) sweepAll(ctx context.Context) error {
 	all, err := postgres.All[removal](ctx, w.db, `select organization_id, cause, actor from removals
 		order by heard_at`, nil)

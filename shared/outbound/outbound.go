@@ -1,6 +1,6 @@
 // Package outbound makes HTTP requests to addresses that tenants choose, such as those of their applications. Such an
-// address must not lead into the network in which Herald runs: it is checked when the connection is made, after every
-// name was resolved, so that no spelling of an address and no change of a name gets around the check.
+// address must not lead into the network in which Herald runs. The check is made when the connection is made, after
+// the name was resolved. So neither a special spelling of an address nor a changed DNS entry can avoid the check.
 package outbound
 
 import (
@@ -15,20 +15,21 @@ import (
 )
 
 var (
-	// ErrPrivate is in the chain of the error for an address that is not reachable from the whole internet.
+	// ErrPrivate is in the chain of the error for an address that is not public.
 	ErrPrivate = errors.New("the address is not public, and HERALD_OUTBOUND_PRIVATE does not allow it")
-	// ErrTooLarge is returned by the body of an answer after Config.MaxBody bytes.
+	// ErrTooLarge is returned when more than Config.MaxBody bytes of an answer's body are read.
 	ErrTooLarge = errors.New("the answer is too large")
 )
 
 const (
-	// maxHeader is how many bytes the headers of an answer may have.
+	// maxHeader is the largest size of the headers of an answer in bytes.
 	maxHeader = 16 << 10
 	// idle is how long a connection waits for the next request.
 	idle = 30 * time.Second
 )
 
-// Network is the setting of every service that makes such requests. OutboundPrivate is for Config.Private.
+// Network is the settings struct of every service that makes such requests. OutboundPrivate is the value for
+// Config.Private.
 type Network struct {
 	OutboundPrivate bool `env:"HERALD_OUTBOUND_PRIVATE" envDefault:"false"`
 }
@@ -42,21 +43,22 @@ func (Network) Help() map[string]string {
 	}
 }
 
-// Config is what a client may do.
+// Config holds the limits of a client.
 type Config struct {
-	// Private allows addresses that are not public, such as those of the own machine: for development, and for
+	// Private allows addresses that are not public, such as those of this machine. It is for development, and for
 	// instances whose applications and directories are in the same network.
 	Private bool
-	// Deadline bounds each request with its answer.
+	// Deadline is the time limit for each request with its answer.
 	Deadline time.Duration
-	// MaxBody is how many bytes of an answer's body can be read, after decompression.
+	// MaxBody is the largest size of an answer's body in bytes, after decompression.
 	MaxBody int64
-	// MaxConnsPerHost bounds the connections to one host; 0 is no bound. A request waits for one, within its deadline.
+	// MaxConnsPerHost is the largest number of connections to one host. 0 means no limit. A request waits for a free
+	// connection until its deadline.
 	MaxConnsPerHost int
 }
 
-// Client returns a client that follows no redirects: the answer is then the redirect itself. It uses no proxy, because
-// a proxy would make the connection instead of it.
+// Client returns a client that does not follow redirects, but returns the redirect as the answer. It uses no proxy,
+// because then the proxy would make the connection and the check would not work.
 func (c Config) Client() *http.Client {
 	dialer := net.Dialer{Timeout: c.Deadline}
 	if !c.Private {
@@ -72,8 +74,8 @@ func (c Config) Client() *http.Client {
 	}
 }
 
-// public refuses a connection to an address that is not public. Its parameters are those of net.Dialer.Control: the
-// address has an IP address, never a name.
+// public refuses a connection to an address that is not public. Its parameters are those of net.Dialer.Control, which
+// always passes an IP address and never a name.
 func public(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -85,8 +87,8 @@ func public(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Public reports whether an address can be reached from the whole internet (RFC 6890 and the registries of special
-// addresses that it made).
+// Public reports whether an address is reachable from the whole internet (RFC 6890 and its registries of special
+// addresses).
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Zone() != "" || a.Is6() && !globalV6.Contains(a) {
@@ -101,13 +103,13 @@ func Public(a netip.Addr) bool {
 }
 
 var (
-	// globalV6 is all that has been given to networks (RFC 4291 section 2.4). Outside of it are the addresses that
-	// stand for an IPv4 address behind a translator (64:ff9b::/96), the local ones (fc00::/7, fe80::/10) and ::1.
+	// globalV6 is the range of public IPv6 addresses (RFC 4291 section 2.4). Outside of it are addresses that a
+	// translator maps to IPv4 addresses (64:ff9b::/96), local addresses (fc00::/7, fe80::/10) and ::1.
 	globalV6 = netip.MustParsePrefix("2000::/3")
 
 	special = []netip.Prefix{
-		netip.MustParsePrefix("0.0.0.0/8"),       // this network, of which 0.0.0.0 is the own machine
-		netip.MustParsePrefix("100.64.0.0/10"),   // behind the translator of a provider; clouds have metadata there
+		netip.MustParsePrefix("0.0.0.0/8"),       // this network; 0.0.0.0 is this machine
+		netip.MustParsePrefix("100.64.0.0/10"),   // carrier-grade NAT; some clouds have metadata there
 		netip.MustParsePrefix("192.0.0.0/24"),    // protocols
 		netip.MustParsePrefix("192.0.2.0/24"),    // documentation
 		netip.MustParsePrefix("192.88.99.0/24"),  // relays of 6to4
@@ -115,14 +117,14 @@ var (
 		netip.MustParsePrefix("198.51.100.0/24"), // documentation
 		netip.MustParsePrefix("203.0.113.0/24"),  // documentation
 		netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
-		netip.MustParsePrefix("2001::/23"),       // protocols, of which Teredo has an IPv4 address in it
+		netip.MustParsePrefix("2001::/23"),       // protocols; Teredo addresses contain an IPv4 address
 		netip.MustParsePrefix("2001:db8::/32"),   // documentation
-		netip.MustParsePrefix("2002::/16"),       // 6to4, which has an IPv4 address in it
+		netip.MustParsePrefix("2002::/16"),       // 6to4 addresses contain an IPv4 address
 		netip.MustParsePrefix("3fff::/20"),       // documentation
 	}
 )
 
-// bounded bounds the bodies of answers.
+// bounded limits the size of the bodies of answers.
 type bounded struct {
 	next    http.RoundTripper
 	maxBody int64
@@ -138,7 +140,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// body is the body of an answer, of which left bytes may still be read.
+// body is the body of an answer. left is how many bytes of it may still be read.
 type body struct {
 	io.ReadCloser
 	left int64
@@ -149,7 +151,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, ErrTooLarge
 	}
-	if int64(len(p)) > b.left+1 { // one more, to tell the end from more
+	if int64(len(p)) > b.left+1 { // one byte more, to detect a body that is too large
 		p = p[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(p)

@@ -1,5 +1,5 @@
-// Package retry has what a task needs that tries again after errors: pauses that end early, a deadline that moves, and
-// two lines in the log for each outage.
+// Package retry is for tasks that try again after errors. It has pauses that can end early, a deadline that can be
+// extended, and a log of two lines for each outage.
 package retry
 
 import (
@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Settle is how long nothing must fail until an outage is over.
+// Settle is how long there must be no failure until an outage is over.
 const Settle = 2 * time.Second
 
-// Outage logs the outages of a part in two lines each, however often the part is used: its first error, and how long it
-// was away. Who uses the part reports each error and success. Log, Begins and Ends must be set.
+// Outage logs each outage of a part in two lines, even if the part is used often: the first error, and at the end the
+// duration. The code that uses the part reports each error and success. Log, Begins and Ends must be set.
 type Outage struct {
 	Log *slog.Logger
 	// Begins and Ends are the messages of the two lines.
 	Begins, Ends string
 
 	mu sync.Mutex
-	// since is zero while the part works. over logs the end unless the part fails before.
+	// since is zero while the part works. over is a timer that logs the end of the outage, unless the part fails
+	// again before.
 	since time.Time
 	over  *time.Timer
 }
@@ -27,7 +28,7 @@ type Outage struct {
 // Failed reports an error.
 func (o *Outage) Failed(err error) { o.FailedSince(time.Now(), err) }
 
-// FailedSince reports an error of a part that has given no sign of life since a time.
+// FailedSince reports an error of a part that has not worked since the given time.
 func (o *Outage) FailedSince(since time.Time, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 // Wait waits for d. It returns false if ctx ends first.
 func Wait(ctx context.Context, d time.Duration) bool { return WaitSignal(ctx, nil, d) }
 
-// WaitSignal waits for a signal, at most for d. It returns false if ctx ends first.
+// WaitSignal waits for a signal, but at most for d. It returns false if ctx ends first.
 func WaitSignal(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -22,8 +22,8 @@ func WaitSignal(ctx context.Context, signal <-chan struct{}, d time.Duration) bo
 	}
 }
 
-// Extend returns a context with the values of ctx that ends later. When ctx has ended, ending says how much later, and
-// why it ends then. Its stop must be called.
+// Extend returns a context with the values of ctx that ends later than ctx. When ctx ends, ending returns how much
+// later and with which cause. stop must be called.
 func Extend(
 	ctx context.Context, ending func(context.Context) (time.Duration, error),
 ) (longer context.Context, stop func()) {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Equal fails the test unless two messages are equal, and shows the lines from the first difference to the last.
+// Equal fails the test unless two messages are equal. It then prints the lines from the first difference to the last.
 func Equal(t testing.TB, got, want proto.Message) {
 	t.Helper()
 	if proto.Equal(got, want) {
@@ -24,7 +24,7 @@ func Equal(t testing.TB, got, want proto.Message) {
 	t.Errorf("got\n%s\nwant\n%s", strings.Join(is, "\n"), strings.Join(wanted, "\n"))
 }
 
-// linesOf returns the lines of a message's text, which varies its spaces on purpose.
+// linesOf returns the lines of a message's text. It makes the spaces equal, because prototext varies them on purpose.
 func linesOf(m proto.Message) []string {
 	text := prototext.MarshalOptions{Multiline: true}.Format(m)
 	return strings.Split(strings.ReplaceAll(text, ":  ", ": "), "\n")

@@ -22,8 +22,8 @@ type row struct {
 	Data                                        []byte
 }
 
-// checkEvents fails the test for events in a service's database that its contract does not allow,
-// also those that SQL wrote, and for ids that occur twice.
+// checkEvents fails the test if an event in a service's database does not match its contract, or if two events have
+// the same id. It also checks events that SQL wrote.
 func checkEvents(t testing.TB, service string, database secret.Text) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)

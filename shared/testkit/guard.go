@@ -6,8 +6,8 @@ import (
 	"herald/shared/caller"
 )
 
-// Unguarded is for test doubles of services with methods that act on users: it lets everybody act
-// on everybody.
+// Unguarded is for test doubles of services with methods that act on users. It allows every caller to act on every
+// user.
 type Unguarded struct{}
 
 // MayActOn implements rpc.Guard.

@@ -47,8 +47,8 @@ func (c *HTTP2) Stream() uint32 {
 	return id
 }
 
-// HTTP2Answer is the statuses in a stream's headers. They are empty when the server reset the stream
-// or closed the connection.
+// HTTP2Answer holds the statuses in the headers of a stream. They are empty if the server reset the stream or closed
+// the connection.
 type HTTP2Answer struct {
 	Status, GRPCStatus string
 	Reset              bool

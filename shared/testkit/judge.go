@@ -31,8 +31,8 @@ func Refused(t testing.TB, err error, id string, parts ...string) {
 	}
 }
 
-// Race runs n attempts at once and returns how many succeeded. The others must fail with a fault
-// of one of the ids.
+// Race runs n attempts at the same time and returns how many succeeded. The others must fail with a fault that has
+// one of the ids.
 func Race(t testing.TB, n int, attempt func(i int) error, ids ...string) (succeeded int) {
 	t.Helper()
 	errs := make([]error, n)
@@ -51,8 +51,8 @@ func Race(t testing.TB, n int, attempt func(i int) error, ids ...string) (succee
 	return succeeded
 }
 
-// Once fails the test unless exactly one of n attempts at once succeeds. The others must fail with a
-// fault of one of the ids.
+// Once fails the test unless exactly one of n simultaneous attempts succeeds. The others must fail with a fault that
+// has one of the ids.
 func Once(t testing.TB, n int, attempt func(i int) error, ids ...string) {
 	t.Helper()
 	if succeeded := Race(t, n, attempt, ids...); succeeded != 1 {
@@ -60,7 +60,7 @@ func Once(t testing.TB, n int, attempt func(i int) error, ids ...string) {
 	}
 }
 
-// Rows counts the rows of a table. sql is its name, perhaps followed by a condition.
+// Rows counts the rows of a table. sql is the table's name, optionally followed by a condition.
 func Rows(t testing.TB, db *pgxpool.Pool, sql string, args ...any) (n int) {
 	t.Helper()
 	if err := db.QueryRow(t.Context(), "select count(*) from "+sql, args...).Scan(&n); err != nil {
@@ -69,8 +69,8 @@ func Rows(t testing.TB, db *pgxpool.Pool, sql string, args ...any) (n int) {
 	return n
 }
 
-// Waiting returns when n connections of a database wait for a lock. A connection of the pool
-// must be free then.
+// Waiting returns when n connections of a database wait for a lock. The pool must have a free connection for its
+// queries.
 func Waiting(t testing.TB, db *pgxpool.Pool, n int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -88,8 +88,8 @@ func Waiting(t testing.TB, db *pgxpool.Pool, n int) {
 	}
 }
 
-// Listed fails the test unless every method of a store is in one of two lists: methods that the
-// test calls for another organization's objects, and methods without an owner, with the reason.
+// Listed fails the test unless every method of a store is in one of two lists. asked has the methods that the test
+// calls with another organization's objects. elsewhere has the methods without an owner, with the reasons.
 func Listed[T any](t testing.TB, asked []string, elsewhere map[string]string) {
 	t.Helper()
 	methods := reflect.TypeFor[T]()
@@ -109,14 +109,15 @@ func Listed[T any](t testing.TB, asked []string, elsewhere map[string]string) {
 	}
 }
 
-// Constrained fails the test unless every constraint of a service's tables is in one of two maps: constraints that
-// the test violates, by name, and constraints that no request can violate, with the reason. Exactly the first have a
-// fault in the store. Unique indexes count, and so do the constraints that triggers name when they raise an error.
+// Constrained fails the test unless every constraint of a service's tables is in one of two maps. violations has the
+// constraints that the test violates, by name. never has the constraints that no request can violate, with the
+// reasons. The store must have a fault for exactly those in violations. Unique indexes count as constraints, and so
+// do the names that triggers use when they raise an error.
 func Constrained[V any](
 	t testing.TB, db *pgxpool.Pool, faults map[string]*fault.Fault, violations map[string]V, never map[string]string,
 ) {
 	t.Helper()
-	// The tables of the package event are older than schema_version.
+	// The tables of the package event are left out. They were created before schema_version.
 	rows, _ := db.Query(t.Context(), `
 		select conname from pg_constraint
 			where conrelid > 'schema_version'::regclass and contype in ('c', 'f', 'p', 'u', 'x')

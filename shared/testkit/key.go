@@ -7,7 +7,7 @@ import (
 	"math/big"
 )
 
-// PublicKey returns a caller's own public key in PEM, of which nobody knows the private key.
+// PublicKey returns a public key in PEM. Nobody knows its private key.
 func PublicKey() []byte {
 	n := new(big.Int).Lsh(big.NewInt(1), 2047)
 	der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537})

@@ -1,9 +1,8 @@
-// Package testkit starts the real servers that tests need. For tests of stores, Kit starts a
-// Postgres server per test binary and clones a database per test from a migrated template. For
-// tests of services, Ground starts a NATS server per test with the users and permissions of
-// production. The packages browser, directory and smtpd are a browser, an identity provider and a
-// mail server. Package deploy/herald/test/whole starts the whole system. A test fails when a program
-// that it needs is not installed; it is never skipped.
+// Package testkit starts the real servers that tests need. For tests of stores, Kit starts one Postgres server per
+// test binary and clones one database per test from a migrated template. For tests of services, Ground starts a NATS
+// server per test with the users and permissions of production. The packages browser, directory and smtpd have a
+// browser, an identity provider and a mail server. Package deploy/herald/test/whole starts the whole system. If a
+// program that a test needs is not installed, the test fails. It is never skipped.
 package testkit
 
 import (
@@ -37,7 +36,7 @@ type Kit struct {
 	dir        string
 }
 
-// New returns the kit of a package's tests. The server starts with the first test that needs it.
+// New returns the kit for a package's tests. The server starts when the first test needs it.
 func New(service string, migrations fs.FS) *Kit {
 	k := &Kit{service: service, migrations: migrations}
 	k.server = sync.OnceValues(k.start)
@@ -45,7 +44,7 @@ func New(service string, migrations fs.FS) *Kit {
 	return k
 }
 
-// Main runs a package's tests and removes their server and files:
+// Main runs a package's tests. Then it stops their server and removes their files:
 //
 //	func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 func (k *Kit) Main(m *testing.M) int {
@@ -109,8 +108,7 @@ func (k *Kit) migrate() error {
 	return postgres.Migrate(ctx, pool, "schema_version", k.migrations)
 }
 
-// Database makes an empty, migrated database, owned by the service's own role, and returns its
-// URL.
+// Database creates an empty, migrated database that is owned by the service's own role. It returns the URL.
 func (k *Kit) Database(t testing.TB) secret.Text {
 	t.Helper()
 	if err := k.template(); err != nil {
@@ -124,7 +122,7 @@ func (k *Kit) Database(t testing.TB) secret.Text {
 	defer admin.Close(context.WithoutCancel(t.Context()))
 	template := postgres.Name(k.service)
 	name := fmt.Sprintf("%s_%d", template, k.count.Add(1))
-	// Copied files take less than half the work of Postgres's usual way, which logs each page.
+	// Copying files takes less than half the work of the default strategy of Postgres, which logs each page.
 	if _, err := admin.Exec(t.Context(), fmt.Sprintf(`create database %s template %s owner %s strategy file_copy`,
 		name, template, template)); err != nil {
 		t.Fatal(err)
@@ -134,7 +132,7 @@ func (k *Kit) Database(t testing.TB) secret.Text {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Many tests connect at once, so a busy machine may take longer than a service usually waits.
+	// Many tests connect at the same time, so on a busy machine this may take longer than a service usually waits.
 	return secret.NewText(url.Reveal() + "&connect_timeout=60")
 }
 
@@ -149,15 +147,14 @@ func (k *Kit) Pool(t testing.TB) *pgxpool.Pool {
 	return db
 }
 
-// Journal opens a fresh database and returns what stores write on it with. Nobody hears of
-// its events.
+// Journal returns a journal on a new database, with which stores write. Nothing publishes its events.
 func (k *Kit) Journal(t testing.TB) event.Journal {
 	t.Helper()
 	return event.Journal{DB: k.Pool(t), Now: time.Now, Committed: func(event.Event) {}}
 }
 
-// Open opens the package's service on a new database. When the test ends, Open checks the events
-// in it and the faults of its answers against their contracts.
+// Open opens the package's service on a new database. It also checks the events in that database and the faults in
+// the service's answers against the contracts.
 func (k *Kit) Open(t testing.TB, g boot.Ground) *boot.Service {
 	t.Helper()
 	database := k.Database(t)

@@ -26,13 +26,13 @@ func (l *Lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// Wait returns the first line that contains a text. It fails the test if none comes within 20 s.
+// Wait returns the first line that contains a text. It fails the test if there is no such line within 20 s.
 func (l *Lines) Wait(t testing.TB, text string) string {
 	t.Helper()
 	return l.WaitFor(t, text, 1)
 }
 
-// WaitFor returns the nth line that contains a text, from 1, like Wait.
+// WaitFor returns the nth line that contains a text, counted from 1. It fails the test in the same way as Wait.
 func (l *Lines) WaitFor(t testing.TB, text string, nth int) string {
 	t.Helper()
 	limit := time.After(20 * time.Second)

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// output is a test's output until the test ends.
+// output writes to a test's output until the test ends.
 type output struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-// Output returns the output of a test. What comes after the test is discarded: lines about an outage are logged by
-// timers, and writing to the output of a test that has ended is a panic.
+// Output returns the output of a test. Lines after the end of the test are discarded. Such lines exist because timers
+// log the end of an outage, and writing to the output of an ended test is a panic.
 func Output(t testing.TB) io.Writer {
 	o := &output{to: t.Output()}
 	t.Cleanup(func() {

@@ -16,7 +16,7 @@ import (
 	"herald/shared/postgres/local"
 )
 
-// Root returns the folder of go.work.
+// Root returns the directory of go.work.
 var Root = sync.OnceValues(func() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -27,9 +27,9 @@ var Root = sync.OnceValues(func() (string, error) {
 	return "", cmp.Or(err, errors.New("there is no go.work above the test"))
 })
 
-// PostgresFiles makes the files of a new Postgres server in a folder that does not exist, as
-// local.Start makes them. It copies those that the first test has made, because making them takes
-// most of a second of a processor, and copying them nearly nothing.
+// PostgresFiles creates the files of a new Postgres server in a directory that does not exist yet. They are the files
+// that local.Start creates. Only the first test creates them, which takes almost a second of CPU time. Later tests
+// copy them, which is fast.
 func PostgresFiles(dir string) error {
 	made, err := postgresFiles()
 	if err != nil {
@@ -38,8 +38,8 @@ func PostgresFiles(dir string) error {
 	return copyFiles(made, dir)
 }
 
-// postgresFiles is the folder of files that no server uses. Its name changes with the version of
-// Postgres and with the code that makes the files.
+// postgresFiles returns the directory of files that no server uses. Its name changes with the version of Postgres and
+// with the code that creates the files.
 var postgresFiles = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -70,8 +70,8 @@ var postgresFiles = sync.OnceValues(func() (string, error) {
 	return made, makeFiles(ctx, made)
 })
 
-// makeFiles starts and stops a server and moves its files to a folder. Of several processes that
-// do it at once, the first one's files stay.
+// makeFiles starts and stops a server and moves its files to a directory. If several processes do this at the same
+// time, the files of the first one stay.
 func makeFiles(ctx context.Context, made string) error {
 	dir, err := os.MkdirTemp("", "herald-test-")
 	if err != nil {
@@ -102,7 +102,7 @@ func makeFiles(ctx context.Context, made string) error {
 	return nil
 }
 
-// copyFiles copies a folder with its modes and owners.
+// copyFiles copies a directory with its modes and owners.
 func copyFiles(from, to string) error {
 	if out, err := exec.Command("cp", "-pR", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", from, err, out)

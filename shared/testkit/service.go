@@ -29,7 +29,7 @@ func Ground(t testing.TB) boot.Ground {
 	return g
 }
 
-// Reachable is Ground for tests that start processes: they reach the server by its URL.
+// Reachable is like Ground, for tests that start processes. These processes reach the server by its URL.
 func Reachable(t testing.TB, keys secret.Keys) boot.Ground {
 	t.Helper()
 	g, server := newGround(t, "127.0.0.1:0", keys)
@@ -55,8 +55,7 @@ func newGround(t testing.TB, listen string, keys secret.Keys) (boot.Ground, *ser
 	}, nats
 }
 
-// Go runs a task until the function that it returns is called, or the test ends. Either waits
-// for the task.
+// Go runs a task until stop is called or the test ends. Both wait until the task has ended.
 func Go(t testing.TB, task func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
@@ -66,16 +65,15 @@ func Go(t testing.TB, task func(context.Context)) (stop func()) {
 	return stop
 }
 
-// Run is Go for a service.
+// Run is like Go, for a service.
 func Run(t testing.TB, s *boot.Service) (stop func()) { return Go(t, s.Run) }
 
-// As returns a context for calls in the name of c, as the gateway makes them. Use it with the
-// connection of Calls.
+// As returns a context for calls by the caller c, as the gateway makes them. Use it with the connection of Calls.
 func As(ctx context.Context, g boot.Ground, c caller.Caller) context.Context {
 	return rpc.WithSigned(ctx, caller.NewSigner(g.Keys, g.Now).Sign(c))
 }
 
-// Member is As for a user who has roles in the organization acted on.
+// Member is like As, for a user who has roles in the organization that the request acts on.
 func Member(ctx context.Context, g boot.Ground, userID, orgID string, roles ...string) context.Context {
 	return As(ctx, g, caller.Caller{
 		UserID: userID, OrganizationID: orgID, HomeOrganizationID: orgID,
@@ -100,15 +98,15 @@ func Calls(t testing.TB, g boot.Ground, user string) *rpc.Conn {
 	return rpc.NewConn(Connect(t, g, user), caller.NewSigner(g.Keys, g.Now), user, g.Log)
 }
 
-// Server stands in for a service.
+// Server replaces a service in a test.
 type Server struct {
 	*nats.Conn
-	// Stop lets running requests finish and leaves the bus.
+	// Stop waits until running requests are answered and closes the connection to NATS.
 	Stop func()
 }
 
-// Serve answers another service's requests on the bus, until the test ends or the server is
-// stopped. The implementation has the methods of all the contracts.
+// Serve answers the requests to another service on NATS, until the test ends or the server is stopped. The
+// implementation must have the methods of all contracts.
 func Serve(
 	t testing.TB, g boot.Ground, service string, implementation any, contracts ...*grpc.ServiceDesc,
 ) Server {

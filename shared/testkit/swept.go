@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// timesThatStay are the tables of every service with a time that ends nothing.
+// timesThatStay lists tables that every service has. They have a time column, but their rows do not expire. The
+// values are the reasons.
 var timesThatStay = map[string]string{
 	"events":      "histories show them",
 	"first_start": "has one row",
@@ -16,8 +17,8 @@ var timesThatStay = map[string]string{
 	"stream_seen": "has one row",
 }
 
-// Swept fails the test unless sweep deletes from each table whose rows have a time, other than those of the creation
-// and the last change. stay has the others, with the reason.
+// Swept fails the test unless sweep deletes from each table that has a time column other than created_at and
+// changed_at. stay lists the exceptions with the reasons.
 func Swept(t testing.TB, db *pgxpool.Pool, stay map[string]string, sweep func(context.Context) error) {
 	t.Helper()
 	rows, err := db.Query(t.Context(), `select distinct table_name::text from information_schema.columns
@@ -40,7 +41,7 @@ func Swept(t testing.TB, db *pgxpool.Pool, stay map[string]string, sweep func(co
 		end $$`); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range timed { // the trigger is called also if there is no row to delete
+	for _, table := range timed { // the trigger is called even if there is no row to delete
 		if _, err := db.Exec(t.Context(), `create trigger note_swept after delete on `+pgx.Identifier{table}.Sanitize()+
 			` for each statement execute function note_swept()`); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"herald/shared/rpc"
 )
 
-// undeclared is a log that collects the lines about faults that a contract lacks.
+// undeclared is a log handler that collects the lines about faults that a contract does not name.
 type undeclared struct {
 	slog.Handler
 	found *foundLines

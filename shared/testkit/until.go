@@ -13,8 +13,7 @@ import (
 	"herald/shared/event"
 )
 
-// Until waits until a condition holds that rows of a table decide. It is told of every change of
-// the table.
+// Until waits until a condition on the rows of a table is true. A trigger notifies it of every change of the table.
 func Until(t testing.TB, db *pgxpool.Pool, table, condition string, args ...any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -42,13 +41,13 @@ func Until(t testing.TB, db *pgxpool.Pool, table, condition string, args ...any)
 	}
 }
 
-// Herald tells the events of a service that does not run.
+// Herald publishes events of a service that does not run in the test.
 type Herald struct {
 	testing.TB
 	service *boot.Service
 }
 
-// Herald opens a service of another package for its events alone.
+// Herald opens another service only to publish its events.
 func (k *Kit) Herald(t testing.TB, g boot.Ground, service string) Herald {
 	t.Helper()
 	s, err := g.Open(t.Context(), service, k.Database(t), k.migrations)
@@ -59,7 +58,7 @@ func (k *Kit) Herald(t testing.TB, g boot.Ground, service string) Herald {
 	return Herald{t, s}
 }
 
-// Tell tells of an event that a user caused, and returns its id.
+// Tell publishes an event that a user caused, and returns its id.
 func (h Herald) Tell(orgID, aggregateID, actor string, m proto.Message) (eventID string) {
 	h.Helper()
 	r, err := h.service.Journal.Create(caller.With(h.Context(), caller.Caller{UserID: actor}), m,

@@ -1,5 +1,5 @@
-// Package browser starts Chromium for tests of pages, without a window, with an empty profile for
-// each test, and without requests to its maker.
+// Package browser starts Chromium for tests of pages. It has no window, an empty profile for each test, and sends no
+// requests to its vendor.
 package browser
 
 import (
@@ -13,15 +13,15 @@ import (
 
 const limit = 5 * time.Minute // for tests of many pages on a slow machine
 
-// Open starts a browser and returns the context for chromedp's actions. Without an installed
-// browser it fails the test and says what to type.
+// Open starts a browser and returns the context for chromedp's actions. If no browser is installed, it fails the test
+// and says what to type.
 func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	flags := append([]chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(find(t)),
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.NoSandbox, // does not work for root, and the pages are our own
+		chromedp.NoSandbox, // the sandbox does not work for root, and the pages are Herald's own
 		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-dev-shm-usage", true),

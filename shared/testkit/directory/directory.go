@@ -1,5 +1,5 @@
-// Package directory is a stand-in for an enterprise directory: an OpenID provider with many tenants. It is honest, and
-// each of its answers can be replaced, so that tests see what an attacker or a fault would do.
+// Package directory simulates an enterprise directory: an OpenID provider with many tenants. It answers correctly,
+// and each answer can be replaced, so that tests can simulate attackers and faults.
 package directory
 
 import (
@@ -29,15 +29,15 @@ const (
 	Other    = "22222222-2222-4222-8222-222222222222"
 	Personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
 	Ada      = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
-	// ClientID is that of the client.
+	// ClientID is the id of the only client.
 	ClientID = "herald-client"
-	// Secret is that of the client.
+	// Secret is the secret of that client.
 	Secret = "s3cret of the client"
 	// Domain is a domain name of Company.
 	Domain = "company.example"
 )
 
-// Claims are those of a token or a document.
+// Claims are the claims of a token or the fields of a document.
 type Claims = map[string]any
 
 // Directory is a running directory.
@@ -67,7 +67,7 @@ const (
 	Userinfo  = "userinfo"
 )
 
-// signingKey is that of all directories: to make one takes a moment.
+// signingKey is the key of all directories. It is made once, because this is slow.
 var signingKey = sync.OnceValue(func() *rsa.PrivateKey {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -97,7 +97,7 @@ func Start(t testing.TB) *Directory {
 	return d
 }
 
-// Honest takes back all changes.
+// Honest removes all changes, so that the directory answers correctly again.
 func (d *Directory) Honest() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,14 +108,14 @@ func (d *Directory) Honest() {
 	d.asked, d.codes = map[string]int{}, map[string]url.Values{}
 }
 
-// LogIn changes who is logged in. A claim of nil is removed.
+// LogIn changes the claims of the user who is logged in. A claim with the value nil is removed.
 func (d *Directory) LogIn(claims Claims) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	merge(d.account, claims)
 }
 
-// Change changes a document before it is written.
+// Change sets a function that changes a document before it is written.
 func (d *Directory) Change(what string, change func(Claims)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,14 +129,14 @@ func (d *Directory) Replace(what string, by http.HandlerFunc) {
 	d.replaced[what] = by
 }
 
-// SignBy replaces how id tokens are signed.
+// SignBy replaces the function that signs id tokens.
 func (d *Directory) SignBy(sign func(Claims) string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sign = sign
 }
 
-// Asked returns how often something was asked for.
+// Asked returns how often a document or answer was requested.
 func (d *Directory) Asked(what string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +150,7 @@ func (d *Directory) Begun() url.Values {
 	return d.begun
 }
 
-// Sign returns a signed token. Without an id its header has none.
+// Sign returns a signed token. If keyID is empty, the header has no key id.
 func Sign(t testing.TB, algorithm jose.SignatureAlgorithm, key any, keyID string, c Claims) string {
 	t.Helper()
 	options := &jose.SignerOptions{}
@@ -191,7 +191,7 @@ func (d *Directory) serve(what string, honest http.HandlerFunc) http.HandlerFunc
 	}
 }
 
-// write writes a document, with the changes to it.
+// write writes a document with the changes that Change has set.
 func (d *Directory) write(w http.ResponseWriter, what string, c Claims) {
 	d.writeAs(w, http.StatusOK, what, c)
 }
@@ -225,7 +225,7 @@ func (d *Directory) metadata(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// JWK returns a public key as it is published.
+// JWK returns a public key in its published form.
 func JWK(t testing.TB, public any, keyID string) Claims {
 	t.Helper()
 	text, err := jose.JSONWebKey{Key: public, KeyID: keyID, Algorithm: "RS256", Use: "sig"}.MarshalJSON()
@@ -243,7 +243,7 @@ func (d *Directory) keys(w http.ResponseWriter, _ *http.Request) {
 	d.write(w, Keys, Claims{"keys": []Claims{JWK(d, d.Key.Public(), "k1")}})
 }
 
-// authorize lets everybody in at once.
+// authorize logs in everybody at once, without a page.
 func (d *Directory) authorize(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	d.mu.Lock()
@@ -258,7 +258,7 @@ func (d *Directory) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// Code returns a code as a browser would bring it back, for the given parameters of a request.
+// Code returns a code for the given parameters of a request, as a browser would receive it.
 func (d *Directory) Code(asked url.Values) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// certificate makes the server's certificate, its own authority, and the file a client can trust.
+// certificate returns a TLS configuration with a new self-signed certificate, and a file with which a client can
+// trust it.
 func certificate(t testing.TB) (config *tls.Config, file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

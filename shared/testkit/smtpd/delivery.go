@@ -23,7 +23,7 @@ type Delivery struct {
 	MessageID string
 	// Repeat is how many mails with the same MessageID were accepted before.
 	Repeat int
-	// TLS and User are those of the session. UTF8 is set if MAIL asked for SMTPUTF8.
+	// TLS and User are those of the session. UTF8 is true if MAIL had the parameter SMTPUTF8.
 	TLS  bool
 	User string
 	UTF8 bool

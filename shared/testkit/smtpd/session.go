@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// session is one connection. Its steps return false when it is over.
+// session is one connection. Its methods return false when the session is over.
 type session struct {
 	server *Server
 	conn   net.Conn
@@ -21,7 +21,7 @@ type session struct {
 	mail   *Delivery
 }
 
-// Serve speaks with the client at the other end of conn until either leaves, and closes conn.
+// Serve answers the client at the other end of conn until one of them closes the connection. Then it closes conn.
 func (s *Server) Serve(conn net.Conn) {
 	s.mu.Lock()
 	s.open[conn] = true
@@ -83,8 +83,7 @@ func (c *session) command(verb Verb, argument string) bool {
 	return c.say("500 5.5.2 unknown command")
 }
 
-// answer sends the scripted reply or the usual one. It runs then if the reply has the usual one's
-// class.
+// answer sends the scripted reply or the usual one. It calls then if the reply has the same class as the usual one.
 func (c *session) answer(at Verb, usual string, then func()) (goOn bool) {
 	fault, scripted := c.server.reach(at)
 	if scripted {
@@ -98,10 +97,10 @@ func (c *session) answer(at Verb, usual string, then func()) (goOn bool) {
 	return goOn
 }
 
-// says reports whether a scripted reply is of the same class as the usual one.
+// says reports whether a scripted reply has the same class as the usual one.
 func (f Fault) says(usual string) bool { return f.Reply != "" && f.Reply[0] == usual[0] }
 
-// misbehave carries out a fault. For a fault without any field set the server sends no reply.
+// misbehave executes a fault. If no field of the fault is set, the server sends no reply.
 func (c *session) misbehave(fault Fault) bool {
 	if fault.Wait != nil {
 		select {
@@ -124,7 +123,8 @@ func (c *session) say(reply string) bool {
 	return err == nil
 }
 
-// extensions is the answer to EHLO. As real servers do, one that demands TLS offers AUTH after it only.
+// extensions is the answer to EHLO. If the server demands TLS, it offers AUTH only after STARTTLS, as real servers
+// do.
 func (c *session) extensions() string {
 	config := c.server.config
 	lines := slices.Clone(config.Extensions)
@@ -200,7 +200,7 @@ func decode(text string) string {
 	return string(plain)
 }
 
-// sender answers MAIL, and refuses it before the TLS and login that the configuration demands.
+// sender answers MAIL. It refuses MAIL before the TLS and login that the configuration demands.
 func (c *session) sender(argument string) bool {
 	config := c.server.config
 	switch {
@@ -222,8 +222,8 @@ func (c *session) sender(argument string) bool {
 	})
 }
 
-// data reads a mail and keeps it if it is accepted. It does so before the reply, so that a client
-// that has read the reply finds the delivery.
+// data reads a mail and keeps it if it is accepted. The mail is kept before the reply is sent, so that a client that
+// has read the reply finds the delivery.
 func (c *session) data() bool {
 	if c.mail == nil || len(c.mail.To) == 0 {
 		return c.say("503 5.5.1 RCPT first")

@@ -1,9 +1,9 @@
-// Package smtpd is a mail server for tests that misbehaves on request.
+// Package smtpd is a mail server for tests that can simulate faults.
 //
-// At any moment of a session it can send any reply, hang, or close the connection, a number of
-// times or always. Otherwise it implements enough of RFC 5321 for a real client: EHLO, STARTTLS,
-// AUTH PLAIN and LOGIN, one mail after another. It keeps accepted mails and counts those with the
-// same Message-ID, so that a test can find a mail that was sent twice. It ends with the test.
+// At any step of a session it can send any reply, hang, or close the connection, a number of times or always.
+// Otherwise it implements enough of RFC 5321 for a real client: EHLO, STARTTLS, AUTH PLAIN and LOGIN, and several
+// mails in one session. It keeps accepted mails and counts mails with the same Message-ID, so that a test can detect
+// a mail that was sent twice. It stops when the test ends.
 package smtpd
 
 import (
@@ -20,10 +20,10 @@ import (
 // testTimeout is how long a test waits before it fails.
 const testTimeout = 30 * time.Second
 
-// Verb is a moment of a session at which the server answers.
+// Verb is a step of a session at which the server answers.
 type Verb string
 
-// The moments of a session, in their order.
+// The steps of a session, in order.
 const (
 	Greeting Verb = "greeting"
 	EHLO     Verb = "EHLO"
@@ -36,49 +36,48 @@ const (
 	Dot      Verb = "final dot"
 	RSET     Verb = "RSET"
 	QUIT     Verb = "QUIT"
-	// Closed is the end of a connection. It is used with Reached and Count only.
+	// Closed is the end of a connection. It is only for Reached and Count.
 	Closed Verb = "closed"
 )
 
 // Fault replaces the server's usual answer.
 type Fault struct {
 	At Verb
-	// Times is how often the fault happens, 0 for always.
+	// Times is how often the fault happens. 0 means always.
 	Times int
-	// Reply is the whole reply without its line end, such as "451 4.3.0 try again later". After a
-	// reply of the usual one's class, such as 251 for 250, the session goes on.
+	// Reply is the whole reply without its line end, such as "451 4.3.0 try again later". The session continues if
+	// the reply has the same class as the usual one, such as 251 instead of 250.
 	Reply string
 	// Hang sends nothing, not even Reply, until the client disconnects.
 	Hang bool
-	// Wait, if set, delays all of this until it is closed.
+	// Wait, if set, delays the fault until the channel is closed.
 	Wait <-chan struct{}
 	// Drop closes the connection, after Reply if there is one.
 	Drop bool
-	// Accept keeps the mail in spite of a fault at the final dot.
+	// Accept keeps the mail although there is a fault at the final dot.
 	Accept bool
 }
 
 // TLS is how the server offers encryption.
 type TLS int
 
-// NoTLS offers no TLS, StartTLS offers it in the session, ImplicitTLS begins with it.
+// NoTLS offers no TLS. StartTLS offers it in the session. ImplicitTLS uses it from the start.
 const (
 	NoTLS TLS = iota
 	StartTLS
 	ImplicitTLS
 )
 
-// Config is the server's behaviour without its faults. The zero value accepts every mail, without
-// TLS and login.
+// Config is the server's behaviour without faults. The zero value accepts every mail, without TLS and login.
 type Config struct {
 	TLS TLS
 	// DemandTLS refuses MAIL with 530 before STARTTLS.
 	DemandTLS bool
-	// User, if set, must log in before MAIL, with Password.
+	// User, if not empty, must log in with Password before MAIL.
 	User, Password string
-	// Mechanisms of AUTH in the answer to EHLO; empty is "PLAIN LOGIN".
+	// Mechanisms are the mechanisms of AUTH in the answer to EHLO. Empty means "PLAIN LOGIN".
 	Mechanisms string
-	// Extensions are further lines of that answer; nil is SIZE, 8BITMIME and SMTPUTF8.
+	// Extensions are the other lines of that answer. Nil means SIZE, 8BITMIME and SMTPUTF8.
 	Extensions []string
 }
 
@@ -100,7 +99,7 @@ type Server struct {
 	deliveries []Delivery
 }
 
-// New makes a server without an address, for Serve.
+// New returns a server that does not listen. Use Serve with it.
 func New(t testing.TB, config Config, faults ...Fault) *Server {
 	t.Helper()
 	s := &Server{
@@ -115,7 +114,7 @@ func New(t testing.TB, config Config, faults ...Fault) *Server {
 	return s
 }
 
-// Start makes a server that listens on a free loopback port.
+// Start returns a server that listens on a free loopback port.
 func Start(t testing.TB, config Config, faults ...Fault) *Server {
 	t.Helper()
 	s := New(t, config, faults...)
@@ -153,15 +152,16 @@ func (s *Server) URL() string {
 	return u.String()
 }
 
-// Script replaces the faults that have not happened yet. Of several at one moment the first that
-// is not used up happens.
+// Script replaces the faults that have not happened yet. If there are several faults for one step, they happen in
+// order.
 func (s *Server) Script(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = slices.Clone(faults)
 }
 
-// Wait returns all accepted mails as soon as there are n, or an error when ctx or half a minute is over.
+// Wait returns all accepted mails when there are at least n. It returns an error when ctx ends or after half a
+// minute.
 func (s *Server) Wait(ctx context.Context, n int) ([]Delivery, error) {
 	var got []Delivery
 	err := s.until(ctx, func() bool {
@@ -171,12 +171,12 @@ func (s *Server) Wait(ctx context.Context, n int) ([]Delivery, error) {
 	return got, err
 }
 
-// Reached waits until sessions have come to a moment n times in all, like Wait.
+// Reached waits until sessions have reached a step n times in total. It has the same time limits as Wait.
 func (s *Server) Reached(ctx context.Context, at Verb, n int) error {
 	return s.until(ctx, func() bool { return s.reached[at] >= n })
 }
 
-// Count returns how many times sessions have come to a moment; Greeting counts the connections.
+// Count returns how many times sessions have reached a step. For Greeting this is the number of connections.
 func (s *Server) Count(at Verb) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *Server) until(ctx context.Context, done func() bool) error {
 	}
 }
 
-// change runs f under the lock and wakes those who wait.
+// change runs f under the lock and wakes all that wait for a change.
 func (s *Server) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +210,7 @@ func (s *Server) change(f func()) {
 	s.changed = make(chan struct{})
 }
 
-// reach counts a moment and returns the fault scripted for it.
+// reach counts that a session has reached a step, and returns the scripted fault for it.
 func (s *Server) reach(at Verb) (fault Fault, scripted bool) {
 	s.change(func() {
 		s.reached[at]++
