@@ -1,10 +1,8 @@
 package idp_test
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 
 	"herald/services/idp"
@@ -22,17 +20,17 @@ func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
 // and each replica opens the secrets that the other has sealed.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	w := &apitest.World{TB: t, Ground: testkit.Ground(t)}
-	server, err := bus.Embedded{Dir: t.TempDir(), Listen: "127.0.0.1:0", Keys: w.Ground.Keys}.Start()
+	ground := testkit.Ground(t)
+	server, err := bus.Embedded{Dir: t.TempDir(), Listen: "127.0.0.1:0", Keys: ground.Keys}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bus.Stop(server) })
-	w.Ground.Bus = bus.Address{URL: server.ClientURL()} // it accepts only the passwords of the old key
-	old, fresh, database := w.Ground.Keys.Text().Reveal(), secret.NewKeyText(), apitest.Kit.Database(t)
+	ground.Bus = bus.Address{URL: server.ClientURL()} // it accepts only the passwords of the old key
+	old, fresh, database := ground.Keys.Text().Reveal(), secret.NewKeyText(), apitest.Kit.Database(t)
 	// replica starts a replica with the given keys, and callers with the same keys.
 	replica := func(keys string) (callers *apitest.World, stop func()) {
-		g := w.Ground
+		g := ground
 		var err error
 		if g.Keys, err = secret.ParseKeys(keys); err != nil {
 			t.Fatal(err)
@@ -44,14 +42,7 @@ func TestRollingRestart(t *testing.T) {
 		if err := idp.New(t.Context(), s, apitest.Config); err != nil {
 			t.Fatal(err)
 		}
-		ctx, end := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { s.Run(ctx) })
-		callers = &apitest.World{
-			TB: t, Ground: g, Service: s, IdpsClient: idpv1.NewIdpsClient(testkit.Calls(t, g, "gateway")),
-		}
-		callers.InA = callers.As("org-a", "ORG_OWNER")
-		return callers, func() { end(); running.Wait() }
+		return apitest.Of(testkit.World{TB: t, Ground: g, Service: s}), testkit.Run(t, s)
 	}
 	before, stop := replica(old)
 	id := before.Directory(before.InA, "Company")

@@ -19,7 +19,7 @@ import (
 func TestSecretsStayIn(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Lines{}
-	w := apitest.NewOn(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log))
+	w := apitest.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log), apitest.Config)
 	news, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.>")
 	if err != nil {
 		t.Fatal(err)

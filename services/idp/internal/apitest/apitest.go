@@ -17,9 +17,7 @@ var Kit = testkit.New("idp", idp.Migrations)
 
 // World is a running service and its callers.
 type World struct {
-	testing.TB
-	Ground  boot.Ground
-	Service *boot.Service
+	testkit.World
 	idpv1.IdpsClient
 	// InA and InB are contexts of the owners of two organizations, org-a and org-b.
 	InA, InB context.Context
@@ -31,31 +29,22 @@ var Config = idp.Config{Limit: search.Limit{MaxLimit: 1000}, Authority: "https:/
 // New returns a world for one test.
 func New(t testing.TB) *World {
 	t.Helper()
-	return NewOn(t, testkit.Ground(t))
+	return NewAt(t, testkit.Ground(t), Config)
 }
 
-// NewOn returns a world with the log and the clock of g.
-func NewOn(t testing.TB, g boot.Ground) *World {
-	t.Helper()
-	return NewAt(t, g, Config)
-}
-
-// NewAt returns a world with other settings.
+// NewAt returns a world with the log and the clock of g, and with other settings.
 func NewAt(t testing.TB, g boot.Ground, c idp.Config) *World {
 	t.Helper()
-	w := &World{TB: t, Ground: g, Service: Kit.Open(t, g)}
-	if err := idp.New(t.Context(), w.Service, c); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Run(t, w.Service)
-	w.IdpsClient = idpv1.NewIdpsClient(testkit.Calls(t, g, "gateway"))
-	w.InA, w.InB = w.As("org-a", "ORG_OWNER"), w.As("org-b", "ORG_OWNER")
-	return w
+	return Of(Kit.Start(t, g, func(s *boot.Service) error { return idp.New(t.Context(), s, c) }))
 }
 
-// As returns the context of a caller with roles in an organization.
-func (w *World) As(orgID string, roles ...string) context.Context {
-	return testkit.Member(w.Context(), w.Ground, "user-"+orgID, orgID, roles...)
+// Of returns a running service with its callers.
+func Of(w testkit.World) *World {
+	w.Helper()
+	return &World{
+		World: w, IdpsClient: idpv1.NewIdpsClient(testkit.Calls(w, w.Ground, "gateway")),
+		InA: w.As("org-a", "ORG_OWNER"), InB: w.As("org-b", "ORG_OWNER"),
+	}
 }
 
 // Directory creates a provider and returns its id.
@@ -64,9 +53,7 @@ func (w *World) Directory(ctx context.Context, name string) string {
 	r, err := w.CreateDirectoryIdp(ctx, &idpv1.CreateDirectoryIdpRequest{
 		Name: name, ClientId: "herald", ClientSecret: "of " + name,
 	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(r, err)
 	return r.Id
 }
 
@@ -74,9 +61,7 @@ func (w *World) Directory(ctx context.Context, name string) string {
 func (w *World) Get(id string) *idpv1.Idp {
 	w.Helper()
 	r, err := w.GetIdp(w.InA, &idpv1.IdpRequest{Id: id})
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(r, err)
 	return r.Idp
 }
 
@@ -84,19 +69,9 @@ func (w *World) Get(id string) *idpv1.Idp {
 func (w *World) SecretOf(id string) string {
 	w.Helper()
 	var sealed []byte
-	if err := w.Service.DB.QueryRow(w.Context(), `select client_secret from idps where id = $1`, id).
-		Scan(&sealed); err != nil {
-		w.Fatal(err)
-	}
+	row := w.Service.DB.QueryRow(w.Context(), `select client_secret from idps where id = $1`, id)
+	w.Must(nil, row.Scan(&sealed))
 	plain, err := w.Ground.Keys.Open(sealed, idp.Sealed[0], id)
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(plain, err)
 	return string(plain)
-}
-
-// Rows returns the number of rows that match a condition.
-func (w *World) Rows(sql string, args ...any) int {
-	w.Helper()
-	return testkit.Rows(w, w.Service.DB, sql, args...)
 }

@@ -7,12 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/services/projects"
 	"herald/shared/boot"
 	"herald/shared/caller"
-	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -64,10 +61,8 @@ func (u *Users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*
 
 // World is a running service with its callers.
 type World struct {
-	testing.TB
-	Ground  boot.Ground
-	Service *boot.Service
-	Users   *Users
+	testkit.World
+	Users *Users
 	projectsv1.ProjectsClient
 	projectsv1.RolesClient
 	projectsv1.GrantsClient
@@ -95,11 +90,9 @@ func NewOn(t testing.TB, g boot.Ground) *World {
 // NewWithoutUsers returns a world in which the service users does not run.
 func NewWithoutUsers(t testing.TB, g boot.Ground) *World {
 	t.Helper()
-	w := &World{TB: t, Ground: g, Service: Kit.Open(t, g)}
-	if err := projects.New(t.Context(), w.Service, projects.Config{Limit: search.Limit{MaxLimit: 1000}}); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Run(t, w.Service)
+	w := &World{World: Kit.Start(t, g, func(s *boot.Service) error {
+		return projects.New(t.Context(), s, projects.Config{Limit: search.Limit{MaxLimit: 1000}})
+	})}
 	calls := testkit.Calls(t, g, "gateway")
 	w.ProjectsClient, w.RolesClient = projectsv1.NewProjectsClient(calls), projectsv1.NewRolesClient(calls)
 	w.GrantsClient, w.AppsClient = projectsv1.NewGrantsClient(calls), projectsv1.NewAppsClient(calls)
@@ -116,39 +109,9 @@ func (w *World) Internal(service string) projectsv1.InternalClient {
 	return projectsv1.NewInternalClient(testkit.Calls(w, w.Ground, service))
 }
 
-// As returns the context of a caller with roles in an organization.
-func (w *World) As(orgID string, roles ...string) context.Context {
-	return w.With(orgID, caller.Membership{OrganizationID: orgID, Roles: roles})
-}
-
 // With returns the context of a caller of an organization with memberships.
 func (w *World) With(orgID string, m ...caller.Membership) context.Context {
 	return testkit.As(w.Context(), w.Ground, caller.Caller{
 		UserID: "user-" + orgID, OrganizationID: orgID, HomeOrganizationID: orgID, Memberships: m,
 	})
-}
-
-// Rows returns the number of rows of a query.
-func (w *World) Rows(sql string, args ...any) int {
-	w.Helper()
-	return testkit.Rows(w, w.Service.DB, sql, args...)
-}
-
-// Event fails the test unless exactly one event of an object has the type and the data of m.
-func (w *World) Event(aggregateID string, m proto.Message) {
-	w.Helper()
-	e, err := event.New(m, event.Origin{AggregateID: aggregateID})
-	w.Must(e, err)
-	if n := w.Rows("events where aggregate = $1 and name = $2 and aggregate_id = $3 and data = $4", e.Aggregate, e.Name,
-		aggregateID, e.Data); n != 1 {
-		w.Errorf("%d events %s.%s of %s with %s, want 1", n, e.Aggregate, e.Name, aggregateID, e.Data)
-	}
-}
-
-// Must fails the test at once if a call fails.
-func (w *World) Must(_ any, err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }

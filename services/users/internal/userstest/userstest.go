@@ -45,9 +45,7 @@ func NewClient(c *rpc.Conn) Client {
 
 // World is a running users service and its callers.
 type World struct {
-	testing.TB
-	Ground  boot.Ground
-	Service *boot.Service
+	testkit.World
 	Gateway Client
 	Auth    Client
 	Notify  Client
@@ -68,14 +66,12 @@ func New(t testing.TB) *World {
 // Start is New on a ground that a test has changed.
 func Start(t testing.TB, g boot.Ground) *World {
 	t.Helper()
-	w := &World{TB: t, Ground: g}
-	w.Service = Kit.Open(t, g)
 	file := t.TempDir() + "/admin.pat"
-	config := users.Config{Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file}
-	if _, err := users.New(t.Context(), w.Service, config); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Run(t, w.Service)
+	w := &World{World: Kit.Start(t, g, func(s *boot.Service) error {
+		config := users.Config{Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file}
+		_, err := users.New(t.Context(), s, config)
+		return err
+	})}
 	w.Gateway = NewClient(testkit.Calls(t, g, "gateway"))
 	w.Auth = NewClient(testkit.Calls(t, g, "auth"))
 	w.Notify = NewClient(testkit.Calls(t, g, "notification"))
@@ -160,12 +156,6 @@ func (w *World) Caller(ctx context.Context, userID, orgID string) caller.Caller 
 func (w *World) Login(ctx context.Context, userID, orgID string) context.Context {
 	w.Helper()
 	return w.As(w.Caller(ctx, userID, orgID))
-}
-
-// Rows returns the number of rows that match a condition.
-func (w *World) Rows(sql string, args ...any) int {
-	w.Helper()
-	return testkit.Rows(w, w.Service.DB, sql, args...)
 }
 
 // Patient repeats a call whose passwords a slow machine does not hash in time. It counts as no guess.
