@@ -97,10 +97,9 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	return s.Serve(func(r boot.Registrar) {
 		authv1.RegisterAuthServer(r, methods{
-			Bridge:         httpbridge.Bridge{Browsers: browsers, Programs: answers},
-			Resolver:       accesstoken.Resolver{Tokens: issued},
-			Sessions:       api.Sessions{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit},
-			AuthorizedApps: api.AuthorizedApps{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit},
+			Bridge:   httpbridge.Bridge{Browsers: browsers, Programs: answers},
+			Resolver: accesstoken.Resolver{Tokens: issued},
+			Server:   api.Server{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit},
 		})
 	})
 }
@@ -109,6 +108,5 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 type methods struct {
 	httpbridge.Bridge
 	accesstoken.Resolver
-	api.Sessions
-	api.AuthorizedApps
+	api.Server
 }

@@ -5,39 +5,26 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/auth/internal/authorizedapps"
-	"herald/services/auth/internal/store"
-	"herald/services/auth/internal/upstream"
+	"herald/services/auth/internal/domain"
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
-	"herald/shared/rpc"
 	"herald/shared/search"
 )
 
-// AuthorizedApps has the service's methods for the applications to which the caller gave access.
-type AuthorizedApps struct {
-	Store    store.Store
-	Upstream *upstream.Services
-	// MaxLimit is the largest page of a search.
-	MaxLimit int64
-}
-
-// SearchMyAuthorizedApps lists these applications.
-func (a AuthorizedApps) SearchMyAuthorizedApps(
+// SearchMyAuthorizedApps lists the applications to which the caller gave access.
+func (s Server) SearchMyAuthorizedApps(
 	ctx context.Context, r *authv1.SearchMyAuthorizedAppsRequest,
 ) (*authv1.SearchMyAuthorizedAppsResponse, error) {
-	p, err := search.Bounds(r.Query, a.MaxLimit)
+	ctx, u, p, err := s.asked(ctx, r.Query)
 	if err != nil {
 		return nil, err
 	}
-	own := rpc.OnOwnBehalf(ctx)
-	u, err := user(own, a.Upstream)
+	list, err := s.Store.AuthorizedApps(ctx, u, p)
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.given().Search(own, u, p)
-	if err != nil {
+	if err := s.Upstream.NameApps(ctx, list.Rows); err != nil {
 		return nil, err
 	}
 	return &authv1.SearchMyAuthorizedAppsResponse{
@@ -46,23 +33,21 @@ func (a AuthorizedApps) SearchMyAuthorizedApps(
 }
 
 // RemoveMyAuthorizedApp ends the access of one of these applications.
-func (a AuthorizedApps) RemoveMyAuthorizedApp(
+func (s Server) RemoveMyAuthorizedApp(
 	ctx context.Context, r *authv1.RemoveMyAuthorizedAppRequest,
 ) (*authv1.RemoveMyAuthorizedAppResponse, error) {
 	c := caller.From(ctx)
-	last, err := a.given().Revoke(ctx, c.UserID, r.ClientId)
+	last, err := s.Store.RevokeApp(ctx, c.UserID, r.ClientId,
+		&authv1.ConsentWithdrawn{UserId: c.UserID, ClientId: r.ClientId},
+		&authv1.AuthorizationEnded{
+			UserId: c.UserID, ClientId: r.ClientId, By: authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK,
+		})
 	if err != nil {
 		return nil, err
 	}
 	return &authv1.RemoveMyAuthorizedAppResponse{Details: resource.Changed(last, c.HomeOrganizationID)}, nil
 }
 
-func (a AuthorizedApps) given() authorizedapps.Apps {
-	return authorizedapps.Apps{Store: a.Store, Upstream: a.Upstream}
-}
-
-func authorizedApp(a authorizedapps.Application) *authv1.AuthorizedApp {
-	return &authv1.AuthorizedApp{
-		ClientId: a.ClientID, Name: a.Name, AuthorizationDate: timestamppb.New(a.GivenAt),
-	}
+func authorizedApp(a domain.AuthorizedApp) *authv1.AuthorizedApp {
+	return &authv1.AuthorizedApp{ClientId: a.ClientID, Name: a.Name, AuthorizationDate: timestamppb.New(a.GivenAt)}
 }

@@ -1,39 +1,22 @@
-// Package api answers people's own requests to the Auth service over the REST API.
 package api
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/store"
-	"herald/services/auth/internal/upstream"
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
-	"herald/shared/rpc"
 	"herald/shared/search"
 )
 
-// Sessions has the service's methods for the caller's logins in browsers.
-type Sessions struct {
-	Store    store.Store
-	Upstream *upstream.Services
-	// MaxLimit is the largest page of a search.
-	MaxLimit int64
-}
-
 // SearchMySessions lists the caller's sessions.
-func (s Sessions) SearchMySessions(
+func (s Server) SearchMySessions(
 	ctx context.Context, r *authv1.SearchMySessionsRequest,
 ) (*authv1.SearchMySessionsResponse, error) {
-	p, err := search.Bounds(r.Query, s.MaxLimit)
-	if err != nil {
-		return nil, err
-	}
-	u, err := user(rpc.OnOwnBehalf(ctx), s.Upstream)
+	ctx, u, p, err := s.asked(ctx, r.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +28,7 @@ func (s Sessions) SearchMySessions(
 }
 
 // RemoveMySession ends one of the caller's sessions.
-func (s Sessions) RemoveMySession(
+func (s Server) RemoveMySession(
 	ctx context.Context, r *authv1.RemoveMySessionRequest,
 ) (*authv1.RemoveMySessionResponse, error) {
 	userID := caller.From(ctx).UserID
@@ -54,15 +37,6 @@ func (s Sessions) RemoveMySession(
 		return nil, err
 	}
 	return &authv1.RemoveMySessionResponse{Details: resource.Changed(e.End, e.OrgID)}, nil
-}
-
-// user returns the caller. For a caller who has just been removed it is empty, so that nothing is found.
-func user(ctx context.Context, o *upstream.Services) (domain.Subject, error) {
-	u, err := o.User(ctx, caller.From(ctx).UserID, upstream.Proof{})
-	if errors.Is(err, upstream.ErrNoUser) {
-		err = nil
-	}
-	return u, err
 }
 
 func session(n domain.Session) *authv1.Session {

@@ -121,7 +121,8 @@ func (s consumer) endIdp(ctx context.Context, d event.Delivery) error {
 	return s.Store.Note(ctx, d.OrganizationID, d.AggregateID, &authv1.IdpSessionsEnded{Cause: d.ID})
 }
 
-// removed deletes the authorizations of an organization's users. Those of its applications go with these.
+// removed deletes what an organization's users had. The service projects removes the organization's applications, and
+// the event of each removal deletes what was given to it.
 func (s consumer) removed() orgremoval.Sweep {
 	return func(ctx context.Context, removed event.Delivery) (bool, error) {
 		defer s.Ended()

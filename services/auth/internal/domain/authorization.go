@@ -138,5 +138,7 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 // to what it asks for.
 type AuthorizedApp struct {
 	ClientID string
-	GivenAt  time.Time
+	// Name is empty for an application that does not exist any more.
+	Name    string `db:"-"`
+	GivenAt time.Time
 }

@@ -1,15 +1,17 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/search"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
 
 // give writes what a user gave an application, with a token.
@@ -40,8 +42,9 @@ func (w world) gave(userID string) (all []string) {
 	return all
 }
 
-// A person sees the applications that have something that is worth something, and takes it back from one of them.
-func TestGiven(t *testing.T) {
+// The list has the applications with an authorization or consent that is still valid. Revoking the access of one of them
+// ends its authorizations and its consent, and nothing else.
+func TestRevokedAppHasNoAccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.give("a1", "u1", "app1", now.Add(-time.Hour), nil)
@@ -53,43 +56,33 @@ func TestGiven(t *testing.T) {
 	w.give("moved", "u1", "app5", now, func(a *domain.Authorization) { a.OrgID = "o2" })
 	w.give("closed", "u1", "app6", now, func(a *domain.Authorization) { a.OrgGeneration = 0 })
 	w.give("machine", "u1", "u1", now, func(a *domain.Authorization) { a.ProjectID = "" })
-	for _, c := range []domain.Consent{
-		{UserID: "u1", ClientID: "app1", OrgID: "o"}, {UserID: "u1", ClientID: "app7", OrgID: "o"},
-		{UserID: "u2", ClientID: "app8", OrgID: "o"},
+	w.agree("u1", "app2")
+	w.agree("u1", "app7")
+	w.agree("u2", "app8")
+	w.expect("the list of u1", w.gave("u1"), "app7 0s", "app2 0s", "app1 -1m0s")
+	for _, revoke := range []struct {
+		userID, clientID string
+		want             error
+	}{
+		{"u2", "app2", authfault.ErrAuthorizedAppNotFound}, {"", "app1", authfault.ErrAuthorizedAppNotFound},
+		{"u1", "", authfault.ErrAuthorizedAppNotFound}, {"u1", "missing", authfault.ErrAuthorizedAppNotFound},
+		{"u1", "app1", nil}, {"u1", "app1", authfault.ErrAuthorizedAppNotFound}, {"u1", "app2", nil},
 	} {
-		if err := w.GiveConsent(t.Context(), c, &authv1.ConsentGiven{UserId: c.UserID}); err != nil {
-			t.Fatal(err)
+		last, err := w.RevokeApp(t.Context(), revoke.userID, revoke.clientID,
+			&authv1.ConsentWithdrawn{UserId: revoke.userID}, &authv1.AuthorizationEnded{UserId: revoke.userID})
+		if !errors.Is(err, revoke.want) || (last.Sequence > 0) != (err == nil) {
+			t.Errorf("%s of %s: %+v, %v", revoke.clientID, revoke.userID, last, err)
 		}
 	}
-	if got := w.gave("u1"); !slices.Equal(got, []string{"app7 0s", "app1 0s", "app2 -1s"}) {
-		t.Errorf("u1 gave %q", got)
-	}
-	take := func(userID, clientID string) bool {
-		t.Helper()
-		last, err := w.RevokeApp(t.Context(), userID, clientID, &authv1.AuthorizationEnded{UserId: userID})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return last.Sequence > 0
-	}
-	if take("u2", "app2") || take("", "app1") || take("u1", "") || take("u1", "missing") {
-		t.Error("something that is not there was taken back")
-	}
-	if !take("u1", "app1") || take("u1", "app1") {
-		t.Error("app1 was not taken back once")
-	}
-	if got := w.gave("u1"); !slices.Equal(got, []string{"app7 0s", "app1 0s", "app2 -1s"}) {
-		t.Errorf("left to u1 are %q", got)
-	}
-	for id, alive := range map[string]bool{"a1": false, "a2": false, "a3": true, "a4": true} {
+	w.expect("what is left to u1", w.gave("u1"), "app7 0s")
+	for id, alive := range map[string]bool{"a1": false, "a2": false, "a3": false, "a4": true} {
 		if _, err := w.Token(t.Context(), domain.KindAccess, secret.Hash(id)); (err == nil) != alive {
 			t.Errorf("the token of %s: %v", id, err)
 		}
 	}
-	var events int
-	if err := w.db.QueryRow(t.Context(), `select count(*) from events
-		where aggregate = 'authorization' and name = 'ended'`).
-		Scan(&events); err != nil || events != 2 {
-		t.Errorf("%d events, %v", events, err)
+	for event, want := range map[string]int{"ended": 2, "withdrawn": 1} {
+		if got := testkit.Rows(t, w.db, "events where name = $1", event); got != want {
+			t.Errorf("%d events %s, want %d", got, event, want)
+		}
 	}
 }

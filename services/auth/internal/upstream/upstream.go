@@ -7,6 +7,8 @@ import (
 	"errors"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
@@ -72,6 +74,26 @@ func (o *Services) Application(ctx context.Context, id string, p Proof) (domain.
 		return domain.Client{}, err
 	}
 	return application(r), nil
+}
+
+// namesAtOnce is how many requests for names of applications run at a time.
+const namesAtOnce = 8
+
+// NameApps sets the names of applications. An application that does not exist any more gets none.
+func (o *Services) NameApps(ctx context.Context, apps []domain.AuthorizedApp) error {
+	var g errgroup.Group
+	g.SetLimit(namesAtOnce)
+	for i := range apps {
+		g.Go(func() error {
+			c, err := o.Application(ctx, apps[i].ClientID, Proof{})
+			if errors.Is(err, ErrNoClient) {
+				err = nil
+			}
+			apps[i].Name = c.Name
+			return err
+		})
+	}
+	return g.Wait()
 }
 
 // User returns a user with their organization and others. Whether all are active is not decided here. It returns

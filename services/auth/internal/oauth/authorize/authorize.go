@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/limit"
 	"herald/services/auth/internal/oauth/discovery"
 	"herald/services/auth/internal/oauth/protocol"
 	"herald/services/auth/internal/oauth/signing"
@@ -56,7 +55,7 @@ type Config struct {
 type Endpoint struct {
 	Config
 	// waiting counts the requests of one address for which nobody has logged in, because each is stored for an hour.
-	waiting *limit.Limit
+	waiting *domain.Limit
 	// count counts the answered requests by their result.
 	count *prometheus.CounterVec
 }
@@ -68,7 +67,7 @@ const waitingAMinute = 300
 // New returns the endpoint.
 func New(c Config) *Endpoint {
 	return &Endpoint{
-		Config: c, waiting: limit.New(waitingAMinute, time.Minute, c.Now),
+		Config: c, waiting: domain.NewLimit(waitingAMinute, time.Minute, c.Now),
 		count: protocol.Counter(c.Metrics, "herald_authorizations_total",
 			"Answered requests of applications to log somebody in, by result.", "result"),
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"herald/services/auth/internal/domain"
-	"herald/services/auth/internal/limit"
 	"herald/services/auth/internal/oauth/discovery"
 	"herald/services/auth/internal/oauth/protocol"
 	"herald/shared/secret"
@@ -28,7 +27,7 @@ const (
 type Endpoint struct {
 	protocol.Clients
 	// Asks counts the requests of public clients of one address.
-	Asks *limit.Limit
+	Asks *domain.Limit
 	Log  *slog.Logger
 }
 
@@ -37,7 +36,9 @@ type Endpoint struct {
 const asksAMinute = 60
 
 // NewAsks returns the limit for Endpoint.Asks.
-func NewAsks(now func() time.Time) *limit.Limit { return limit.New(asksAMinute, time.Minute, now) }
+func NewAsks(now func() time.Time) *domain.Limit {
+	return domain.NewLimit(asksAMinute, time.Minute, now)
+}
 
 // Mount answers the endpoint's path.
 func (e Endpoint) Mount(mux *http.ServeMux) {

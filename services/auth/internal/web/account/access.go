@@ -2,12 +2,18 @@ package account
 
 import (
 	"net/http"
+	"slices"
 
-	"herald/services/auth/internal/authorizedapps"
+	"herald/services/auth/internal/domain"
+	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/search"
 )
 
+// mostApps is how many applications the page shows.
+const mostApps = 200
+
 func (p *Pages) access(w http.ResponseWriter, v visit) {
-	all, err := p.apps().Existing(v.Context(), v.session.Owner())
+	all, err := p.apps(v)
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -21,7 +27,7 @@ func (p *Pages) access(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) askEndAccess(w http.ResponseWriter, v visit) {
-	all, err := p.apps().Existing(v.Context(), v.session.Owner())
+	all, err := p.apps(v)
 	if err != nil {
 		p.failed(w, v, err)
 		return
@@ -36,13 +42,23 @@ func (p *Pages) askEndAccess(w http.ResponseWriter, v visit) {
 }
 
 func (p *Pages) endAccess(w http.ResponseWriter, v visit) {
-	if _, err := p.apps().Revoke(v.as(), v.session.UserID, v.id()); err != nil {
+	userID, clientID := v.session.UserID, v.id()
+	if _, err := p.Sessions.Store.RevokeApp(v.as(), userID, clientID,
+		&authv1.ConsentWithdrawn{UserId: userID, ClientId: clientID},
+		&authv1.AuthorizationEnded{
+			UserId: userID, ClientId: clientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK,
+		}); err != nil {
 		p.failed(w, v, err)
 		return
 	}
 	p.done(w, v, "access")
 }
 
-func (p *Pages) apps() authorizedapps.Apps {
-	return authorizedapps.Apps{Store: p.Sessions.Store, Upstream: p.Sessions.Upstream}
+// apps returns the applications of the person that still exist, the last login first.
+func (p *Pages) apps(v visit) ([]domain.AuthorizedApp, error) {
+	found, err := p.Sessions.Store.AuthorizedApps(v.Context(), v.session.Owner(), search.Page{Limit: mostApps})
+	if err == nil {
+		err = p.Sessions.Upstream.NameApps(v.Context(), found.Rows)
+	}
+	return slices.DeleteFunc(found.Rows, func(a domain.AuthorizedApp) bool { return a.Name == "" }), err
 }

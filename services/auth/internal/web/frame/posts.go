@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"herald/services/auth/internal/limit"
+	"herald/services/auth/internal/domain"
 	"herald/shared/fault"
 )
 
@@ -15,13 +15,13 @@ const postsAMinute = 60
 // Posts counts the posts of people who have not logged in, by their address. A post that succeeds and asks for no mail
 // does not count.
 type Posts struct {
-	*limit.Limit
+	*domain.Limit
 	look *Frame
 }
 
 // NewPosts returns the count for all pages.
 func NewPosts(l *Frame, now func() time.Time) Posts {
-	return Posts{limit.New(postsAMinute, time.Minute, now), l}
+	return Posts{domain.NewLimit(postsAMinute, time.Minute, now), l}
 }
 
 // Limited refuses the posts of an address that has sent too many. A post counts before it is answered, so that

@@ -1,7 +1,4 @@
-// Package limit limits how often something is done under a key, such as the address of a client, within a span of time.
-// It counts in memory: each process has its own counts, and a restart resets them. If a span has more than 65,536 keys,
-// the oldest may be forgotten.
-package limit
+package domain
 
 import (
 	"hash/maphash"
@@ -12,8 +9,9 @@ import (
 // maxKeys bounds the memory of a Limit, at about 3 MiB for each of its two maps.
 const maxKeys = 1 << 16
 
-// Limit allows each key so many uses in a span of time, which begins with the first of them. It is
-// safe for concurrent use.
+// Limit limits how often something is done under a key, such as the address of a client, within a span of time. The
+// span of a key begins with its first use. Limit counts in memory: each process has its own counts, and a restart resets
+// them. If a span has more than 65,536 keys, the oldest may be forgotten. Limit is safe for concurrent use.
 type Limit struct {
 	most int
 	span time.Duration
@@ -32,8 +30,8 @@ type uses struct {
 	n     int
 }
 
-// New returns a Limit of most uses of a key in a span.
-func New(most int, span time.Duration, now func() time.Time) *Limit {
+// NewLimit returns a Limit of most uses of a key in a span.
+func NewLimit(most int, span time.Duration, now func() time.Time) *Limit {
 	return &Limit{most: most, span: span, now: now, seed: maphash.MakeSeed(), recent: map[uint64]*uses{}, begun: now()}
 }
 

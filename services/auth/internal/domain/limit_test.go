@@ -1,4 +1,4 @@
-package limit_test
+package domain_test
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/auth/internal/limit"
+	"herald/services/auth/internal/domain"
 )
 
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
-	l := limit.New(3, time.Minute, func() time.Time { return now })
+	l := domain.NewLimit(3, time.Minute, func() time.Time { return now })
 	take := func(key string, want time.Duration) {
 		t.Helper()
 		if got := l.Take(key); got != want {
@@ -53,7 +53,7 @@ func TestLimit(t *testing.T) {
 func TestLimitRemembers(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
-	l := limit.New(1, time.Minute, func() time.Time { return now })
+	l := domain.NewLimit(1, time.Minute, func() time.Time { return now })
 	now = now.Add(59 * time.Second)
 	l.Take("a")
 	for second := range 59 {
@@ -71,7 +71,7 @@ func TestLimitRemembers(t *testing.T) {
 
 func TestLimitBoundsItsMemory(t *testing.T) {
 	t.Parallel()
-	l := limit.New(1, time.Minute, time.Now)
+	l := domain.NewLimit(1, time.Minute, time.Now)
 	for n := range 300_000 {
 		l.Take(fmt.Sprint("key ", n))
 	}
@@ -85,7 +85,7 @@ func TestLimitBoundsItsMemory(t *testing.T) {
 
 func TestLimitAtOnce(t *testing.T) {
 	t.Parallel()
-	l := limit.New(10, time.Minute, time.Now)
+	l := domain.NewLimit(10, time.Minute, time.Now)
 	var wait sync.WaitGroup
 	var allowed atomic.Int64
 	for range 100 {
