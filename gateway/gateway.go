@@ -3,8 +3,8 @@
 // bulk import of users has code of its own. It finds the caller and decodes the request. The service that owns the data
 // checks both.
 //
-// Its layers are, from the top: edge and routes; rest, connect, forward and upload, one for each kind of request;
-// dispatch and exchange; authn, transcode and documents. A layer imports only lower layers.
+// Its layers are, from the top: edge and routes; rest, connect, forward, upload and documents, one for each kind of
+// request; dispatch and exchange; authn and transcode. A layer imports only lower layers.
 package gateway
 
 import (
@@ -20,8 +20,8 @@ import (
 	"herald/gateway/internal/authn"
 	"herald/gateway/internal/dispatch"
 	"herald/gateway/internal/edge"
+	"herald/gateway/internal/exchange"
 	"herald/gateway/internal/routes"
-	"herald/gateway/internal/writebudget"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/caller"
@@ -95,7 +95,7 @@ func (g *Gateway) open(ground boot.Ground, c Config) error {
 	if err != nil {
 		return err
 	}
-	g.server = edge.NewServer(writebudget.New(writebudget.PerPort).Handler(e), ground.Log)
+	g.server = edge.NewServer(exchange.Bounded(e), ground.Log)
 	address, err := net.ResolveTCPAddr("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("HERALD_LISTEN: %w", err)

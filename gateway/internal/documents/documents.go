@@ -11,18 +11,18 @@ import (
 	"strings"
 	"sync"
 
-	"herald/gateway/internal/httpcache"
-	"herald/gateway/internal/writebudget"
+	"herald/gateway/internal/exchange"
+	"herald/shared/fault"
 )
 
-// Document is one file at one path.
-type Document struct {
+// document is one file at one path.
+type document struct {
 	mediaType, policy string
 	content           func() (content, error)
 }
 
 // Library holds the documents by their paths.
-type Library map[string]*Document
+type Library map[string]*document
 
 // Policies of the pages. Only the pages with the viewer run scripts. The viewer brings its own
 // font and adds its rules to an empty style element, whose hash is the one below.
@@ -72,7 +72,7 @@ func (l Library) add(at, policy string, load func() (content, error)) {
 	default:
 		t = "text/html; charset=utf-8"
 	}
-	l[at] = &Document{mediaType: t, policy: policy, content: sync.OnceValues(load)}
+	l[at] = &document{mediaType: t, policy: policy, content: sync.OnceValues(load)}
 }
 
 var mediaTypes = map[string]string{
@@ -85,21 +85,39 @@ func Owns(path string) bool {
 	return path == "/openapi.json" || path == "/asyncapi.json" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
 
-// Serve answers a GET or HEAD with the document, or with 304 if the client has it already. A HEAD also compresses the
+// Serve answers a request below /docs, without a token.
+func (l Library) Serve(x *exchange.Exchange, r *http.Request) {
+	x.Route = "/docs/"
+	d, found := l[r.URL.Path]
+	switch {
+	case found && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		x.Form = exchange.AsJSON
+		x.WrongVerb(r, http.MethodGet, http.MethodHead)
+	case found:
+		x.Route = r.URL.Path
+		if err := d.serve(x, r); err != nil {
+			x.Fail(r, err)
+		}
+	default:
+		x.Fail(r, fault.ErrNotFound.Say("There is nothing at this address"))
+	}
+}
+
+// serve answers a GET or HEAD with the document, or with 304 if the client has it already. A HEAD also compresses the
 // document, because it needs the number of bytes.
-func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
+func (d *document) serve(x *exchange.Exchange, r *http.Request) error {
 	c, err := d.content()
 	if err != nil {
 		return err
 	}
-	h := w.Header()
+	h := x.Header()
 	h.Set("Content-Security-Policy", d.policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache") // clients keep it and revalidate it each time
 	h.Set("Etag", c.tag)
 	h.Set("Vary", "Accept-Encoding")
-	if httpcache.Holds(r.Header.Values("If-None-Match"), c.tag) {
-		w.WriteHeader(http.StatusNotModified)
+	if exchange.HasTag(r, c.tag) {
+		x.WriteHeader(http.StatusNotModified)
 		return nil
 	}
 	h.Set("Content-Type", d.mediaType)
@@ -119,9 +137,9 @@ func (d *Document) Serve(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(size))
-	w.WriteHeader(http.StatusOK)
-	writebudget.Share(w)
-	_, _ = w.Write(data) // fails if the client has closed the connection
+	x.WriteHeader(http.StatusOK)
+	exchange.Share(x)
+	_, _ = x.Write(data) // fails if the client has closed the connection
 	return nil
 }
 

@@ -1,5 +1,6 @@
 // Package exchange holds one HTTP request on its way through the gateway together with its answer: who sent it, the
-// form in which its faults are written, and the fields of its log line.
+// form in which its faults are written, and the fields of its log line. It bounds the memory of answers that clients do
+// not read.
 package exchange
 
 import (
@@ -136,6 +137,19 @@ func (x *Exchange) WrongVerb(r *http.Request, allowed ...string) {
 		return
 	}
 	x.Fail(r, gatewayfault.ErrVerbNotAllowed)
+}
+
+// HasTag reports whether the client of a GET or HEAD has the answer with this tag already (RFC 9110, section 13.1.2).
+func HasTag(r *http.Request, tag string) bool {
+	for _, list := range r.Header["If-None-Match"] {
+		for one := range strings.SplitSeq(list, ",") {
+			if one = strings.TrimSpace(one); one == "*" ||
+				strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Bounds of what Drain reads.

@@ -16,7 +16,6 @@ import (
 
 	"herald/gateway/internal/dispatch"
 	"herald/gateway/internal/exchange"
-	"herald/gateway/internal/httpcache"
 	"herald/shared/contract"
 	"herald/shared/gen/fault/gatewayfault"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -26,13 +25,13 @@ import (
 type Forwarder struct {
 	*dispatch.Dispatcher
 	now    func() time.Time
-	cache  *httpcache.Cache // of endpoints for programs
-	routes []*route         // the longest prefix first
+	cache  *cache   // of endpoints for programs
+	routes []*route // the longest prefix first
 }
 
 // New returns a Forwarder without pages and endpoints.
 func New(d *dispatch.Dispatcher, now func() time.Time) *Forwarder {
-	return &Forwarder{Dispatcher: d, now: now, cache: httpcache.New(now)}
+	return &Forwarder{Dispatcher: d, now: now, cache: newCache(now)}
 }
 
 // route is a path prefix, and the method that gets the requests to it.

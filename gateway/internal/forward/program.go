@@ -22,8 +22,8 @@ func (f *Forwarder) serveShared(x *exchange.Exchange, r *http.Request, t *route)
 	}
 	x.Route = t.prefix
 	uri, asked := r.URL.RequestURI(), f.now()
-	if kept := f.cache.Find(uri); kept != nil {
-		kept.Serve(x, r)
+	if kept := f.cache.find(uri); kept != nil {
+		kept.serve(x, r)
 		return
 	}
 	answer, err := f.ask(x, r, t)
@@ -32,8 +32,8 @@ func (f *Forwarder) serveShared(x *exchange.Exchange, r *http.Request, t *route)
 		return
 	}
 	if r.Method == http.MethodGet && answer.Status == http.StatusOK {
-		if kept := f.cache.Keep(uri, asked, headersOf(answer), answer.Body); kept != nil {
-			kept.Serve(x, r)
+		if kept := f.cache.keep(uri, asked, headersOf(answer), answer.Body); kept != nil {
+			kept.serve(x, r)
 			return
 		}
 	}

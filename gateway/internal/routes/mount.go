@@ -14,7 +14,6 @@ import (
 	"herald/gateway/internal/upload"
 	"herald/shared/boot"
 	"herald/shared/contract"
-	"herald/shared/fault"
 )
 
 // mountMethod adds the routes and pages of a method. A method without a REST path is not served on any protocol; a
@@ -94,28 +93,8 @@ func probe(h http.HandlerFunc) exchange.Handler {
 // mountREST adds the reference and the REST paths.
 func (t *Table) mountREST(public *url.URL) error {
 	library, err := documents.New(public)
-	t.library = &exchange.Route{Serve: serveDocuments(library), Form: forward.WritePage, Open: true}
+	t.library = &exchange.Route{Serve: library.Serve, Form: forward.WritePage, Open: true}
 	t.plainREST = &exchange.Route{Serve: t.rest.Serve, Form: exchange.AsJSON, Open: true}
 	t.grpcREST = &exchange.Route{Serve: t.rest.Serve, Form: connect.WriteFault, Open: true}
 	return err
-}
-
-// serveDocuments serves the reference, without a token.
-func serveDocuments(library documents.Library) exchange.Handler {
-	return func(x *exchange.Exchange, r *http.Request) {
-		x.Route = "/docs/"
-		d, found := library[r.URL.Path]
-		switch {
-		case found && r.Method != http.MethodGet && r.Method != http.MethodHead:
-			x.Form = exchange.AsJSON
-			x.WrongVerb(r, http.MethodGet, http.MethodHead)
-		case found:
-			x.Route = r.URL.Path
-			if err := d.Serve(x, r); err != nil {
-				x.Fail(r, err)
-			}
-		default:
-			x.Fail(r, fault.ErrNotFound.Say("There is nothing at this address"))
-		}
-	}
 }

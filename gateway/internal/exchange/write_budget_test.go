@@ -1,4 +1,4 @@
-package writebudget_test
+package exchange
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"herald/gateway/internal/writebudget"
 	"herald/shared/testkit"
 )
 
@@ -29,12 +28,12 @@ type written struct {
 func serve(t *testing.T, most, size int, share bool) (*httptest.Server, <-chan written) {
 	t.Helper()
 	ended := make(chan written, 100)
-	budget := writebudget.New(most)
-	s := httptest.NewUnstartedServer(budget.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	answers := budget{most: most}
+	s := httptest.NewUnstartedServer(answers.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(size))
 		w.(http.Flusher).Flush()
 		if share {
-			writebudget.Share(wrapped{w})
+			Share(wrapped{w})
 		}
 		_, err := w.Write(bytes.Repeat([]byte("x"), size))
 		ended <- written{r.URL.Path, err}
@@ -47,7 +46,7 @@ func serve(t *testing.T, most, size int, share bool) (*httptest.Server, <-chan w
 	return s, ended
 }
 
-// wrapped is a writer of somebody else around that of a Budget.
+// wrapped is a writer of somebody else around that of a budget.
 type wrapped struct{ http.ResponseWriter }
 
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -152,7 +151,7 @@ func connect(t *testing.T, h http.Handler) *client {
 func TestWhoReadsIsSpared(t *testing.T) {
 	t.Parallel()
 	const size = 128 << 10
-	h := writebudget.New(2*size + 90<<10).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h := (&budget{most: 2*size + 90<<10}).handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, size))
 	}))
 	reader, idle := connect(t, h), connect(t, h)

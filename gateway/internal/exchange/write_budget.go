@@ -1,7 +1,4 @@
-// Package writebudget bounds the memory of answers that clients ask for and do not read. All answers of a port share
-// one Budget. When an answer does not fit any more, those answers are broken off whose clients have read nothing for
-// the longest time.
-package writebudget
+package exchange
 
 import (
 	"container/list"
@@ -10,29 +7,29 @@ import (
 	"time"
 )
 
-// PerPort is how many bytes the answers of one port may hold.
-const PerPort = 64 << 20
-
 const (
+	// budgetPerPort is how many bytes the answers of one port may hold.
+	budgetPerPort = 64 << 20
 	// overhead is what an answer holds besides its own bytes: its request, buffers and stack.
 	overhead = 32 << 10
 	// piece is how much is written at a time. A client that has read a piece counts as one that reads.
 	piece = 64 << 10
 )
 
-// Budget bounds the memory of the answers of one port. It is safe for concurrent use.
-type Budget struct {
+// budget bounds the memory of answers that clients ask for and do not read. When an answer does not fit any more, those
+// answers are broken off whose clients have read nothing for the longest time.
+type budget struct {
 	most  int
 	mu    sync.Mutex
 	waits list.List // of *writer, the one first whose client has read nothing for the longest time
 	held  int
 }
 
-// New returns a Budget of so many bytes.
-func New(most int) *Budget { return &Budget{most: most} }
+// Bounded returns a handler for one port that bounds the memory of answers that clients do not read.
+func Bounded(next http.Handler) http.Handler { return (&budget{most: budgetPerPort}).handler(next) }
 
-// Handler returns a handler whose answers count.
-func (b *Budget) Handler(next http.Handler) http.Handler {
+// handler returns a handler whose answers count.
+func (b *budget) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := &writer{ResponseWriter: rw, budget: b}
 		next.ServeHTTP(w, r)
@@ -59,7 +56,7 @@ func Share(rw http.ResponseWriter) {
 }
 
 // begin counts an answer that is going to be written, and makes room for it.
-func (b *Budget) begin(w *writer, bytes int) *list.Element {
+func (b *budget) begin(w *writer, bytes int) *list.Element {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w.held = bytes
@@ -71,7 +68,7 @@ func (b *Budget) begin(w *writer, bytes int) *list.Element {
 }
 
 // breakOff makes the write of an answer fail. Its handler cannot return before, because end waits for b.mu.
-func (b *Budget) breakOff(w *writer) {
+func (b *budget) breakOff(w *writer) {
 	b.held -= w.held
 	w.held = 0
 	// It cannot fail for a server of net/http.
@@ -79,13 +76,13 @@ func (b *Budget) breakOff(w *writer) {
 }
 
 // read records that a client has read a piece of its answer.
-func (b *Budget) read(at *list.Element) {
+func (b *budget) read(at *list.Element) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waits.MoveToBack(at)
 }
 
-func (b *Budget) end(at *list.Element) {
+func (b *budget) end(at *list.Element) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= b.waits.Remove(at).(*writer).held
@@ -94,7 +91,7 @@ func (b *Budget) end(at *list.Element) {
 // writer writes one answer. held is what it holds at the moment.
 type writer struct {
 	http.ResponseWriter
-	budget        *Budget
+	budget        *budget
 	held          int
 	shared, wrote bool
 }

@@ -1,7 +1,4 @@
-// Package httpcache keeps answers to GET requests for as long as the service says that everybody may share them
-// (RFC 9111). It keeps an answer with "Cache-Control: public, max-age=…" and no other directive, and nothing that
-// depends on more than the address. All requests get the same bytes of an answer.
-package httpcache
+package forward
 
 import (
 	"crypto/sha256"
@@ -13,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"herald/gateway/internal/writebudget"
+	"herald/gateway/internal/exchange"
 )
 
 const (
@@ -25,18 +22,19 @@ const (
 	maxURI  = 1 << 10
 )
 
-// Cache holds answers by path and query. It is safe for concurrent use.
-type Cache struct {
+// cache keeps answers to GET requests by path and query for as long as the service says that everybody may share them
+// (RFC 9111). It keeps an answer with "Cache-Control: public, max-age=…" and no other directive, and nothing that
+// depends on more than the address. All requests get the same bytes of an answer. It is safe for concurrent use.
+type cache struct {
 	now     func() time.Time
 	mu      sync.RWMutex
-	answers map[string]*Answer
+	answers map[string]*answer
 }
 
-// New returns an empty cache.
-func New(now func() time.Time) *Cache { return &Cache{now: now, answers: map[string]*Answer{}} }
+func newCache(now func() time.Time) *cache { return &cache{now: now, answers: map[string]*answer{}} }
 
-// Answer is an answer that is ready to be sent. It is never changed.
-type Answer struct {
+// answer is an answer that is ready to be sent. It is never changed.
+type answer struct {
 	now       func() time.Time
 	asked     time.Time
 	maxAge    time.Duration
@@ -47,8 +45,8 @@ type Answer struct {
 	used      atomic.Int64 // when it was last used, in nanoseconds since 1970
 }
 
-// Find returns the answer for a path and query; nil if there is none or it is too old.
-func (c *Cache) Find(uri string) *Answer {
+// find returns the answer for a path and query; nil if there is none or it is too old.
+func (c *cache) find(uri string) *answer {
 	c.mu.RLock()
 	a := c.answers[uri]
 	c.mu.RUnlock()
@@ -63,14 +61,14 @@ func (c *Cache) Find(uri string) *Answer {
 	return a
 }
 
-// Keep stores an answer with status 200 to a request that was sent at the time asked, and returns it. It returns nil if
+// keep stores an answer with status 200 to a request that was sent at the time asked, and returns it. It returns nil if
 // the answer may not be kept. The caller must not change header and body afterwards.
-func (c *Cache) Keep(uri string, asked time.Time, header http.Header, body []byte) *Answer {
+func (c *cache) keep(uri string, asked time.Time, header http.Header, body []byte) *answer {
 	maxAge := sharedFor(header)
 	if maxAge == 0 || len(body) > maxBody || len(uri) > maxURI || len(header["Vary"])+len(header["Set-Cookie"]) > 0 {
 		return nil
 	}
-	a := &Answer{now: c.now, asked: asked, maxAge: maxAge, tag: header.Get("Etag"), body: body}
+	a := &answer{now: c.now, asked: asked, maxAge: maxAge, tag: header.Get("Etag"), body: body}
 	if a.tag == "" {
 		sum := sha256.Sum256(body)
 		a.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
@@ -91,7 +89,7 @@ func (c *Cache) Keep(uri string, asked time.Time, header http.Header, body []byt
 }
 
 // dropOne removes the answer that has not been used for the longest time.
-func (c *Cache) dropOne() {
+func (c *cache) dropOne() {
 	var oldest string
 	var used int64
 	for uri, a := range c.answers {
@@ -102,10 +100,10 @@ func (c *Cache) dropOne() {
 	delete(c.answers, oldest)
 }
 
-// Serve answers a GET or HEAD with the answer, or with 304 if the client has it already.
-func (a *Answer) Serve(w http.ResponseWriter, r *http.Request) {
+// serve answers a GET or HEAD with the answer, or with 304 if the client has it already.
+func (a *answer) serve(w http.ResponseWriter, r *http.Request) {
 	header, status := a.whole, http.StatusOK
-	if Holds(r.Header["If-None-Match"], a.tag) {
+	if exchange.HasTag(r, a.tag) {
 		header, status = a.unchanged, http.StatusNotModified
 	}
 	h := w.Header()
@@ -115,7 +113,7 @@ func (a *Answer) Serve(w http.ResponseWriter, r *http.Request) {
 	h["Age"] = []string{strconv.FormatInt(int64(a.now().Sub(a.asked)/time.Second), 10)}
 	w.WriteHeader(status)
 	if status == http.StatusOK && r.Method != http.MethodHead {
-		writebudget.Share(w)
+		exchange.Share(w)
 		_, _ = w.Write(a.body) // fails if the client has closed the connection
 	}
 }
@@ -140,17 +138,4 @@ func sharedFor(header http.Header) time.Duration {
 		return 0
 	}
 	return time.Duration(seconds) * time.Second
-}
-
-// Holds reports whether the lists of an If-None-Match contain a tag (RFC 9110, section 13.1.2).
-func Holds(lists []string, tag string) bool {
-	for _, list := range lists {
-		for one := range strings.SplitSeq(list, ",") {
-			if one = strings.TrimSpace(one); one == "*" ||
-				strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
-				return true
-			}
-		}
-	}
-	return false
 }
