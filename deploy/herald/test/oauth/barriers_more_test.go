@@ -67,7 +67,7 @@ func (r *reader) postsItself(name string) {
 func (r *reader) shows(p page, name string) {
 	r.t.Helper()
 	var text strings.Builder
-	if err := html.Render(&text, p.root); err != nil {
+	if err := html.Render(&text, p.root.Node); err != nil {
 		r.t.Fatal(err)
 	}
 	r.chromium.visit(r.URL + "/ui/nothing") // its policy runs no scripts
@@ -193,7 +193,7 @@ func (r *reader) directory(c company) {
 	r.Must("POST", "/management/v1/idps/"+c.idp+"/_reactivate", "{}")
 	// Pages offer what they offered in the last two seconds.
 	login := v.visit(r.shop.request()).address.String()
-	for end := time.Now().Add(time.Minute); !strings.Contains(text(v.visit(login).root), "Company"); {
+	for end := time.Now().Add(time.Minute); !strings.Contains(v.visit(login).root.Text(), "Company"); {
 		if time.Now().After(end) {
 			r.t.Fatal("the provider is not offered again")
 		}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"golang.org/x/net/html"
 
 	"herald/deploy/herald/test/whole"
 )
@@ -36,11 +35,9 @@ func (w world) drawn(c color.Color) []byte {
 
 // fill returns the color of the buttons of a page, "" for Herald's.
 func (p page) fill() string {
-	for n := range p.root.Descendants() {
-		if n.Type == html.ElementNode && n.Data == "style" {
-			if rest, found := strings.CutPrefix(text(n), ":root{--fill:"); found {
-				return rest[:len("#000000")]
-			}
+	for _, style := range p.root.All("style") {
+		if rest, found := strings.CutPrefix(style.Text(), ":root{--fill:"); found {
+			return rest[:len("#000000")]
 		}
 	}
 	return ""

@@ -40,7 +40,7 @@ func (c company) arrive(v *visitor, p page) page {
 	v.named(p, "Sign in")
 	forward := v.press(p, "Company")
 	v.named(forward, "You sign in elsewhere")
-	return v.visit(attribute(element(element(forward.root, "main"), "a"), "href"))
+	return v.visit(forward.root.Find("main").Find("a").Attr("href"))
 }
 
 // history returns the reasons for which logins were refused, the newest first.
@@ -130,7 +130,7 @@ func TestNewEmployee(t *testing.T) {
 	asked := c.arrive(v, v.visit(shop.request("scope", apiScope)))
 	v.named(asked, "You are new here")
 	forward := v.press(asked, "Create my account")
-	agreed := v.visit(attribute(element(element(forward.root, "main"), "a"), "href"))
+	agreed := v.visit(forward.root.Find("main").Find("a").Attr("href"))
 	v.named(agreed, "Let this application act for you?")
 	v.named(v.submit(agreed), "Welcome")
 	_, id := c.me(shop.token())
@@ -148,6 +148,6 @@ func TestNewEmployee(t *testing.T) {
 	c.at.LogIn(directory.Claims{"oid": directory.Other, "preferred_username": "eve"})
 	third := c.visitor()
 	p := c.arrive(third, third.visit(shop.request()))
-	third.named(third.visit(attribute(element(element(third.press(p, "Create my account").root, "main"), "a"), "href")),
+	third.named(third.visit(third.press(p, "Create my account").root.Find("main").Find("a").Attr("href")),
 		"Your account cannot be created")
 }

@@ -24,11 +24,11 @@ func TestEmployeeLinksAccount(t *testing.T) {
 	shop, v := c.application("Shop"), c.visitor()
 	p := c.arrive(v, v.visit(shop.request("scope", apiScope)))
 	v.named(p, "Nobody here has this account")
-	p = v.enter(v.visit(c.URL+attribute(element(element(p.root, "main"), "a"), "href")), "ada")
+	p = v.enter(v.visit(c.URL+p.root.Find("main").Find("a").Attr("href")), "ada")
 	v.named(p, "Link an account")
 	forward := v.press(p, "Link an account")
 	v.named(forward, "You sign in elsewhere")
-	to := attribute(element(element(forward.root, "main"), "a"), "href")
+	to := forward.root.Find("main").Find("a").Attr("href")
 	thief := c.visitor()
 	thief.named(thief.visit(to), "This sign-in has expired") // another browser has begun the link
 	p = v.visit(to)
@@ -51,7 +51,7 @@ func TestEmployeeLinksAccount(t *testing.T) {
 	c.Must("POST", "/management/v1/users/human/_import", person("eve", ""))
 	p = thief.enter(thief.visit(c.URL+"/ui/account/idplinks/add?id="+c.idp), "eve")
 	forward = thief.press(p, "Link an account")
-	thief.named(thief.visit(attribute(element(element(forward.root, "main"), "a"), "href")),
+	thief.named(thief.visit(forward.root.Find("main").Find("a").Attr("href")),
 		"This account is already linked")
 }
 

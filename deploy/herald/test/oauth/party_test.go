@@ -57,7 +57,7 @@ func (p *party) again(wanted bool, more ...string) url.Values {
 func (p *party) arrive(at page) url.Values {
 	p.TB.Helper()
 	if p.mode == "form_post" {
-		if form := element(at.root, "form"); form == nil || attribute(form, "action") != p.redirectURI {
+		if to := at.root.Find("form").Attr("action"); to != p.redirectURI {
 			p.Fatalf("there is no form for the application at %s: %s", at.address, at.heading())
 		}
 		at = p.browser.submit(at)

@@ -110,7 +110,7 @@ var basic = map[string]func(p *party){
 	},
 	"oidcc-ensure-registered-redirect-uri": func(p *party) {
 		at := p.browser.visit(p.asks("redirect_uri", p.redirectURI+"/other"))
-		if at.Status != http.StatusBadRequest || len(p.answers) != 0 || element(at.root, "form") != nil {
+		if at.Status != http.StatusBadRequest || len(p.answers) != 0 || at.root.Find("form").Exists() {
 			p.Errorf("%d %s", at.Status, at.heading())
 		}
 	},

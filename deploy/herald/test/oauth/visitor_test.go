@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/html"
+	"herald/shared/testkit"
 )
 
 // visitor is a person at a browser that has no engine: it keeps cookies, follows redirects, and fills in forms.
@@ -23,7 +23,7 @@ func (w world) visitor() *visitor { return &visitor{w, map[string]*http.Cookie{}
 type page struct {
 	Status  int
 	address *url.URL
-	root    *html.Node
+	root    testkit.HTML
 }
 
 // visit opens an address and returns where that leads.
@@ -51,11 +51,8 @@ func (v *visitor) follow(r *http.Request) page {
 		if err != nil {
 			v.Fatal(err)
 		}
-		root, err := html.Parse(answer.Body)
+		root := testkit.ParseHTML(v, answer.Body)
 		_ = answer.Body.Close()
-		if err != nil {
-			v.Fatal(err)
-		}
 		if own {
 			v.keep(answer.Cookies())
 		}
@@ -82,19 +79,17 @@ func (v *visitor) keep(cookies []*http.Cookie) {
 // submit fills in the first form of a page, with what it has, and presses its first button.
 func (v *visitor) submit(p page, fields ...string) page {
 	v.TB.Helper()
-	return v.send(p, element(p.root, "form"), fields...)
+	return v.send(p, p.root.Find("form"), fields...)
 }
 
 // press fills in the form of the button with a text, and presses it.
 func (v *visitor) press(p page, button string, fields ...string) page {
 	v.TB.Helper()
-	for n := range p.root.Descendants() {
-		if n.Type == html.ElementNode && n.Data == "button" && text(n) == button {
-			form := n.Parent
-			for form != nil && form.Data != "form" {
-				form = form.Parent
+	for _, form := range p.root.All("form") {
+		for _, b := range form.All("button") {
+			if b.Text() == button {
+				return v.send(p, form, fields...)
 			}
-			return v.send(p, form, fields...)
 		}
 	}
 	v.Fatalf("there is no button %q at %s", button, p.address)
@@ -102,24 +97,16 @@ func (v *visitor) press(p page, button string, fields ...string) page {
 }
 
 // send fills in a form of a page, with what it has, and presses its first button.
-func (v *visitor) send(p page, form *html.Node, fields ...string) page {
+func (v *visitor) send(p page, form testkit.HTML, fields ...string) page {
 	v.TB.Helper()
-	if form == nil || attribute(form, "method") != "post" {
+	if form.Attr("method") != "post" {
 		v.Fatalf("there is no form at %s: %s", p.address, p.heading())
 	}
-	values := url.Values{}
-	for n := range form.Descendants() {
-		if n.Type == html.ElementNode && n.Data == "input" && attribute(n, "name") != "" {
-			values.Set(attribute(n, "name"), attribute(n, "value"))
-		}
-	}
+	values := form.Values()
 	for i := 0; i < len(fields); i += 2 {
 		values.Set(fields[i], fields[i+1])
 	}
-	if button := element(form, "button"); button != nil && attribute(button, "name") != "" {
-		values.Set(attribute(button, "name"), attribute(button, "value"))
-	}
-	to, err := p.address.Parse(attribute(form, "action"))
+	to, err := p.address.Parse(form.Attr("action"))
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -162,46 +149,12 @@ func (v *visitor) named(p page, heading string) {
 // value returns what a field of a page's form has.
 func (v *visitor) value(p page, field string) string {
 	v.TB.Helper()
-	for n := range p.root.Descendants() {
-		if n.Type == html.ElementNode && n.Data == "input" && attribute(n, "name") == field {
-			return attribute(n, "value")
-		}
+	input := p.root.Find("input", "name", field)
+	if !input.Exists() {
+		v.Fatalf("there is no field %s at %s", field, p.address)
 	}
-	v.Fatalf("there is no field %s at %s", field, p.address)
-	return ""
+	return input.Attr("value")
 }
 
 // heading returns the text of the first heading.
-func (p page) heading() string { return text(element(p.root, "h1")) }
-
-func text(n *html.Node) string {
-	if n == nil {
-		return ""
-	}
-	var out strings.Builder
-	for c := range n.Descendants() {
-		if c.Type == html.TextNode {
-			out.WriteString(c.Data)
-		}
-	}
-	return strings.Join(strings.Fields(out.String()), " ")
-}
-
-// element returns the first element of that name; nil if there is none.
-func element(root *html.Node, name string) *html.Node {
-	for n := range root.Descendants() {
-		if n.Type == html.ElementNode && n.Data == name {
-			return n
-		}
-	}
-	return nil
-}
-
-func attribute(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}
+func (p page) heading() string { return p.root.Find("h1").Text() }

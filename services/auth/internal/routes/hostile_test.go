@@ -59,10 +59,10 @@ func TestHostileParameters(t *testing.T) {
 	for _, where := range all {
 		t.Run(where.name, func(t *testing.T) {
 			t.Parallel()
-			plain := testworld.Shape(testworld.Parse(t, where.page("harmless").Body.String()))
+			plain := testworld.Shape(testworld.Page(t, where.page("harmless")))
 			for _, p := range testworld.Payloads() {
 				w := where.page(p)
-				if got := testworld.Shape(testworld.Parse(t, w.Body.String())); !slices.Equal(got, plain) {
+				if got := testworld.Shape(testworld.Page(t, w)); !slices.Equal(got, plain) {
 					t.Fatalf("%q makes\n%q\nof\n%q", p, got, plain)
 				}
 				testworld.CheckHeaders(t, w)
@@ -76,15 +76,14 @@ func TestHostileLoginName(t *testing.T) {
 	h, u, _ := testworld.New(t)
 	for _, j := range testworld.Journeys {
 		u.Name("ada")
-		plain := testworld.Shape(testworld.Parse(t, testworld.Call(t, h, j.Path, j.Filled()).Body.String()))
+		plain := testworld.Shape(testworld.Page(t, testworld.Call(t, h, j.Path, j.Filled())))
 		for _, p := range testworld.Payloads() {
 			u.Name(p)
-			root := testworld.Parse(t, testworld.Call(t, h, j.Path, j.Filled()).Body.String())
+			root := testworld.Page(t, testworld.Call(t, h, j.Path, j.Filled()))
 			if got := testworld.Shape(root); !slices.Equal(got, plain) {
 				t.Fatalf("%s: %q makes %q", j.Kind, p, got)
 			}
-			if got := testworld.TextOf(testworld.Element(root, "strong", "class",
-				"name")); got != strings.Join(strings.Fields(p), " ") {
+			if got := root.Find("strong", "class", "name").Text(); got != strings.Join(strings.Fields(p), " ") {
 				t.Errorf("%s: %q is shown as %q", j.Kind, p, got)
 			}
 		}

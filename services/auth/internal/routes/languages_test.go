@@ -35,12 +35,12 @@ func TestLanguages(t *testing.T) {
 func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
 	t.Helper()
 	w := testworld.Call(t, h, testworld.Initialize.Link("code", ""), nil, "Accept-Language", asked)
-	page := testworld.Element(testworld.Parse(t, w.Body.String()), "html", "lang", want)
-	if w.Code != 200 || page == nil || w.Header().Get("Content-Language") != want {
+	page := testworld.Page(t, w).Find("html", "lang", want)
+	if w.Code != 200 || !page.Exists() || w.Header().Get("Content-Language") != want {
 		t.Errorf("%.40q is answered with %d in %q, want %s", asked, w.Code, w.Header().Get("Content-Language"), want)
 		return
 	}
-	if direction, _ := testworld.Attribute(page, "dir"); direction != "ltr" {
+	if direction := page.Attr("dir"); direction != "ltr" {
 		t.Errorf("%s goes %q", want, direction)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"herald/shared/testkit"
 )
 
 // Payloads returns 84 attacks: each way to break out of a place in a page, with each kind of harm.
@@ -27,8 +29,8 @@ func Payloads() (all []string) {
 }
 
 // Shape returns a page's elements and attributes, without the values of inputs.
-func Shape(root *html.Node) (elements []string) {
-	for n := range root.Descendants() {
+func Shape(page testkit.HTML) (elements []string) {
+	for n := range page.Node.Descendants() {
 		if n.Type == html.TextNode || n.Type == html.DocumentNode {
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"herald/shared/testkit"
 )
 
 // PageTexts returns the texts of pages in a language, by their keys.
@@ -80,10 +82,16 @@ func Cookie(t *testing.T, w *httptest.ResponseRecorder, name string) string {
 	return ""
 }
 
+// Page returns the page of an answer.
+func Page(t *testing.T, w *httptest.ResponseRecorder) testkit.HTML {
+	t.Helper()
+	return testkit.ParseHTML(t, strings.NewReader(w.Body.String()))
+}
+
 // Shows fails the test unless an answer is the page of that name.
 func Shows(t *testing.T, w *httptest.ResponseRecorder, status int, name string) {
 	t.Helper()
-	title := TextOf(Element(Parse(t, w.Body.String()), "h1", "", ""))
+	title := Page(t, w).Find("h1").Text()
 	if w.Code != status || title != PageTexts(t, "en")[name+".title"] {
 		t.Errorf("%d %q, want %d %s", w.Code, title, status, name)
 	}

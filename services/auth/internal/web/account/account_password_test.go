@@ -15,9 +15,8 @@ func TestAccountWithoutPassword(t *testing.T) {
 	a.Users.Own.NoPassword = true
 	explained := a.open(session, "/password")
 	testworld.Shows(t, explained, 200, "nopassword")
-	root := testworld.Parse(t, explained.Body.String())
-	if testworld.Element(root, "input", "type", "password") != nil || testworld.Element(root, "a", "href",
-		accountPath+"/idplinks") == nil {
+	root := testworld.Page(t, explained)
+	if root.Find("input", "type", "password").Exists() || !root.Find("a", "href", accountPath+"/idplinks").Exists() {
 		t.Error(explained.Body)
 	}
 	testworld.Shows(t, a.send(session, "/password", "current", "", "password", "Tr0ub4dor3"), 200, "nopassword")

@@ -211,8 +211,7 @@ func TestAccountNeedsAFreshLogin(t *testing.T) {
 	}
 	again := testworld.Call(t, a.Pages, testworld.ToLogin("/password"), nil, "Cookie", session)
 	testworld.Shows(t, again, 200, "login")
-	if name, _ := testworld.Attribute(testworld.Element(testworld.Parse(t, again.Body.String()), "input", "id", "name"),
-		"value"); name != "ada <b>" {
+	if name := testworld.Page(t, again).Find("input", "id", "name").Attr("value"); name != "ada <b>" {
 		t.Errorf("the login asks for %q", name)
 	}
 	form := testworld.Named("right")
@@ -275,18 +274,17 @@ func TestProfile(t *testing.T) {
 	if !proto.Equal(a.Users.Own.Profile, want) {
 		t.Errorf("the profile is %v", a.Users.Own.Profile)
 	}
-	root := testworld.Parse(t, a.open(session, "/profile?done=true").Body.String())
+	root := testworld.Page(t, a.open(session, "/profile?done=true"))
 	for id, value := range map[string]string{"firstName": "Augusta", "nickName": "", "displayName": "A. K."} {
-		if got, _ := testworld.Attribute(testworld.Element(root, "input", "id", id), "value"); got != value {
+		if got := root.Find("input", "id", id).Attr("value"); got != value {
 			t.Errorf("%s shows %q", id, got)
 		}
 	}
-	if got := testworld.TextOf(testworld.Element(root, "p", "role", "status")); got != testworld.PageTexts(t,
-		"en")["account.done"] {
+	if got := root.Find("p", "role", "status").Text(); got != testworld.PageTexts(t, "en")["account.done"] {
 		t.Errorf("the page says %q", got)
 	}
 	for _, chosen := range []string{"sv", "GENDER_FEMALE"} {
-		if _, is := testworld.Attribute(testworld.Element(root, "option", "value", chosen), "selected"); !is {
+		if !root.Find("option", "value", chosen).Has("selected") {
 			t.Errorf("%s is not chosen", chosen)
 		}
 	}
@@ -296,7 +294,7 @@ func TestProfile(t *testing.T) {
 	} {
 		w := a.send(session, "/profile", append(slices.Clone(filled[:12]), name, value)...)
 		testworld.Shows(t, w, 400, "profile")
-		if fault := testworld.Element(testworld.Parse(t, w.Body.String()), "p", "id", name+"-fault"); fault == nil {
+		if !testworld.Page(t, w).Find("p", "id", name+"-fault").Exists() {
 			t.Errorf("%s: the page does not say what is wrong", name)
 		}
 	}
@@ -318,9 +316,8 @@ func TestDisplayNameThatIsNotChosen(t *testing.T) {
 	} {
 		a.Users.Own.Profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: test.display,
 			PreferredLanguage: test.language}
-		root := testworld.Parse(t, a.open(session, "/profile").Body.String())
-		if got, _ := testworld.Attribute(testworld.Element(root, "input", "id", "displayName"),
-			"value"); got != test.shown {
+		root := testworld.Page(t, a.open(session, "/profile"))
+		if got := root.Find("input", "id", "displayName").Attr("value"); got != test.shown {
 			t.Errorf("%+v: the form has %q", test, got)
 		}
 	}
@@ -333,12 +330,12 @@ func TestHostileProfile(t *testing.T) {
 	session := a.Login("here")
 	for _, page := range []string{"", "/profile"} {
 		a.Users.Own.Profile = &usersv1.Profile{PreferredLanguage: "x"}
-		plain := testworld.Shape(testworld.Parse(t, a.open(session, page).Body.String()))
+		plain := testworld.Shape(testworld.Page(t, a.open(session, page)))
 		for _, p := range testworld.Payloads() {
 			a.Users.Own.Profile = &usersv1.Profile{FirstName: p, LastName: p, NickName: p, DisplayName: p,
 				PreferredLanguage: p}
 			w := a.open(session, page)
-			if got := testworld.Shape(testworld.Parse(t, w.Body.String())); !slices.Equal(got, plain) {
+			if got := testworld.Shape(testworld.Page(t, w)); !slices.Equal(got, plain) {
 				t.Fatalf("%q makes\n%q\nof\n%q", p, got, plain)
 			}
 			testworld.CheckHeaders(t, w)
@@ -360,7 +357,7 @@ func TestChangingThePassword(t *testing.T) {
 	} {
 		w := a.send(session, "/password", "current", test.old, "password", test.chosen, "confirmation", test.confirmed)
 		testworld.Shows(t, w, 400, "changepassword")
-		if testworld.Element(testworld.Parse(t, w.Body.String()), "p", "id", test.field+"-fault") == nil {
+		if !testworld.Page(t, w).Find("p", "id", test.field+"-fault").Exists() {
 			t.Errorf("%q: %s is not wrong", test, test.field)
 		}
 		if strings.Contains(w.Body.String(), "Tr0ub4dor") {

@@ -69,8 +69,7 @@ func TestAccessOfApplications(t *testing.T) {
 // says fails the test unless an element of a page has a text.
 func says(t *testing.T, w *httptest.ResponseRecorder, id, key string) {
 	t.Helper()
-	if got := testworld.TextOf(testworld.Element(testworld.Parse(t, w.Body.String()), "p", "id",
-		id)); got != testworld.PageTexts(t, "en")[key] {
+	if got := testworld.Page(t, w).Find("p", "id", id).Text(); got != testworld.PageTexts(t, "en")[key] {
 		t.Errorf("%s says %q, want %s", id, got, key)
 	}
 }
@@ -101,8 +100,7 @@ func TestEmailOfAnAccount(t *testing.T) {
 	if !mine.Verified || mine.Mails != 1 {
 		t.Errorf("verified %v, %d mails", mine.Verified, mine.Mails)
 	}
-	if form := testworld.Element(testworld.Parse(t, a.open(session, "/email").Body.String()), "input", "id",
-		"code"); form != nil {
+	if testworld.Page(t, a.open(session, "/email")).Find("input", "id", "code").Exists() {
 		t.Error("a confirmed address asks for a code")
 	}
 	for _, typed := range []string{"nobody", "", `"><script>alert(1)</script>`, strings.Repeat("a", 1001) + "@x.test"} {
@@ -134,8 +132,7 @@ func TestTokensOfAnAccount(t *testing.T) {
 	}
 	form := a.open(session, "/tokens/new")
 	testworld.Shows(t, form, 200, "newtoken")
-	until, _ := testworld.Attribute(testworld.Element(testworld.Parse(t, form.Body.String()), "input", "id", "until"),
-		"value")
+	until := testworld.Page(t, form).Find("input", "id", "until").Attr("value")
 	if day, err := time.Parse(time.DateOnly, until); err != nil || time.Until(day) < 88*24*time.Hour {
 		t.Errorf("the form suggests %q", until)
 	}
@@ -151,12 +148,11 @@ func TestTokensOfAnAccount(t *testing.T) {
 		mine.Tokens = nil
 		w := a.send(session, "/tokens/new", "until", typed)
 		testworld.Shows(t, w, 200, "tokenmade")
-		if got := testworld.TextOf(testworld.Element(testworld.Parse(t, w.Body.String()), "code", "",
-			"")); got != "hrld_pat_secret" {
+		if got := testworld.Page(t, w).Find("code").Text(); got != "hrld_pat_secret" {
 			t.Errorf("the page shows %q", got)
 		}
-		named := testworld.Element(testworld.Parse(t, w.Body.String()), "p", "class", "whose")
-		if got, want := testworld.TextOf(named), testworld.PageTexts(t, "en")["tokenmade.id"]+" t1"; got != want {
+		named := testworld.Page(t, w).Find("p", "class", "whose")
+		if got, want := named.Text(), testworld.PageTexts(t, "en")["tokenmade.id"]+" t1"; got != want {
 			t.Errorf("the page says %q, want %q: the token is not found in the list", got, want)
 		}
 		if got := mine.Tokens[0].ExpirationDate.AsTime().Format(time.DateOnly); got != want {
@@ -197,9 +193,9 @@ func TestLinkedAccounts(t *testing.T) {
 	a.sameAsMissing(session, "/idplinks/end", "id", "x") // without its provider
 	w := testworld.Call(t, a.Pages, accountPath+"/idplinks/end?idp=i2&id=x", nil, "Cookie", session)
 	testworld.Shows(t, w, 200, "idplinkend")
-	root := testworld.Parse(t, w.Body.String())
+	root := testworld.Page(t, w)
 	for name, value := range map[string]string{"idp": "i2", "id": "x"} {
-		if got, _ := testworld.Attribute(testworld.Element(root, "input", "name", name), "value"); got != value {
+		if got := root.Find("input", "name", name).Attr("value"); got != value {
 			t.Errorf("the form keeps %q as %s", got, name)
 		}
 	}

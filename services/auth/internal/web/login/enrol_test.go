@@ -19,8 +19,8 @@ func TestEnrolAtLogin(t *testing.T) {
 	t.Parallel()
 	pages, u, _ := testworld.New(t)
 	done := testworld.Call(t, pages, testworld.Initialize.Path, testworld.Initialize.Filled())
-	next := testworld.Element(testworld.Parse(t, done.Body.String()), "a", "href", loginPath+"back?new=true")
-	if next == nil {
+	next := testworld.Page(t, done).Find("a", "href", loginPath+"back?new=true")
+	if !next.Exists() {
 		t.Fatalf("the last page leads nowhere: %s", done.Body)
 	}
 	back := testworld.Call(t, pages, loginPath+"back?new=true", nil)

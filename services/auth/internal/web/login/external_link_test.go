@@ -83,7 +83,7 @@ func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 	w := b.arrive(login, "state", state, "code", "nobody")
 	testworld.Shows(t, w, 403, "externalunlinked")
 	to := addLinkPath + "?id=i1"
-	if a := testworld.Element(testworld.Parse(t, w.Body.String()), "a", "href", to); a == nil {
+	if !testworld.Page(t, w).Find("a", "href", to).Exists() {
 		t.Fatalf("the page does not lead to the link: %s", w.Body)
 	}
 	if testworld.Cookie(t, w, testworld.SessionCookie) != "" {
@@ -108,7 +108,7 @@ func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 	login, state = b.begin()
 	w = b.arrive(login, "state", state, "code", "new")
 	testworld.Shows(t, w, 200, "externalnew")
-	if testworld.Element(testworld.Parse(t, w.Body.String()), "a", "href", to) == nil {
+	if !testworld.Page(t, w).Find("a", "href", to).Exists() {
 		t.Errorf("the page does not lead to the link: %s", w.Body)
 	}
 	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoCreation: true})
@@ -117,8 +117,7 @@ func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 	b.idps.set(&idpv1.IdpProviderOptions{IsCreationAllowed: true})
 	login, state = b.begin()
 	w = b.arrive(login, "state", state, "code", "new")
-	if testworld.Shows(t, w, 200, "externalnew"); testworld.Element(testworld.Parse(t, w.Body.String()), "a", "href",
-		to) != nil {
+	if testworld.Shows(t, w, 200, "externalnew"); testworld.Page(t, w).Find("a", "href", to).Exists() {
 		t.Error("the page leads to a link that is not allowed")
 	}
 }
@@ -144,8 +143,7 @@ func TestRefusedLinks(t *testing.T) {
 		login, state := b.beginLink()
 		w := b.back(login, b.session, state, account)
 		testworld.Shows(t, w, 403, page)
-		if testworld.Element(testworld.Parse(t, w.Body.String()), "a", "href",
-			testworld.AccountPath+"/idplinks") == nil {
+		if !testworld.Page(t, w).Find("a", "href", testworld.AccountPath+"/idplinks").Exists() {
 			t.Errorf("%s leads nowhere", page)
 		}
 	}

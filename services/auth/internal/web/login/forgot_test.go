@@ -23,9 +23,9 @@ func TestForgottenPasswords(t *testing.T) {
 	pages := testworld.Open(t, g, testworld.Public)
 	testkit.Serve(t, g, "text", testworld.NewText(), &textv1.Text_ServiceDesc)
 	login := testworld.Call(t, pages, loginPath, nil)
-	link := testworld.Element(testworld.Parse(t, login.Body.String()), "a", "href", forgotPath)
-	if testworld.TextOf(link) != testworld.PageTexts(t, "en")["forgot.title"] {
-		t.Errorf("the login page has the link %q", testworld.TextOf(link))
+	link := testworld.Page(t, login).Find("a", "href", forgotPath)
+	if link.Text() != testworld.PageTexts(t, "en")["forgot.title"] {
+		t.Errorf("the login page has the link %q", link.Text())
 	}
 	testworld.Shows(t, testworld.Call(t, pages, forgotPath, nil), 200, "forgot")
 	for _, name := range []string{
@@ -72,8 +72,8 @@ func TestBackFromMails(t *testing.T) {
 	t.Parallel()
 	pages, _, _ := testworld.New(t)
 	done := testworld.Call(t, pages, testworld.Journeys[2].Path, testworld.Journeys[2].Filled("lang", "de"))
-	next := testworld.Element(testworld.Parse(t, done.Body.String()), "a", "href", loginPath+"back?lang=de")
-	if testworld.TextOf(next) != testworld.PageTexts(t, "de")["login.submit"] {
+	next := testworld.Page(t, done).Find("a", "href", loginPath+"back?lang=de")
+	if next.Text() != testworld.PageTexts(t, "de")["login.submit"] {
 		t.Fatalf("the last page leads nowhere: %s", done.Body)
 	}
 	testworld.Leads(t, testworld.Call(t, pages, loginPath+"back?lang=de", nil), loginPath+"?lang=de")

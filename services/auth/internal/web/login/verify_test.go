@@ -39,8 +39,7 @@ func TestVerifyAtLogin(t *testing.T) {
 	} {
 		w := testworld.Call(t, pages, verifyPath, url.Values{"code": {code}}, "Cookie", session)
 		testworld.Shows(t, w, want.status, "verifyemail.confirm")
-		if got := testworld.TextOf(testworld.Element(testworld.Parse(t, w.Body.String()), "p", "id",
-			"fault")); got != testworld.PageTexts(t, "en")[want.text] {
+		if got := testworld.Page(t, w).Find("p", "id", "fault").Text(); got != testworld.PageTexts(t, "en")[want.text] {
 			t.Errorf("%q: %q", code, got)
 		}
 	}
@@ -52,7 +51,7 @@ func TestVerifyAtLogin(t *testing.T) {
 		t.Errorf("users was asked %v", got)
 	}
 	sent := testworld.Call(t, pages, verifyPath+"?sent=true", nil, "Cookie", session)
-	if got := testworld.TextOf(testworld.Element(testworld.Parse(t, sent.Body.String()), "p", "role", "status")); got !=
+	if got := testworld.Page(t, sent).Find("p", "role", "status").Text(); got !=
 		testworld.PageTexts(t, "en")["verifyemail.resent.text"] {
 		t.Errorf("after asking the page says %q", got)
 	}

@@ -94,7 +94,7 @@ func TestPostsOfAClientAreBounded(t *testing.T) {
 	w := testworld.PostFrom(h, "192.0.2.1", testworld.Initialize.Path, testworld.Initialize.Filled())
 	testworld.CheckHeaders(t, w)
 	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" ||
-		testworld.TextOf(testworld.Element(testworld.Parse(t, w.Body.String()), "h1", "", "")) != testworld.PageTexts(t,
+		testworld.Page(t, w).Find("h1").Text() != testworld.PageTexts(t,
 			"en")["away.title"] {
 		t.Errorf("the next one: %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
 	}

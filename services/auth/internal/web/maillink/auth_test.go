@@ -2,6 +2,7 @@ package maillink_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"reflect"
 	"strings"
@@ -121,57 +122,54 @@ func TestPages(t *testing.T) {
 func checkPage(t *testing.T, h http.Handler, c pageCase) {
 	t.Helper()
 	w := testworld.Call(t, h, c.uri, c.form)
-	root := testworld.Parse(t, w.Body.String())
+	root := testworld.Page(t, w)
 	if title := testworld.PageTexts(t, "en")[c.page+".title"]; w.Code != c.status || title == "" ||
-		testworld.TextOf(testworld.Element(root, "h1", "", "")) != title {
-		t.Errorf("%d %q", w.Code, testworld.TextOf(testworld.Element(root, "h1", "", "")))
+		root.Find("h1").Text() != title {
+		t.Errorf("%d %q", w.Code, root.Find("h1").Text())
 	}
-	if got := testworld.TextOf(testworld.Element(root, "p", "class", "fault")); got != c.fault {
+	if got := root.Find("p", "class", "fault").Text(); got != c.fault {
 		t.Errorf("beside the field: %q", got)
 	}
-	if faulty := strings.HasPrefix(testworld.TextOf(testworld.Element(root, "title", "", "")),
-		"Please check:"); faulty != (c.fault != "") {
-		t.Errorf("title %q", testworld.TextOf(testworld.Element(root, "title", "", "")))
+	if faulty := strings.HasPrefix(root.Find("title").Text(), "Please check:"); faulty != (c.fault != "") {
+		t.Errorf("title %q", root.Find("title").Text())
 	}
-	checkForms(t, w.Body.String())
+	checkForms(t, w)
 	testworld.CheckHeaders(t, w)
 }
 
-// checkForms checks what assistive technology and password managers need, and that no form
-// contains a password that was typed.
-func checkForms(t *testing.T, body string) {
+// checkForms checks what assistive technology and password managers need, and that no form contains a password that was
+// typed.
+func checkForms(t *testing.T, w *httptest.ResponseRecorder) {
 	t.Helper()
-	root := testworld.Parse(t, body)
+	root, body := testworld.Page(t, w), w.Body.String()
 	if strings.Contains(body, "Tr0ub4dor3") || strings.Contains(body, "<script") {
 		t.Error("the page has a password or a script")
 	}
-	for n := range root.Descendants() {
-		switch id, _ := testworld.Attribute(n, "id"); {
-		case n.Data == "input" && id == "":
-			if kind, _ := testworld.Attribute(n, "type"); kind != "hidden" {
-				t.Errorf("an input without id: %v", n.Attr)
+	for _, input := range root.All("input") {
+		id, described := input.Attr("id"), input.Attr("aria-describedby")
+		if id == "" {
+			if input.Attr("type") != "hidden" {
+				t.Errorf("an input without id: %v", input.Node.Attr)
 			}
-		case n.Data == "input":
-			described, _ := testworld.Attribute(n, "aria-describedby")
-			for name := range strings.FieldsSeq(described) {
-				if testworld.Element(root, "p", "id", name) == nil {
-					t.Errorf("%s is described by %q, which is not there", id, name)
-				}
-			}
-			_, focused := testworld.Attribute(n, "autofocus")
-			if _, invalid := testworld.Attribute(n, "aria-invalid"); invalid &&
-				(!focused || !strings.Contains(described, id+"-fault")) {
-				t.Errorf("%s is invalid: focused %t, described by %q", id, focused, described)
-			}
-			if complete, _ := testworld.Attribute(n, "autocomplete"); testworld.Element(root, "label", "for",
-				id) == nil || complete == "" {
-				t.Errorf("%s has no label or no autocomplete", id)
+			continue
+		}
+		for name := range strings.FieldsSeq(described) {
+			if !root.Find("p", "id", name).Exists() {
+				t.Errorf("%s is described by %q, which is not there", id, name)
 			}
 		}
-		for _, key := range []string{"action", "href"} {
-			if where, ok := testworld.Attribute(n, key); ok && !strings.HasPrefix(where, "/ui/") && where != "data:," &&
-				!strings.HasPrefix(where, "?") { // the page itself
-				t.Errorf("%s leads to %q", n.Data, where)
+		if input.Has("aria-invalid") && (!input.Has("autofocus") || !strings.Contains(described, id+"-fault")) {
+			t.Errorf("%s is invalid: %v", id, input.Node.Attr)
+		}
+		if !root.Find("label", "for", id).Exists() || input.Attr("autocomplete") == "" {
+			t.Errorf("%s has no label or no autocomplete", id)
+		}
+	}
+	for n := range root.Node.Descendants() {
+		for _, a := range n.Attr {
+			if (a.Key == "action" || a.Key == "href") && !strings.HasPrefix(a.Val, "/ui/") && a.Val != "data:," &&
+				!strings.HasPrefix(a.Val, "?") { // the page itself
+				t.Errorf("%s leads to %q", n.Data, a.Val)
 			}
 		}
 	}
@@ -227,8 +225,7 @@ func TestDoneNamesTheLogin(t *testing.T) {
 	h, _, _ := testworld.New(t)
 	for _, j := range testworld.Journeys {
 		w := testworld.Call(t, h, j.Path, j.Filled())
-		if got := testworld.TextOf(testworld.Element(testworld.Parse(t, w.Body.String()), "strong", "class",
-			"name")); got != "ada@example.com" {
+		if got := testworld.Page(t, w).Find("strong", "class", "name").Text(); got != "ada@example.com" {
 			t.Errorf("%s: login name %q", j.Kind, got)
 		}
 	}
@@ -257,16 +254,16 @@ func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
 		{reset.Link("passwordset", "true"), nil, true},
 		{reset.Path, testworld.Linked("passwordset", "true", "code", "WRONG222"), true},
 	} {
-		root := testworld.Parse(t, testworld.Call(t, h, test.uri, test.form).Body.String())
-		if got := testworld.Element(root, "input", "name", "password") != nil; got != test.want {
+		root := testworld.Page(t, testworld.Call(t, h, test.uri, test.form))
+		if got := root.Find("input", "name", "password").Exists(); got != test.want {
 			t.Errorf("%s %v asks for a password: %t", test.uri, test.form, got)
 		}
 	}
 	// The next form has the values of the link, until users returns others.
 	for form, want := range map[string]bool{"WRONG222": true, "NEEDSPW2": false} {
-		root := testworld.Parse(t, testworld.Call(t, h, testworld.Initialize.Path, testworld.Linked("passwordset",
-			"true", "code", form)).Body.String())
-		if got := testworld.Element(root, "input", "name", "passwordset") != nil; got != want {
+		root := testworld.Page(t, testworld.Call(t, h, testworld.Initialize.Path, testworld.Linked("passwordset",
+			"true", "code", form)))
+		if got := root.Find("input", "name", "passwordset").Exists(); got != want {
 			t.Errorf("after %s the form says that there is a password: %t", form, got)
 		}
 	}
@@ -286,8 +283,7 @@ func TestLinkToTryAgainHasAllValues(t *testing.T) {
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
 				t.Errorf("%s: %d, Retry-After %q", uri, w.Code, w.Header().Get("Retry-After"))
 			}
-			back, _ := testworld.Attribute(testworld.Element(testworld.Parse(t, w.Body.String()), "a", "class",
-				"button"), "href")
+			back := testworld.Page(t, w).Find("a", "class", "button").Attr("href")
 			again, err := url.Parse(back)
 			if err != nil || again.Path != j.Path {
 				t.Fatalf("leads back to %q", back)

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/html"
-
 	"herald/services/auth/internal/testworld"
+	"herald/shared/testkit"
 )
 
 // A page with a right code names the organization and the login name, and speaks the mail's language until
@@ -17,30 +16,28 @@ func TestPagesAreOfTheCodesHolder(t *testing.T) {
 	t.Parallel()
 	h, _, x := testworld.New(t)
 	for _, j := range testworld.Journeys {
-		in := func(w *httptest.ResponseRecorder, language string) *html.Node {
+		in := func(w *httptest.ResponseRecorder, language string) testkit.HTML {
 			t.Helper()
-			root := testworld.Parse(t, w.Body.String())
-			if w.Header().Get("Content-Language") != language || testworld.Element(root, "html", "lang",
-				language) == nil {
+			root := testworld.Page(t, w)
+			if w.Header().Get("Content-Language") != language || !root.Find("html", "lang", language).Exists() {
 				t.Errorf("%s: in %q, want %s", j.Kind, w.Header().Get("Content-Language"), language)
 			}
 			return root
 		}
 		mailed := in(testworld.Call(t, h, j.Link("code", "NAMED222"), nil, "Accept-Language", "fr"), "ja")
-		if got := testworld.TextOf(testworld.Element(mailed, "p", "class", "whose")); got != "Analytical & Coada <b>" {
+		if got := mailed.Find("p", "class", "whose").Text(); got != "Analytical & Coada <b>" {
 			t.Errorf("%s: the page names %q", j.Kind, got)
 		}
-		if tag, _ := testworld.Attribute(testworld.Element(mailed, "input", "name", "lang"), "value"); tag != "ja" {
+		if tag := mailed.Find("input", "name", "lang").Attr("value"); tag != "ja" {
 			t.Errorf("%s: the form is posted in %q", j.Kind, tag)
 		}
-		picked, _ := testworld.Attribute(testworld.Element(mailed, "a", "lang", "de"), "href")
+		picked := mailed.Find("a", "lang", "de").Attr("href")
 		where, err := url.Parse(picked)
 		if err != nil || where.Path != j.Path || where.Query().Get("code") != "NAMED222" {
 			t.Errorf("%s: German is at %q", j.Kind, picked)
 		}
 		german := in(testworld.Call(t, h, picked, nil, "Accept-Language", "fr"), "de")
-		if current, _ := testworld.Attribute(testworld.Element(german, "a", "lang", "de"),
-			"aria-current"); current != "true" {
+		if current := german.Find("a", "lang", "de").Attr("aria-current"); current != "true" {
 			t.Errorf("%s: the page does not say that it is in German", j.Kind)
 		}
 		in(testworld.Call(t, h, j.Path, j.Filled("code", "WRONG222", "lang", "de"), "Accept-Language", "fr"), "de")
@@ -54,8 +51,7 @@ func TestPagesAreOfTheCodesHolder(t *testing.T) {
 			in(testworld.Call(t, h, j.Link("code", used, "lang", "de"), nil, "Accept-Language", "fr"), "de")
 		}
 		wrong := in(testworld.Call(t, h, j.Link("code", "WRONG222"), nil, "Accept-Language", "fr"), "fr")
-		if testworld.Element(wrong, "p", "class", "whose") != nil || testworld.Element(wrong, "input", "name",
-			"lang") != nil {
+		if wrong.Find("p", "class", "whose").Exists() || wrong.Find("input", "name", "lang").Exists() {
 			t.Errorf("%s: a page with a wrong code names somebody", j.Kind)
 		}
 	}
@@ -72,7 +68,7 @@ func TestPagesAreOfTheCodesHolder(t *testing.T) {
 		"while users are away": {[]string{"code", "AWAY2222", "confirmation", "x"}, false},
 	} {
 		w := testworld.Call(t, h, testworld.Initialize.Path, testworld.Initialize.Filled(c.values...))
-		whose := testworld.TextOf(testworld.Element(testworld.Parse(t, w.Body.String()), "p", "class", "whose"))
+		whose := testworld.Page(t, w).Find("p", "class", "whose").Text()
 		if w.Code != 400 || whose != map[bool]string{true: "Analytical & Coada <b>"}[c.named] {
 			t.Errorf("after a mistake, %s: %d, the page names %q", name, w.Code, whose)
 		}
