@@ -18,7 +18,7 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
-	"herald/shared/testkit/browser"
+	"herald/shared/testkit/outside"
 )
 
 // site serves the pages on loopback under a host name and returns their origin.
@@ -104,7 +104,7 @@ func TestFormsOfMailsInABrowser(t *testing.T) {
 			t.Parallel()
 			u, texts := &testworld.Users{}, testworld.PageTexts(t, "de")
 			origin := site(t, "127.0.0.1", u, quiet)
-			ctx := browser.Open(t, chromedp.Flag("accept-lang", "de-CH"))
+			ctx := outside.OpenBrowser(t, chromedp.Flag("accept-lang", "de-CH"))
 			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled,
 				emulation.SetScriptExecutionDisabledParams{Value: test.disabled}); err != nil {
 				t.Fatal(err)
@@ -160,7 +160,7 @@ func wrongThenRight(t *testing.T, ctx context.Context, j testworld.Journey) (fie
 func TestMistakesInABrowser(t *testing.T) {
 	t.Parallel()
 	origin := site(t, "127.0.0.1", &testworld.Users{}, quiet)
-	ctx := browser.Open(t)
+	ctx := outside.OpenBrowser(t)
 	visit(t, ctx, origin+testworld.Initialize.Link("code", "NAMED222"))
 	whose := get(t, ctx, chromedp.Text(chromedp.CSS(".whose")))
 	if !strings.Contains(whose, "Analytical & Co") || !strings.Contains(whose, "ada <b>") {
@@ -187,7 +187,7 @@ func TestPlainHTTP(t *testing.T) {
 			posted <- r.Header
 		}
 	})
-	ctx := browser.Open(t, chromedp.Flag("host-resolver-rules", "MAP login.example 127.0.0.1"))
+	ctx := outside.OpenBrowser(t, chromedp.Flag("host-resolver-rules", "MAP login.example 127.0.0.1"))
 	visit(t, ctx, origin+testworld.Initialize.Link())
 	if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"); status != 200 {
 		t.Errorf("%d %q", status, heading(t, ctx))
@@ -284,7 +284,7 @@ func TestPagesFitTheScreen(t *testing.T) {
 		t.Run(fmt.Sprint(view.language, " ", view.scheme, " ", view.width), func(t *testing.T) {
 			t.Parallel()
 			texts := testworld.PageTexts(t, view.language)
-			ctx := browser.Open(t, chromedp.Flag("accept-lang", view.language))
+			ctx := outside.OpenBrowser(t, chromedp.Flag("accept-lang", view.language))
 			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.scheme}}
 			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia,
 				emulation.SetEmulatedMediaParams{Features: features}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // subscribe subscribes to events as another program does.
@@ -42,27 +42,27 @@ func TestGivenUp(t *testing.T) {
 	const failed, uncertain = notificationv1.NotificationState_NOTIFICATION_STATE_FAILED,
 		notificationv1.NotificationState_NOTIFICATION_STATE_UNCERTAIN
 	for name, test := range map[string]struct {
-		fault  smtpd.Fault
+		fault  outside.MailFault
 		old    bool
 		state  notificationv1.NotificationState
 		code   int32
 		reason string
 		counts string // the last try's outcome in herald_mails_total
 	}{
-		"refused": {smtpd.Fault{At: smtpd.RCPT, Reply: "550 5.1.1 <ada@example.com> nobody"}, false, failed, 550,
+		"refused": {outside.MailFault{At: outside.RCPT, Reply: "550 5.1.1 <ada@example.com> nobody"}, false, failed, 550,
 			"the mail relay refused the recipient (550)", "rejected"},
-		"spam": {smtpd.Fault{At: smtpd.Dot, Reply: "554 5.7.1 <ada@example.com> spam"}, false, failed, 554,
+		"spam": {outside.MailFault{At: outside.Dot, Reply: "554 5.7.1 <ada@example.com> spam"}, false, failed, 554,
 			"the mail relay answered 554 at the final dot", "rejected"},
-		"expired": {smtpd.Fault{At: smtpd.RCPT, Reply: "450 4.2.0 <ada@example.com> later"}, true, failed, 450,
+		"expired": {outside.MailFault{At: outside.RCPT, Reply: "450 4.2.0 <ada@example.com> later"}, true, failed, 450,
 			"the mail relay answered 450 at RCPT", "deferred"},
-		"no reply": {smtpd.Fault{At: smtpd.Dot, Drop: true}, false, uncertain, 0,
+		"no reply": {outside.MailFault{At: outside.Dot, Drop: true}, false, uncertain, 0,
 			"the mail relay closed the connection at the final dot", "uncertain"},
-		"no answer": {smtpd.Fault{At: smtpd.Dot, Reply: "ada@example.com"}, false, uncertain, 0,
+		"no answer": {outside.MailFault{At: outside.Dot, Reply: "ada@example.com"}, false, uncertain, 0,
 			"the mail relay failed at the final dot", "uncertain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := startWorld(t, setup{faults: []smtpd.Fault{test.fault}})
+			w := startWorld(t, setup{faults: []outside.MailFault{test.fault}})
 			if test.old {
 				w.people.service.Journal.Now = func() time.Time { return time.Now().Add(-72 * time.Hour) }
 			}
@@ -125,7 +125,7 @@ func TestObsoleteIsNoFailure(t *testing.T) {
 // A mail that is sent after some tries makes no event, and its tries make no events.
 func TestSentIsNoFailure(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "450 4.2.0 greylisted"}}})
+	w := startWorld(t, setup{faults: []outside.MailFault{{At: outside.RCPT, Times: 1, Reply: "450 4.2.0 greylisted"}}})
 	if n := w.settled(w.people.ask("ada")); story(n) != "RETRYING SENT: SENT" {
 		t.Errorf("%v", n)
 	}

@@ -7,7 +7,7 @@ import (
 	"herald/services/notification/internal/delivery"
 	"herald/shared/resource"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // queue adds mails as if they had been asked for some time ago.
@@ -29,9 +29,9 @@ func (w *world) queue(mails int, age time.Duration) {
 func (w *world) relayed(mails int) {
 	w.Helper()
 	const step = 50
-	for seen := w.relay.Count(smtpd.Dot); seen < mails; seen = w.relay.Count(smtpd.Dot) {
-		if err := w.relay.Reached(w.Context(), smtpd.Dot, min(seen+step, mails)); err != nil {
-			w.Fatalf("%d of %d mails, and no more come: %v", w.relay.Count(smtpd.Dot), mails, err)
+	for seen := w.relay.Count(outside.Dot); seen < mails; seen = w.relay.Count(outside.Dot) {
+		if err := w.relay.Reached(w.Context(), outside.Dot, min(seen+step, mails)); err != nil {
+			w.Fatalf("%d of %d mails, and no more come: %v", w.relay.Count(outside.Dot), mails, err)
 		}
 	}
 }
@@ -73,12 +73,12 @@ func TestRelayReturns(t *testing.T) {
 	testkit.Run(w, w.service)
 	w.relayed(before)
 	pace := time.Since(began) / before
-	away := w.relay.Count(smtpd.Greeting)
-	w.relay.Script(smtpd.Fault{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true},
-		smtpd.Fault{At: smtpd.RSET, Drop: true})
+	away := w.relay.Count(outside.Greeting)
+	w.relay.Script(outside.MailFault{At: outside.Greeting, Reply: "421 4.3.2 closing", Drop: true},
+		outside.MailFault{At: outside.RSET, Drop: true})
 	w.queue(users, time.Hour)
 	// All workers have just failed, so the next probe is as far away as it can be.
-	if err := w.relay.Reached(t.Context(), smtpd.Greeting, away+8); err != nil {
+	if err := w.relay.Reached(t.Context(), outside.Greeting, away+8); err != nil {
 		t.Fatal(err)
 	}
 	w.relay.Script()

@@ -24,7 +24,7 @@ import (
 	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // Environment variables of a notifier in a process of its own.
@@ -85,7 +85,7 @@ var kills = flag.Int("kills", 40, "how often TestKilledUnderWay kills a notifier
 const each = 12
 
 // kill runs a notifier and kills it when its sessions have come to a moment a few times.
-func (w *world) kill(keys, busURL string, at smtpd.Verb) {
+func (w *world) kill(keys, busURL string, at outside.Verb) {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), os.Args[0])
 	c.Env = []string{victimKeys + "=" + keys, victimBus + "=" + busURL, victimDatabase + "=" + w.database.Reveal(),
@@ -138,7 +138,7 @@ func TestKilledUnderWay(t *testing.T) {
 	for lane := range lanes {
 		killing.Go(func() {
 			for i := range kills / lanes {
-				w.kill(text, busURL, []smtpd.Verb{smtpd.MAIL, smtpd.RCPT, smtpd.DATA, smtpd.Dot}[(lane+i)%4])
+				w.kill(text, busURL, []outside.Verb{outside.MAIL, outside.RCPT, outside.DATA, outside.Dot}[(lane+i)%4])
 			}
 		})
 	}
@@ -176,7 +176,7 @@ type found struct{ repeats, uncertain, lost int }
 // deliveredOnce checks what is promised for each mail.
 func (w *world) deliveredOnce() (f found) {
 	w.Helper()
-	came := map[string][]smtpd.Delivery{}
+	came := map[string][]outside.Delivery{}
 	got, err := w.relay.Wait(w.Context(), 0)
 	if err != nil {
 		w.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/search"
 	"herald/shared/secret"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // Hostile case 21: only the mail has the code, only the mail and its row have the person's data, and
@@ -37,13 +37,13 @@ func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 		return p, nil
 	})
 	for _, step := range []struct {
-		fault smtpd.Fault
+		fault outside.MailFault
 		until string
 	}{
-		{smtpd.Fault{At: smtpd.Dot, Drop: true}, "attempts where state = 6"},
-		{smtpd.Fault{At: smtpd.Dot, Reply: "450 4.2.0 later"}, "attempts where reply like '450%'"},
-		{smtpd.Fault{At: smtpd.RCPT, Reply: "550 5.1.1 nobody"}, "notifications where state = 5"},
-		{smtpd.Fault{At: smtpd.RCPT, Reply: "250 2.1.5 ok"}, "notifications where state = 3"},
+		{outside.MailFault{At: outside.Dot, Drop: true}, "attempts where state = 6"},
+		{outside.MailFault{At: outside.Dot, Reply: "450 4.2.0 later"}, "attempts where reply like '450%'"},
+		{outside.MailFault{At: outside.RCPT, Reply: "550 5.1.1 nobody"}, "notifications where state = 5"},
+		{outside.MailFault{At: outside.RCPT, Reply: "250 2.1.5 ok"}, "notifications where state = 3"},
 	} {
 		w.relay.Script(step.fault)
 		w.people.ask("ada")
@@ -107,7 +107,7 @@ func TestNamesAddNoRecipientOrHeader(t *testing.T) {
 		w.people.ask("to:" + to)
 	}
 	w.until("(select count(*) = 5 from notifications where state = 5)")
-	if n := w.relay.Count(smtpd.RCPT); n != 1 {
+	if n := w.relay.Count(outside.RCPT); n != 1 {
 		t.Errorf("the relay was told %d recipients", n)
 	}
 }
@@ -140,7 +140,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: %q", host, got)
 		}
 		m := smtp.Mail{MessageID: "1@" + got, From: good.MailFrom, To: "a@example.com", Date: born}
-		relay := smtpd.Start(t, smtpd.Config{})
+		relay := outside.StartMailServer(t, outside.MailConfig{})
 		r, err := smtp.NewRelay(secret.NewText(relay.URL()))
 		if err != nil {
 			t.Fatal(err)

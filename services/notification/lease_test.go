@@ -13,7 +13,7 @@ import (
 	"herald/shared/mail"
 	"herald/shared/resource"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // block makes the first request for a mail wait until release is called. held is closed when the
@@ -68,14 +68,14 @@ func TestLateSender(t *testing.T) {
 	testkit.Run(w, w.open(setup{}))
 	n := w.settled(late)
 	release()
-	if err := w.relay.Reached(t.Context(), smtpd.DATA, 2); err != nil {
+	if err := w.relay.Reached(t.Context(), outside.DATA, 2); err != nil {
 		t.Fatal(err)
 	}
 	w.stop()
 	if again := w.settled(late); story(n) != "SENT: SENT" || story(again) != story(n) {
 		t.Errorf("%v, then %v", n, again)
 	}
-	if dots := w.relay.Count(smtpd.Dot); dots != 1 {
+	if dots := w.relay.Count(outside.Dot); dots != 1 {
 		t.Errorf("%d final dots", dots)
 	}
 	w.accepted(1)

@@ -7,7 +7,7 @@ import (
 
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // until waits until a query about the notifications returns true.
@@ -79,7 +79,7 @@ func (w *world) as(ctx context.Context, orgID string, roles ...string) context.C
 }
 
 // accepted waits until the relay has accepted n mails and fails if it has more.
-func (w *world) accepted(n int) []smtpd.Delivery {
+func (w *world) accepted(n int) []outside.Delivery {
 	w.Helper()
 	got, err := w.relay.Wait(w.Context(), n)
 	if err != nil || len(got) != n {
@@ -88,7 +88,7 @@ func (w *world) accepted(n int) []smtpd.Delivery {
 	return got
 }
 
-func (w *world) parse(d smtpd.Delivery) smtpd.Message {
+func (w *world) parse(d outside.Delivery) outside.Message {
 	w.Helper()
 	m, err := d.Parse()
 	if err != nil {

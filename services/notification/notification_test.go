@@ -20,7 +20,7 @@ import (
 	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 var kit = testkit.New("notification", Migrations)
@@ -49,15 +49,15 @@ type world struct {
 	service  *boot.Service // the first replica
 	stop     func()        // stops it and waits
 	people   *people
-	relay    *smtpd.Server
+	relay    *outside.MailServer
 	gateway  notificationv1.NotificationsClient
 	logs     *testkit.Lines
 }
 
 // setup is the differences of a test's world from the usual one.
 type setup struct {
-	relay  smtpd.Config
-	faults []smtpd.Fault
+	relay  outside.MailConfig
+	faults []outside.MailFault
 	config func(*Config)
 	times  func(*delivery.Times)
 	// ground is that of a NATS server which other processes reach; nil for the usual one.
@@ -88,7 +88,7 @@ func newWorld(t testing.TB, s setup) *world {
 	}
 	w.ground = testkit.Logged(t, w.ground, slog.LevelDebug, io.MultiWriter(testkit.Output(t), w.logs))
 	w.people = newPeople(t, w.ground)
-	w.relay = smtpd.Start(t, s.relay, s.faults...)
+	w.relay = outside.StartMailServer(t, s.relay, s.faults...)
 	w.gateway = notificationv1.NewNotificationsClient(testkit.Calls(t, w.ground, "gateway"))
 	if w.db, err = postgres.Open(t.Context(), secret.NewText(w.database.Reveal()+"&application_name=test"),
 		noop.NewTracerProvider()); err != nil {

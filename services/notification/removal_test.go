@@ -5,14 +5,14 @@ import (
 
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // When a user is removed, the user's mails are removed too, both waiting and sent ones, because they contain an
 // address.
 func TestMailsOfARemovedUser(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.1 later"}}})
+	w := startWorld(t, setup{faults: []outside.MailFault{{At: outside.RCPT, Reply: "450 4.2.1 later"}}})
 	gone, stays := w.people.ask("ada"), w.people.ask("bob")
 	w.until("(select count(*) = 2 from notifications where id in ($1, $2) and state in (3, 4))", gone, stays)
 	w.people.happen("ada", &usersv1.UserRemoved{})

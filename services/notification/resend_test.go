@@ -17,7 +17,7 @@ import (
 	"herald/shared/mailer"
 	"herald/shared/resource"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 func (w *world) resend(orgID, role, userID, id string) (string, error) {
@@ -42,7 +42,9 @@ func TestResendAnew(t *testing.T) {
 		kind := string(known)
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 1, Reply: "550 5.1.1 nobody"}}})
+			w := startWorld(t, setup{faults: []outside.MailFault{
+				{At: outside.RCPT, Times: 1, Reply: "550 5.1.1 nobody"},
+			}})
 			fresh := resource.NewID()
 			w.people.renew = func(ctx context.Context, asked, userID string) (string, error) {
 				if c := caller.From(ctx); asked != kind || userID != "ada" || c.UserID != "boss" ||
@@ -100,7 +102,7 @@ func TestResendRefused(t *testing.T) {
 func TestResendWaiting(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
-		faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 2, Reply: "450 4.2.0 greylisted"}},
+		faults: []outside.MailFault{{At: outside.RCPT, Times: 2, Reply: "450 4.2.0 greylisted"}},
 		times:  func(x *delivery.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
 	})
 	notice := mailer.NoticeID(w.people.happen("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))

@@ -9,11 +9,11 @@ import (
 
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // guarded is a relay that requires TLS and a login.
-var guarded = smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true, User: "herald", Password: "CANARY-password"}
+var guarded = outside.MailConfig{TLS: outside.StartTLS, DemandTLS: true, User: "herald", Password: "CANARY-password"}
 
 func TestGuardedRelay(t *testing.T) {
 	t.Parallel()
@@ -28,34 +28,36 @@ func TestGuardedRelay(t *testing.T) {
 func TestStatesAfterARefusal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		at    smtpd.Verb
+		at    outside.Verb
 		reply string
 		story string
 	}{
-		{smtpd.Greeting, "421 4.3.2 closing", "RETRYING SENT: SENT"},
-		{smtpd.Greeting, "554 5.3.2 no mail here", "RETRYING SENT: SENT"},
-		{smtpd.STARTTLS, "454 4.7.0 not now", "RETRYING SENT: SENT"},
-		{smtpd.AUTH, "454 4.7.0 not now", "RETRYING SENT: SENT"},
-		{smtpd.AUTH, "535 5.7.8 wrong", "RETRYING SENT: SENT"},
-		{smtpd.MAIL, "452 4.3.1 full", "RETRYING SENT: SENT"},
-		{smtpd.MAIL, "550 5.7.1 not from you", "FAILED: FAILED"},
-		{smtpd.RCPT, "450 4.2.0 greylisted", "RETRYING SENT: SENT"},
-		{smtpd.RCPT, "550 5.1.1 no such user", "FAILED: FAILED"},
-		{smtpd.RCPT, "251 2.1.5 will forward", "SENT: SENT"},
-		{smtpd.DATA, "451 4.3.0 later", "RETRYING SENT: SENT"},
-		{smtpd.DATA, "554 5.5.1 no", "FAILED: FAILED"},
-		{smtpd.Dot, "452 4.3.1 full", "RETRYING SENT: SENT"},
-		{smtpd.Dot, "554 5.7.1 spam", "FAILED: FAILED"},
-		{smtpd.Dot, "252 2.0.0 fine", "SENT: SENT"},
+		{outside.Greeting, "421 4.3.2 closing", "RETRYING SENT: SENT"},
+		{outside.Greeting, "554 5.3.2 no mail here", "RETRYING SENT: SENT"},
+		{outside.STARTTLS, "454 4.7.0 not now", "RETRYING SENT: SENT"},
+		{outside.AUTH, "454 4.7.0 not now", "RETRYING SENT: SENT"},
+		{outside.AUTH, "535 5.7.8 wrong", "RETRYING SENT: SENT"},
+		{outside.MAIL, "452 4.3.1 full", "RETRYING SENT: SENT"},
+		{outside.MAIL, "550 5.7.1 not from you", "FAILED: FAILED"},
+		{outside.RCPT, "450 4.2.0 greylisted", "RETRYING SENT: SENT"},
+		{outside.RCPT, "550 5.1.1 no such user", "FAILED: FAILED"},
+		{outside.RCPT, "251 2.1.5 will forward", "SENT: SENT"},
+		{outside.DATA, "451 4.3.0 later", "RETRYING SENT: SENT"},
+		{outside.DATA, "554 5.5.1 no", "FAILED: FAILED"},
+		{outside.Dot, "452 4.3.1 full", "RETRYING SENT: SENT"},
+		{outside.Dot, "554 5.7.1 spam", "FAILED: FAILED"},
+		{outside.Dot, "252 2.0.0 fine", "SENT: SENT"},
 	} {
 		t.Run(fmt.Sprintf("%s %.3s", test.at, test.reply), func(t *testing.T) {
 			t.Parallel()
-			w := startWorld(t, setup{relay: guarded, faults: []smtpd.Fault{{At: test.at, Reply: test.reply, Times: 1}}})
+			w := startWorld(t, setup{relay: guarded, faults: []outside.MailFault{
+				{At: test.at, Reply: test.reply, Times: 1},
+			}})
 			n := w.settled(w.people.ask("ada"))
 			if story(n) != test.story {
 				t.Errorf("%s, want %s", story(n), test.story)
 			}
-			if said := n.Attempts[0].Reply; test.at != smtpd.RCPT && !strings.Contains(said, test.reply) {
+			if said := n.Attempts[0].Reply; test.at != outside.RCPT && !strings.Contains(said, test.reply) {
 				t.Errorf("the first attempt says %q", said)
 			}
 			if n.Recipient != "ada@example.com" || n.Language != "de" {
@@ -69,7 +71,7 @@ func TestStatesAfterARefusal(t *testing.T) {
 // A mail that is not accepted fails after 72 hours.
 func TestPatienceEnds(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.0 greylisted"}}})
+	w := startWorld(t, setup{faults: []outside.MailFault{{At: outside.RCPT, Reply: "450 4.2.0 greylisted"}}})
 	w.people.service.Journal.Now = func() time.Time { return time.Now().Add(-72 * time.Hour) }
 	if n := w.settled(w.people.ask("ada")); story(n) != "FAILED: FAILED" ||
 		n.Attempts[0].Reply != "450 4.2.0 greylisted" {
@@ -80,7 +82,7 @@ func TestPatienceEnds(t *testing.T) {
 // Mails to a relay that hangs do not delay others, and a stop gives them back.
 func TestHang(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Times: 4, Hang: true}}})
+	w := startWorld(t, setup{faults: []outside.MailFault{{At: outside.RCPT, Times: 4, Hang: true}}})
 	for range 24 {
 		w.people.ask("ada")
 	}
@@ -103,21 +105,22 @@ func TestHang(t *testing.T) {
 func TestDropAfterTheDot(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		faults   []smtpd.Fault
+		faults   []outside.MailFault
 		story    string
 		accepted int
 	}{
-		"lost": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true}}, "UNCERTAIN SENT: SENT", 1},
-		"accepted": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true}},
+		"lost": {[]outside.MailFault{{At: outside.Dot, Times: 1, Drop: true}}, "UNCERTAIN SENT: SENT", 1},
+		"accepted": {[]outside.MailFault{{At: outside.Dot, Times: 1, Drop: true, Accept: true}},
 			"UNCERTAIN SENT: SENT", 2},
-		"lost twice": {[]smtpd.Fault{{At: smtpd.Dot, Drop: true}}, "UNCERTAIN UNCERTAIN: UNCERTAIN", 0},
-		"accepted twice": {[]smtpd.Fault{{At: smtpd.Dot, Drop: true, Accept: true}},
+		"lost twice": {[]outside.MailFault{{At: outside.Dot, Drop: true}}, "UNCERTAIN UNCERTAIN: UNCERTAIN", 0},
+		"accepted twice": {[]outside.MailFault{{At: outside.Dot, Drop: true, Accept: true}},
 			"UNCERTAIN UNCERTAIN: UNCERTAIN", 2},
-		"then greylisted": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true},
-			{At: smtpd.Dot, Times: 2, Reply: "450 4.2.0 later"}}, "UNCERTAIN RETRYING RETRYING SENT: SENT", 2},
-		"then refused": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true, Accept: true},
-			{At: smtpd.Dot, Reply: "554 5.7.1 had that"}}, "UNCERTAIN FAILED: UNCERTAIN", 1},
-		"an answer of air": {[]smtpd.Fault{{At: smtpd.Dot, Times: 1, Reply: "hello"}}, "UNCERTAIN SENT: SENT", 1},
+		"then greylisted": {[]outside.MailFault{{At: outside.Dot, Times: 1, Drop: true, Accept: true},
+			{At: outside.Dot, Times: 2, Reply: "450 4.2.0 later"}}, "UNCERTAIN RETRYING RETRYING SENT: SENT", 2},
+		"then refused": {[]outside.MailFault{{At: outside.Dot, Times: 1, Drop: true, Accept: true},
+			{At: outside.Dot, Reply: "554 5.7.1 had that"}}, "UNCERTAIN FAILED: UNCERTAIN", 1},
+		"an answer of air": {[]outside.MailFault{{At: outside.Dot, Times: 1, Reply: "hello"}},
+			"UNCERTAIN SENT: SENT", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

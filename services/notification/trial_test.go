@@ -18,7 +18,7 @@ import (
 	"herald/shared/resource"
 	"herald/shared/secret"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // trial sends a test mail as an owner of the instance.
@@ -141,17 +141,18 @@ func TestTestMailSaysWhy(t *testing.T) {
 		"no STARTTLS": {setup{config: func(c *Config) {
 			c.SMTP = secret.NewText(c.SMTP.Reveal() + "?starttls=required")
 		}}, "FAILED: FAILED", "the mail relay does not offer STARTTLS" + look},
-		"STARTTLS": {setup{relay: guarded, faults: []smtpd.Fault{{At: smtpd.STARTTLS, Reply: "454 4.7.0 not now"}}},
-			"FAILED: FAILED", "the mail relay failed at STARTTLS (454 4.7.0 not now)" + look},
-		"sender": {setup{faults: []smtpd.Fault{{At: smtpd.MAIL, Reply: "550 5.7.1 not you"}}}, "FAILED: FAILED",
+		"STARTTLS": {setup{relay: guarded, faults: []outside.MailFault{
+			{At: outside.STARTTLS, Reply: "454 4.7.0 not now"},
+		}}, "FAILED: FAILED", "the mail relay failed at STARTTLS (454 4.7.0 not now)" + look},
+		"sender": {setup{faults: []outside.MailFault{{At: outside.MAIL, Reply: "550 5.7.1 not you"}}}, "FAILED: FAILED",
 			"the mail relay refused the sender (550 5.7.1 not you): check HERALD_MAIL_FROM"},
-		"recipient": {setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "550 5.1.1 nobody"}}}, "FAILED: FAILED",
-			"the mail relay refused the recipient (550 5.1.1 nobody)"},
-		"greylisted": {setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Reply: "450 4.2.0 later"}}}, "FAILED: FAILED",
-			"450 4.2.0 later"},
-		"drop": {setup{faults: []smtpd.Fault{{At: smtpd.Dot, Drop: true}}}, "UNCERTAIN: UNCERTAIN",
+		"recipient": {setup{faults: []outside.MailFault{{At: outside.RCPT, Reply: "550 5.1.1 nobody"}}},
+			"FAILED: FAILED", "the mail relay refused the recipient (550 5.1.1 nobody)"},
+		"greylisted": {setup{faults: []outside.MailFault{{At: outside.RCPT, Reply: "450 4.2.0 later"}}},
+			"FAILED: FAILED", "450 4.2.0 later"},
+		"drop": {setup{faults: []outside.MailFault{{At: outside.Dot, Drop: true}}}, "UNCERTAIN: UNCERTAIN",
 			"the mail relay closed the connection at the final dot"},
-		"silence": {setup{faults: []smtpd.Fault{{At: smtpd.EHLO, Hang: true}}, times: func(x *delivery.Times) {
+		"silence": {setup{faults: []outside.MailFault{{At: outside.EHLO, Hang: true}}, times: func(x *delivery.Times) {
 			x.Trial = 100 * time.Millisecond
 		}},
 			"FAILED: FAILED", "the mail relay did not answer in time at EHLO" + look},
@@ -174,7 +175,7 @@ func TestTestMailSaysWhy(t *testing.T) {
 func TestTestMailWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, setup{
-		faults: []smtpd.Fault{{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true}},
+		faults: []outside.MailFault{{At: outside.Greeting, Reply: "421 4.3.2 closing", Drop: true}},
 		times:  func(x *delivery.Times) { x.Probe, x.MaxProbe = time.Hour, time.Hour },
 	})
 	waiting := w.people.ask("ada")
@@ -224,7 +225,7 @@ func TestTestMailPassesOthers(t *testing.T) {
 // A caller gets an answer in time that the mail is still being sent; the sending goes on.
 func TestTestMailTakesLong(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Hang: true}}})
+	w := startWorld(t, setup{faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	n, err := w.trial(ctx, "ada@example.com")
@@ -245,7 +246,7 @@ func TestTestMailTakesLong(t *testing.T) {
 // gets that outcome.
 func TestTestMailIsTakenOver(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.RCPT, Hang: true}}})
+	w := startWorld(t, setup{faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
 	answered := make(chan *notificationv1.Notification)
 	go func() {
 		n, err := w.trial(t.Context(), "ada@example.com")
@@ -254,7 +255,7 @@ func TestTestMailIsTakenOver(t *testing.T) {
 		}
 		answered <- n
 	}()
-	if err := w.relay.Reached(t.Context(), smtpd.RCPT, 1); err != nil {
+	if err := w.relay.Reached(t.Context(), outside.RCPT, 1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.db.Exec(t.Context(), "update notifications set due_at = now()"); err != nil {
@@ -267,7 +268,7 @@ func TestTestMailIsTakenOver(t *testing.T) {
 		n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
 		t.Errorf("%v", n)
 	}
-	if n := w.relay.Count(smtpd.RCPT); n != 1 {
+	if n := w.relay.Count(outside.RCPT); n != 1 {
 		t.Errorf("tried %d times", n)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"herald/shared/resource"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // While the mails of an import wait, a mail of another organization is among the next ones that are sent. The same is
@@ -26,11 +26,11 @@ func TestOthersDoNotWaitForAnImport(t *testing.T) {
 			'{init,init,passwordreset}'::text[]) x`, others); err != nil {
 		t.Fatal(err)
 	}
-	seen := w.relay.Count(smtpd.Dot)
+	seen := w.relay.Count(outside.Dot)
 	w.relayed(mails + len(others))
 	all := w.accepted(mails + len(others))
 	for _, other := range others {
-		place := slices.IndexFunc(all, func(d smtpd.Delivery) bool { return strings.Contains(d.MessageID, other) })
+		place := slices.IndexFunc(all, func(d outside.Delivery) bool { return strings.Contains(d.MessageID, other) })
 		if place < 0 || place > seen+20 { // eight are being sent, and there are four turns
 			t.Errorf("a mail came as number %d, after %d were there when it was asked for", place, seen)
 		}

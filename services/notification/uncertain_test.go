@@ -8,7 +8,7 @@ import (
 
 	"herald/services/notification/internal/delivery"
 	"herald/shared/testkit"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // said fails the test unless the log has a text so many times.
@@ -30,7 +30,7 @@ func (w *world) delayed() string {
 func TestRelayClosesAtTheDot(t *testing.T) {
 	t.Parallel()
 	const mails, unanswered = 100, 30
-	w := newWorld(t, setup{faults: []smtpd.Fault{{At: smtpd.Dot, Times: unanswered, Drop: true, Accept: true}}})
+	w := newWorld(t, setup{faults: []outside.MailFault{{At: outside.Dot, Times: unanswered, Drop: true, Accept: true}}})
 	w.queue(mails, 0)
 	w.stop = testkit.Run(t, w.service)
 	w.logs.Wait(t, "no mail can be sent")
@@ -55,7 +55,7 @@ func TestOneMailWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	const mails = 20
 	w := newWorld(t, setup{
-		faults: []smtpd.Fault{{At: smtpd.Dot, Times: 1, Drop: true}},
+		faults: []outside.MailFault{{At: outside.Dot, Times: 1, Drop: true}},
 		times:  func(x *delivery.Times) { x.Doubt = time.Hour },
 	})
 	w.queue(mails, 0)
@@ -92,7 +92,7 @@ func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 	const mails = 16
 	answer := make(chan struct{})
 	s := setup{
-		faults: []smtpd.Fault{{At: smtpd.Dot, Wait: answer, Reply: "250 2.0.0 accepted"}},
+		faults: []outside.MailFault{{At: outside.Dot, Wait: answer, Reply: "250 2.0.0 accepted"}},
 		times: func(x *delivery.Times) {
 			x.Lease, x.Tick = 300*time.Millisecond, 50*time.Millisecond
 			// As usual, the outcome of an attempt is recorded again before the mail is repeated.
@@ -102,7 +102,7 @@ func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 	w := newWorld(t, s)
 	w.queue(mails, 0)
 	stops := []func(){testkit.Run(t, w.service), testkit.Run(t, w.open(s))}
-	if err := w.relay.Reached(t.Context(), smtpd.Dot, mails); err != nil {
+	if err := w.relay.Reached(t.Context(), outside.Dot, mails); err != nil {
 		t.Fatal(err)
 	}
 	connect := w.disconnect()
@@ -132,12 +132,12 @@ func TestStopWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	answer := make(chan struct{})
 	w := newWorld(t, setup{
-		faults: []smtpd.Fault{{At: smtpd.Dot, Wait: answer, Reply: "250 2.0.0 accepted"}},
+		faults: []outside.MailFault{{At: outside.Dot, Wait: answer, Reply: "250 2.0.0 accepted"}},
 		times:  func(x *delivery.Times) { x.Record = 10 * time.Millisecond },
 	})
 	w.queue(1, 0)
 	stop := testkit.Run(t, w.service)
-	if err := w.relay.Reached(t.Context(), smtpd.Dot, 1); err != nil {
+	if err := w.relay.Reached(t.Context(), outside.Dot, 1); err != nil {
 		t.Fatal(err)
 	}
 	connect := w.disconnect()

@@ -7,7 +7,7 @@ import (
 
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // A mail is not sent if users says that its code was used or replaced.
@@ -27,7 +27,7 @@ func TestObsoleteMail(t *testing.T) {
 		}
 		return person(r), nil
 	})
-	w.relay.Script(smtpd.Fault{At: smtpd.Dot, Drop: true, Accept: true})
+	w.relay.Script(outside.MailFault{At: outside.Dot, Drop: true, Accept: true})
 	if n := w.settled(w.people.ask("ada")); story(n) != "UNCERTAIN FAILED: UNCERTAIN" {
 		t.Errorf("used after an attempt that may have brought it: %v", n)
 	}
@@ -69,14 +69,14 @@ func TestNoMailCanBeSent(t *testing.T) {
 	}{
 		"relay": {
 			func(w *world) {
-				w.relay.Script(smtpd.Fault{At: smtpd.Greeting, Reply: "421 4.3.2 closing", Drop: true})
+				w.relay.Script(outside.MailFault{At: outside.Greeting, Reply: "421 4.3.2 closing", Drop: true})
 			},
 			func(w *world) { w.relay.Script() },
 			true,
 			"the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL",
 		},
 		"password": {
-			func(w *world) { w.relay.Script(smtpd.Fault{At: smtpd.AUTH, Reply: "535 5.7.8 wrong"}) },
+			func(w *world) { w.relay.Script(outside.MailFault{At: outside.AUTH, Reply: "535 5.7.8 wrong"}) },
 			func(w *world) { w.relay.Script() },
 			true,
 			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL",

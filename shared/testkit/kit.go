@@ -1,8 +1,8 @@
 // Package testkit starts the real servers that tests need. For tests of stores, Kit starts one Postgres server per
 // test binary and clones one database per test from a migrated template. For tests of services, Ground starts a NATS
-// server per test with the users and permissions of production. The packages browser, directory and smtpd have a
-// browser, an identity provider and a mail server. Package deploy/herald/test/whole starts the whole system. If a
-// program that a test needs is not installed, the test fails. It is never skipped.
+// server per test with the users and permissions of production. Package outside has a mail server, an identity
+// provider and a browser. Package deploy/herald/test/whole starts the whole system. If a program that a test needs is
+// not installed, the test fails. It is never skipped.
 package testkit
 
 import (

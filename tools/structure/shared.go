@@ -11,9 +11,7 @@ var unshared = []struct{ dir, why string }{
 	{"shared/proto", "it stands beside the contracts, which the gateway shows"},
 	{"shared/postgres/local", "`herald run` starts it, and so do the tests of all services"},
 	{"shared/testkit", "tests use it"},
-	{"shared/testkit/browser", "tests use it"},
-	{"shared/testkit/directory", "tests use it"},
-	{"shared/testkit/smtpd", "tests use it"},
+	{"shared/testkit/outside", "tests use it"},
 }
 
 // module matches what counts as one user of shared: a service, the gateway or deploy.

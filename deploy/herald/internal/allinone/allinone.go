@@ -20,7 +20,6 @@ import (
 	"herald/deploy/herald/internal/inbox"
 	"herald/deploy/herald/internal/services"
 	"herald/gateway"
-	"herald/shared/atomicfile"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"
@@ -188,7 +187,7 @@ func (s *system) writeURL(user string) error {
 		Scheme: "nats", Host: s.nats.Listen, User: url.UserPassword(user,
 			bus.Password(s.ground.Keys, user).Reveal()),
 	}
-	return atomicfile.Replace(s.file(user+".url"), u.String()+"\n", secretMode)
+	return secret.ReplaceFile(s.file(user+".url"), u.String()+"\n", secretMode)
 }
 
 // startInbox starts the inbox unless the operator has set a mail server.

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"herald/deploy/herald/internal/services"
-	"herald/shared/atomicfile"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 )
@@ -65,7 +64,7 @@ func (s *system) masterKey(ctx context.Context) (secret.Keys, error) {
 			return secret.Keys{}, fmt.Errorf("%w, and %s is missing: %s", err, file, restore)
 		}
 		text = []byte(secret.NewKeyText())
-		err = atomicfile.Replace(file, string(text), secretMode)
+		err = secret.ReplaceFile(file, string(text), secretMode)
 	}
 	if err != nil {
 		return secret.Keys{}, fmt.Errorf("master key: %w", err)

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/deploy/herald/internal/services"
-	"herald/shared/atomicfile"
 	"herald/shared/boot"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
@@ -172,7 +171,7 @@ func (r *ring) write(keys secret.Keys) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Replace(r.file, keys.Text().Reveal(), info.Mode().Perm())
+	return secret.ReplaceFile(r.file, keys.Text().Reveal(), info.Mode().Perm())
 }
 
 // each calls a function with the database of every service that seals secrets, or of the named

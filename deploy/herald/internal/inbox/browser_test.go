@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"herald/shared/testkit/browser"
+	"herald/shared/testkit/outside"
 )
 
 // A mail is shown at its full height, in wide and in narrow windows, and follows a change of the width.
@@ -21,7 +21,7 @@ func TestMailIsShownAtItsFullHeight(t *testing.T) {
 	put(t, in, "Content-Type: text/html\n\n<!doctype html><html><body><script>document.title = 1</script>"+
 		strings.Repeat("<p>Words that take more lines in a narrow window than they do in a wide one.</p>", 60)+
 		"</body></html>")
-	ctx := browser.Open(t)
+	ctx := outside.OpenBrowser(t)
 	if err := chromedp.Do(ctx, chromedp.Navigate(server.URL+"/mail/latest"),
 		chromedp.WaitReady(chromedp.CSS("iframe[style]"))); err != nil {
 		t.Fatal(err)

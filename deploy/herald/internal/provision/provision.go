@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 
-	"herald/shared/atomicfile"
 	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/postgres"
@@ -144,7 +143,7 @@ func replace(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.Replace(file, text, 0o444)
+	return secret.ReplaceFile(file, text, 0o444)
 }
 
 // natsConfig returns the authorization block of nats-server's configuration.

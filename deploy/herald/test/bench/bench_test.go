@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // load repeats a step with several clients for a while. It returns the total time and the times of the steps.
@@ -178,7 +178,7 @@ func BenchmarkImport(b *testing.B) {
 // the mail, at 50 imports a second.
 func BenchmarkImportToMail(b *testing.B) {
 	const perSecond, total = 50, 500
-	server := smtpd.Start(b, smtpd.Config{})
+	server := outside.StartMailServer(b, outside.MailConfig{})
 	s := whole.Start(b, "HERALD_LOG_LEVEL=WARN", "HERALD_SMTP_URL="+server.URL())
 	answered := make(map[string]time.Time, total)
 	var mu sync.Mutex

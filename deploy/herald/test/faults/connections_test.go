@@ -15,14 +15,14 @@ import (
 
 	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // Two replicas of every service share a Postgres that has too few connections for all of them. After a burst the pools
 // of two services have all connections. They give back what they do not need, and the third one works again.
 func TestFewConnections(t *testing.T) {
 	t.Parallel()
-	p := whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL())
+	p := whole.NewProcesses(t, outside.StartMailServer(t, outside.MailConfig{}).URL())
 	for _, service := range services.Names() {
 		p.Start(service)
 	}

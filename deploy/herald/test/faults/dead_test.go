@@ -13,7 +13,7 @@ import (
 	"herald/deploy/herald/test/whole"
 	"herald/shared/event"
 	"herald/shared/secret"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // dead runs `herald dead` with settings, and returns its output and exit code.
@@ -49,7 +49,7 @@ func letters(i *whole.Instance, n int) []event.Letter {
 // redrives it, and its mail is sent once.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	mails := smtpd.Start(t, smtpd.Config{})
+	mails := outside.StartMailServer(t, outside.MailConfig{})
 	server := whole.Postgres(t)
 	i := whole.Start(t, "HERALD_SMTP_URL="+mails.URL(), "HERALD_DATABASE_URL="+server.TCP())
 	if out, _, code := dead(t, dataDir(i), "list"); out != "no dead letters\n" || code != 0 {
@@ -82,7 +82,7 @@ func TestDeadLetters(t *testing.T) {
 		!strings.Contains(complaints, "--limit") || strings.ContainsAny(out, "\x1b\r") || code != 0 {
 		t.Errorf("%q, %q, exit code %d", out, complaints, code)
 	}
-	if n := mails.Count(smtpd.DATA); n != 0 {
+	if n := mails.Count(outside.DATA); n != 0 {
 		t.Fatalf("%d mails were sent", n)
 	}
 	if _, err := db.Exec(t.Context(), "alter table notifications drop constraint \"\x1b[2Jbroken\""); err != nil {
@@ -113,7 +113,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("notifications of %s: %d %v", id, status, answer)
 		}
 	}
-	if n := mails.Count(smtpd.DATA); n != 2 {
+	if n := mails.Count(outside.DATA); n != 2 {
 		t.Errorf("%d mails were sent", n)
 	}
 }

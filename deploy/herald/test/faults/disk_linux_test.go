@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // diskSize is what `herald run` needs at its start, and a little more.
@@ -79,7 +79,7 @@ func TestDiskIsFull(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	i := whole.New(t, "HERALD_SMTP_URL="+server.URL(), "HERALD_DATA_DIR="+dir+"/data")
 	i.Dir = dir
 	i.Start()
@@ -156,7 +156,7 @@ func TestDiskIsFull(t *testing.T) {
 
 // keptAll fails the test unless every user exists whose import was answered with 200, no user exists whose import was
 // refused, and every user has one mail.
-func keptAll(t *testing.T, i *whole.Instance, server *smtpd.Server, answers map[string]int) {
+func keptAll(t *testing.T, i *whole.Instance, server *outside.MailServer, answers map[string]int) {
 	t.Helper()
 	there, count := imported(i), map[string]int{}
 	for id, status := range answers {

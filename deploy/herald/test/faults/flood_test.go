@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 var flood = flag.Duration("flood", 0, "how long an organization floods; some seconds, without exact bounds, if 0")
@@ -144,7 +144,7 @@ func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares
 	if *flood > 0 {
 		before, during, slower, late = *flood/4, *flood, mostSlower, mostDelay
 	}
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	i := whole.Start(t, "HERALD_LOG_LEVEL=WARN", "HERALD_SMTP_URL="+server.URL(),
 		"HERALD_TRUSTED_PROXIES=127.0.0.1,::1")
 	i.Must("POST", usersPath+"human/_import", whole.Active("quiet"))

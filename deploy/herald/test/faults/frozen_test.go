@@ -12,7 +12,7 @@ import (
 
 	"herald/deploy/herald/test/whole"
 	"herald/shared/fault"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // object is a read and a write of a service's objects. The write's body has %d, a number that the answer of the read
@@ -218,7 +218,7 @@ func judge(t *testing.T, p *whole.Processes, what string, clients []*load) {
 // When it runs again, it does not execute the old requests. Then it is killed.
 func TestReplicasThatFail(t *testing.T) {
 	t.Parallel()
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	p, older, clients := replicated(t, server.URL())
 	run(p, clients, 40, true)
 	judge(t, p, "before", clients)

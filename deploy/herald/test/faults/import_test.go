@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // crowd is a bulk import of users of an organization of their own. Every tenth gets a mail.
@@ -80,7 +80,7 @@ func (c crowd) everybody(t *testing.T, answer map[string]any) {
 func TestKilledUnderBulkImport(t *testing.T) {
 	t.Parallel()
 	rounds := rounds(2)
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	i := whole.New(t, "HERALD_SMTP_URL="+server.URL())
 	c := newCrowd("crowd", 1500)
 	for range rounds {
@@ -107,7 +107,7 @@ func TestKilledUnderBulkImport(t *testing.T) {
 
 // oneMailEach fails the test unless every user has got one mail. A mail that was being sent when its sender was killed
 // may have come again, with the same Message-ID. There may be up to most such mails.
-func oneMailEach(t *testing.T, server *smtpd.Server, ids map[string]bool, most int) {
+func oneMailEach(t *testing.T, server *outside.MailServer, ids map[string]bool, most int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -174,7 +174,7 @@ func killService(name string) func(*testing.T, *whole.Processes) {
 // once more. Each user exists once, is once in each answer, and gets one mail.
 func TestEachProcessKilledUnderBulkImport(t *testing.T) {
 	t.Parallel()
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	p := whole.NewProcesses(t, server.URL())
 	keepCommits(t, p)
 	p.StartNATS()

@@ -15,7 +15,7 @@ import (
 	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/secret"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // rolling is a system of processes whose master key changes while people are imported.
@@ -107,7 +107,7 @@ func (r rolling) load() (stop func() (imported map[string]bool)) {
 // while people are imported. In the end everything is sealed with the new key, which is the only one.
 func TestMasterKeyChangesProcessByProcess(t *testing.T) {
 	t.Parallel()
-	mails := smtpd.Start(t, smtpd.Config{})
+	mails := outside.StartMailServer(t, outside.MailConfig{})
 	r := rolling{whole.NewProcesses(t, mails.URL()), ""}
 	r.file = r.Dir + "/secrets/keys/master.key"
 	r.StartNATS()

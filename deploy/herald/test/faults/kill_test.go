@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // atOnce is how many mails the notifier sends at once: as many may be at their final dot when it dies.
@@ -24,7 +24,7 @@ const atOnce = 8
 func TestKilledUnderImports(t *testing.T) {
 	t.Parallel()
 	kills := rounds(3)
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	i := whole.New(t, "HERALD_SMTP_URL="+server.URL())
 	answered := map[string]bool{}
 	tried := 0
@@ -112,7 +112,7 @@ func imported(i *whole.Instance) map[string]bool {
 // answer. It asks the relay before it lists mails, because a list also queues mails whose events
 // were lost.
 func allMailed(
-	ctx context.Context, i *whole.Instance, server *smtpd.Server, ids map[string]bool,
+	ctx context.Context, i *whole.Instance, server *outside.MailServer, ids map[string]bool,
 ) (repeats, uncertain int) {
 	i.T.Helper()
 	unsent := unsent(ctx, server, ids)
@@ -147,7 +147,7 @@ func allMailed(
 
 // unsent returns the users who have no mail when none has come for half a minute. A mail whose notifier died at the
 // final dot waits for two minutes.
-func unsent(ctx context.Context, server *smtpd.Server, ids map[string]bool) map[string]bool {
+func unsent(ctx context.Context, server *outside.MailServer, ids map[string]bool) map[string]bool {
 	left := maps.Clone(ids)
 	for n := 1; len(left) > 0; {
 		mails, err := server.Wait(ctx, n)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // told has the kinds of notices for which a person's change was answered.
@@ -25,7 +25,8 @@ func TestKilledBeforeNotices(t *testing.T) {
 	kills := rounds(2)
 	const people = 4
 	goOn := make(chan struct{})
-	server := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.MAIL, Wait: goOn, Reply: "250 2.1.0 go on"})
+	server := outside.StartMailServer(t, outside.MailConfig{},
+		outside.MailFault{At: outside.MAIL, Wait: goOn, Reply: "250 2.1.0 go on"})
 	i := whole.New(t, "HERALD_SMTP_URL="+server.URL())
 	changes := map[string]told{}
 	for round := range kills {
@@ -91,7 +92,7 @@ func change(i *whole.Instance, id string, done func(kind string)) {
 
 // noticed waits for the notices of the changes and checks them. It asks the relay before it lists notices, because a
 // list also queues those whose events were lost.
-func noticed(ctx context.Context, i *whole.Instance, server *smtpd.Server, changes map[string]told) {
+func noticed(ctx context.Context, i *whole.Instance, server *outside.MailServer, changes map[string]told) {
 	i.T.Helper()
 	promised := 0
 	for _, c := range changes {
@@ -145,7 +146,7 @@ func noticed(ctx context.Context, i *whole.Instance, server *smtpd.Server, chang
 }
 
 // notices returns how many of the mails are notices.
-func notices(mails []smtpd.Delivery) (n int) {
+func notices(mails []outside.Delivery) (n int) {
 	for _, m := range mails {
 		if strings.Contains(m.MessageID, "-notice@") {
 			n++

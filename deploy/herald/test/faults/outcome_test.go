@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // Whichever process is killed, a change that was answered with 200 was made, and a change that was answered with 503
 // was not made. If the outcome is unknown, the answer was 504.
 func TestAnswersAreTrue(t *testing.T) {
 	t.Parallel()
-	p := whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL())
+	p := whole.NewProcesses(t, outside.StartMailServer(t, outside.MailConfig{}).URL())
 	keepCommits(t, p)
 	p.StartNATS()
 	p.StartAll()

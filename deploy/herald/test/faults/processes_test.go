@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // A process per service works like one process. No request fails when a replica is stopped for an
 // upgrade.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	p := whole.NewProcesses(t, server.URL())
 	first := p.StartAll()
 	p.Import("u0")

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // recovery is how long after the end of an outage every client must have succeeded.
@@ -196,7 +196,7 @@ func importer(s *system, name string, over <-chan struct{}) (ids []string) {
 // everybody has one mail.
 func TestServersThatFail(t *testing.T) {
 	t.Parallel()
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	s := &system{Processes: whole.NewProcesses(t, server.URL()), t: t}
 	keepCommits(t, s.Processes)
 	db := whole.Database(t, s.Postgres, "users")

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // soakFor is how long BenchmarkSoak lasts.
@@ -33,7 +33,7 @@ const (
 // tenth. It is a benchmark because a short form would show nothing: caches and pools fill first. The import fills those
 // of NATS for the part of the stream that it writes, 8 MiB.
 func BenchmarkSoak(b *testing.B) {
-	i := whole.Start(b, "HERALD_SMTP_URL="+smtpd.Start(b, smtpd.Config{}).URL())
+	i := whole.Start(b, "HERALD_SMTP_URL="+outside.StartMailServer(b, outside.MailConfig{}).URL())
 	p := &whole.Processes{Instance: i}
 	i.Must(http.MethodPost, "/admin/v1/import", newCrowd("first", 12000).body)
 	clients := newClients(p, 8)

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // The streams are lost in the middle of a load. The services publish all events again, and every user gets one mail.
 func TestStreamsLostUnderImport(t *testing.T) {
 	t.Parallel()
-	server := smtpd.Start(t, smtpd.Config{})
+	server := outside.StartMailServer(t, outside.MailConfig{})
 	p := whole.NewProcesses(t, server.URL())
 	p.StartNATS()
 	p.StartAll()

@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/browser"
+	"herald/shared/testkit/outside"
 )
 
 const webPage = "../../../../examples/web"
@@ -67,7 +67,7 @@ func visitPage(t *testing.T, api string) *visit {
 	t.Helper()
 	server := httptest.NewServer(http.FileServer(http.Dir(webPage)))
 	t.Cleanup(server.Close)
-	v := &visit{t: t, ctx: browser.Open(t)}
+	v := &visit{t: t, ctx: outside.OpenBrowser(t)}
 	v.console = chromedp.Console(v.ctx)
 	err := chromedp.Listen(v.ctx, func(event any) {
 		if e, ok := event.(*network.EventRequestWillBeSent); ok && strings.HasPrefix(e.Request.URL, api) {

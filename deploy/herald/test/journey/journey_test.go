@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/browser"
+	"herald/shared/testkit/outside"
 )
 
 // An imported person gets a mail in her language, clicks its button, chooses a password and is
@@ -47,7 +47,7 @@ func TestJourney(t *testing.T) {
 		t.Fatalf("link %q in\n%s", link, mail.Text)
 	}
 
-	page := browser.Open(t)
+	page := outside.OpenBrowser(t)
 	err = chromedp.Do(page,
 		chromedp.Navigate(link),
 		chromedp.SendKeys(chromedp.ID("password"), "correct horse battery"),

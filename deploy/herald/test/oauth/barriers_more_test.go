@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"golang.org/x/net/html"
 
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // guesses looks at the page for a code that was guessed too often.
@@ -151,7 +151,7 @@ func (r *reader) directory(c company) {
 	c.at.Honest()
 	v := r.visitor()
 	r.shows(v.press(v.visit(r.shop.request("ui_locales", r.language)), "Company"), "forward")
-	c.at.Replace(directory.Authorize, func(w http.ResponseWriter, q *http.Request) {
+	c.at.Replace(outside.Authorize, func(w http.ResponseWriter, q *http.Request) {
 		http.Redirect(w, q, q.FormValue("redirect_uri")+"?"+url.Values{
 			"error": {"access_denied"}, "state": {q.FormValue("state")}}.Encode(), http.StatusFound)
 	})
@@ -161,17 +161,17 @@ func (r *reader) directory(c company) {
 	r.opens("/ui/login/externalidp/callback?code=used&state=used", "externalgone")
 	taken := "taken-" + r.language
 	c.linked(taken, "object-"+r.language, "")
-	for page, claims := range map[string]directory.Claims{
-		"externaltenant":  {"iss": "https://evil.example/" + directory.Company + "/v2.0"},
+	for page, claims := range map[string]outside.Claims{
+		"externaltenant":  {"iss": "https://evil.example/" + outside.Company + "/v2.0"},
 		"externalrefused": {"nonce": "another"},
-		"externalunknown": {"tid": directory.Other, "oid": "object-" + r.language},
+		"externalunknown": {"tid": outside.OtherCompany, "oid": "object-" + r.language},
 		"externallacking": {"family_name": nil},
 		"externaltaken":   {"preferred_username": taken},
 		"externalnew":     {},
 	} {
 		c.at.Honest()
 		if claims["iss"] != nil || claims["nonce"] != nil { // no account has these
-			c.at.Change(directory.IDToken, func(token directory.Claims) { maps.Copy(token, claims) })
+			c.at.Change(outside.IDToken, func(token outside.Claims) { maps.Copy(token, claims) })
 		} else {
 			c.at.LogIn(claims)
 		}
@@ -183,7 +183,7 @@ func (r *reader) directory(c company) {
 		r.on(page)
 	}
 	c.at.Honest()
-	c.at.LogIn(directory.Claims{"oid": "nobody"})
+	c.at.LogIn(outside.Claims{"oid": "nobody"})
 	r.chromium.visit(r.shop.request("prompt", "login"))
 	r.clickTo(partner, `main > a[href^="/ui/account/idplinks"]`)
 	r.on("externalunlinked")

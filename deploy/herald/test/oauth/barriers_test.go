@@ -15,8 +15,7 @@ import (
 
 	"herald/deploy/herald/test/whole"
 	"herald/shared/resource"
-	"herald/shared/testkit/browser"
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // reader is somebody who looks at pages in one language, and meets no barrier on any.
@@ -40,7 +39,7 @@ func (w world) reader(t *testing.T, language string) *reader {
 	t.Helper()
 	own := *w.Instance
 	own.T = t
-	r := &reader{chromium: chromium{t, browser.Open(t, chromedp.Flag("accept-lang", language))},
+	r := &reader{chromium: chromium{t, outside.OpenBrowser(t, chromedp.Flag("accept-lang", language))},
 		world: world{&own, t}, t: t, language: language, axe: whole.Axe(t)}
 	r.shop = r.application("Shop " + resource.NewID())
 	r.from(fmt.Sprintf("198.51.100.%d", readers.Add(1)))
@@ -150,8 +149,8 @@ func (r *reader) clicks(selector, name string) {
 func TestPagesHaveNoBarriers(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"providerOptions":{"isCreationAllowed":true}`, "HERALD_TRUSTED_PROXIES=127.0.0.1,::1")
-	c.Must("POST", "/management/v1/idps/directory", `{"name":"Partner","clientId":"`+directory.ClientID+
-		`","clientSecret":"`+directory.Secret+`","providerOptions":{"isLinkingAllowed":true}}`)
+	c.Must("POST", "/management/v1/idps/directory", `{"name":"Partner","clientId":"`+outside.ClientID+
+		`","clientSecret":"`+outside.ClientSecret+`","providerOptions":{"isLinkingAllowed":true}}`)
 	var all []string
 	t.Run("a barrier is found", func(t *testing.T) {
 		r := c.reader(t, "en")

@@ -7,23 +7,23 @@ import (
 	"strings"
 	"testing"
 
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // company is a system whose organization logs people in with a directory.
 type company struct {
 	world
-	at *directory.Directory
+	at *outside.Directory
 	// idp is the provider.
 	idp string
 }
 
 func newCompany(t testing.TB, settings string, more ...string) company {
 	t.Helper()
-	d := directory.Start(t)
+	d := outside.StartDirectory(t)
 	w := start(t, append(more, "HERALD_DIRECTORY_AUTHORITY="+d.URL, "HERALD_OUTBOUND_PRIVATE=true")...)
-	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+directory.ClientID+
-		`","clientSecret":"`+directory.Secret+`"`+settings+`}`)
+	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+outside.ClientID+
+		`","clientSecret":"`+outside.ClientSecret+`"`+settings+`}`)
 	return company{w, d, made["id"].(string)}
 }
 
@@ -31,7 +31,7 @@ func newCompany(t testing.TB, settings string, more ...string) company {
 func (c company) linked(name, object, more string) {
 	c.TB.Helper()
 	c.Must("POST", "/management/v1/users/human/_import", person(name, `,"idps":[{"configId":"`+c.idp+
-		`","externalUserId":"`+object+`","tenantId":"`+directory.Company+`","displayName":"`+name+`"}]`+more))
+		`","externalUserId":"`+object+`","tenantId":"`+outside.Company+`","displayName":"`+name+`"}]`+more))
 }
 
 // arrive logs in at the directory from the login page, and returns where that leads.
@@ -61,7 +61,7 @@ func (c company) history() (reasons []string) {
 func TestEmployeeLogsIn(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, "")
-	c.linked("ada", directory.Ada, "")
+	c.linked("ada", outside.Ada, "")
 	shop, v := c.application("Shop"), c.visitor()
 	v.named(c.arrive(v, v.visit(shop.request("scope", apiScope))), "Let this application act for you?")
 	tokens := func(a *application, p page) string {
@@ -86,25 +86,25 @@ func TestEmployeeLogsIn(t *testing.T) {
 func TestStrangersOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"emailVerified":true`)
-	c.linked("ada", directory.Ada, "")
+	c.linked("ada", outside.Ada, "")
 	shop := c.application("Shop")
 	for _, a := range []struct {
-		claims          directory.Claims
+		claims          outside.Claims
 		heading, reason string
 	}{
-		{directory.Claims{"tid": directory.Other}, "Nobody here has this account", "IDP_LINK_OTHER_TENANT"},
-		{directory.Claims{"tid": directory.Personal}, "Nobody here has this account", "IDP_LINK_OTHER_TENANT"},
-		{directory.Claims{"oid": directory.Other, "email": "ada@example.com", "preferred_username": "ada"},
+		{outside.Claims{"tid": outside.OtherCompany}, "Nobody here has this account", "IDP_LINK_OTHER_TENANT"},
+		{outside.Claims{"tid": outside.Personal}, "Nobody here has this account", "IDP_LINK_OTHER_TENANT"},
+		{outside.Claims{"oid": outside.OtherCompany, "email": "ada@example.com", "preferred_username": "ada"},
 			"Nobody here has this account", "IDP_LINK_NOT_FOUND"},
-		{directory.Claims{"iss": "https://evil.example/" + directory.Company + "/v2.0"},
+		{outside.Claims{"iss": "https://evil.example/" + outside.Company + "/v2.0"},
 			"This account cannot be used here", "IDP_TENANT_REFUSED"},
-		{directory.Claims{"nonce": "another"}, "We could not sign you in", "IDP_TOKEN_INVALID"},
-		{directory.Claims{"aud": "another"}, "We could not sign you in", "IDP_TOKEN_INVALID"},
+		{outside.Claims{"nonce": "another"}, "We could not sign you in", "IDP_TOKEN_INVALID"},
+		{outside.Claims{"aud": "another"}, "We could not sign you in", "IDP_TOKEN_INVALID"},
 	} {
 		c.at.Honest()
-		c.at.Change(directory.IDToken, func(claims directory.Claims) { maps.Copy(claims, a.claims) })
+		c.at.Change(outside.IDToken, func(claims outside.Claims) { maps.Copy(claims, a.claims) })
 		if tid, there := a.claims["tid"]; there {
-			c.at.LogIn(directory.Claims{"tid": tid})
+			c.at.LogIn(outside.Claims{"tid": tid})
 		}
 		v := c.visitor()
 		v.named(c.arrive(v, v.visit(shop.request())), a.heading)
@@ -125,7 +125,7 @@ func TestNewEmployee(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"emailVerified":true,"providerOptions":{"isCreationAllowed":true,"isAutoUpdate":true}`)
 	c.Must("POST", "/management/v1/users/human/_import", person("eve", ""))
-	c.at.LogIn(directory.Claims{"email": "eve@example.com"})
+	c.at.LogIn(outside.Claims{"email": "eve@example.com"})
 	shop, v := c.application("Shop"), c.visitor()
 	asked := c.arrive(v, v.visit(shop.request("scope", apiScope)))
 	v.named(asked, "You are new here")
@@ -139,13 +139,13 @@ func TestNewEmployee(t *testing.T) {
 		!strings.Contains(got, "isEmailVerified:true") || !strings.Contains(got, "userName:ada@company.example") {
 		t.Errorf("%q is %s", id, got)
 	}
-	c.at.LogIn(directory.Claims{"family_name": "Byron"})
+	c.at.LogIn(outside.Claims{"family_name": "Byron"})
 	other := c.visitor()
 	other.named(c.arrive(other, other.visit(shop.request())), "Welcome")
 	if got := user(); !strings.Contains(got, "lastName:Byron") {
 		t.Errorf("after the next login: %s", got)
 	}
-	c.at.LogIn(directory.Claims{"oid": directory.Other, "preferred_username": "eve"})
+	c.at.LogIn(outside.Claims{"oid": outside.OtherCompany, "preferred_username": "eve"})
 	third := c.visitor()
 	p := c.arrive(third, third.visit(shop.request()))
 	third.named(third.visit(third.press(p, "Create my account").root.Find("main").Find("a").Attr("href")),

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // addLink is the link to the page on which an account is linked, toLogIn the field of the login page.
@@ -20,7 +20,7 @@ func TestEmployeeLinksAccount(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"emailVerified":true,"providerOptions":{"isLinkingAllowed":true}`)
 	c.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
-	c.at.LogIn(directory.Claims{"email": "ada@example.com"}) // the address alone links nothing
+	c.at.LogIn(outside.Claims{"email": "ada@example.com"}) // the address alone links nothing
 	shop, v := c.application("Shop"), c.visitor()
 	p := c.arrive(v, v.visit(shop.request("scope", apiScope)))
 	v.named(p, "Nobody here has this account")
@@ -44,7 +44,7 @@ func TestEmployeeLinksAccount(t *testing.T) {
 	other.named(c.arrive(other, other.visit(shop.request())), "Welcome")
 	links := fmt.Sprint(c.Must("POST", "/management/v1/users/ada/idps/_search", "{}"))
 	changes := fmt.Sprint(c.Must("POST", "/management/v1/users/ada/changes/_search", "{}"))
-	if !strings.Contains(links, "externalUserId:"+directory.Ada) || !strings.Contains(changes, "idp_link.added") {
+	if !strings.Contains(links, "externalUserId:"+outside.Ada) || !strings.Contains(changes, "idp_link.added") {
 		t.Errorf("links %s, changes %s", links, changes)
 	}
 	// Somebody else cannot have the account too.

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"herald/shared/secret"
-	"herald/shared/testkit/browser"
+	"herald/shared/testkit/outside"
 )
 
 const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
@@ -141,7 +141,7 @@ type chromium struct {
 
 func open(t testing.TB) chromium {
 	t.Helper()
-	c := chromium{t, browser.Open(t, chromedp.Flag("accept-lang", "en"))}
+	c := chromium{t, outside.OpenBrowser(t, chromedp.Flag("accept-lang", "en"))}
 	if _, err := chromedp.Call(c.ctx, emulation.SetScriptExecutionDisabled,
 		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)

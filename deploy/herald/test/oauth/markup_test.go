@@ -15,8 +15,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"herald/shared/testkit/browser"
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // watcher is a browser that runs scripts and reports what payloads have done.
@@ -34,7 +33,7 @@ const tell = `window.hit = () => report("a script ran");
 
 func watch(t testing.TB) watcher {
 	t.Helper()
-	w := watcher{chromium{t, browser.Open(t, chromedp.Flag("accept-lang", "en"))}, make(chan string, 1000)}
+	w := watcher{chromium{t, outside.OpenBrowser(t, chromedp.Flag("accept-lang", "en"))}, make(chan string, 1000)}
 	err := chromedp.Listen(w.ctx, func(event any) {
 		if called, ok := event.(*runtime.EventBindingCalled); ok {
 			select {
@@ -319,7 +318,7 @@ func (m markup) inLists(idp string) {
 	var links []string
 	for _, name := range names() {
 		links = append(links, fmt.Sprintf(`{"configId":%q,"externalUserId":"%s","tenantId":%q,"displayName":"%[2]s"}`,
-			idp, inJSON(name), directory.Company))
+			idp, inJSON(name), outside.Company))
 	}
 	m.Must("POST", "/management/v1/users/human/_import", person("lists", `,"idps":[`+strings.Join(links, ",")+`]`))
 	as := *m.Instance
@@ -327,7 +326,7 @@ func (m markup) inLists(idp string) {
 	theirs := world{&as, m.world.TB}
 	for _, name := range names() {
 		theirs.Must("POST", "/management/v1/idps/directory", `{"name":"`+inJSON(name)+`","clientId":"`+
-			directory.ClientID+`","clientSecret":"`+directory.Secret+`"}`)
+			outside.ClientID+`","clientSecret":"`+outside.ClientSecret+`"}`)
 	}
 	m.opensWith("the login", theirs.application("Lists").request())
 	shop := m.application("Lists")
@@ -347,7 +346,7 @@ func (m markup) inLists(idp string) {
 func (c company) inClaims(t *testing.T) {
 	shop, w := c.application("Claims"), watch(t)
 	for _, name := range names() {
-		c.at.LogIn(directory.Claims{"name": name, "given_name": name, "family_name": name, "preferred_username": name})
+		c.at.LogIn(outside.Claims{"name": name, "given_name": name, "family_name": name, "preferred_username": name})
 		w.visit(shop.request())
 		w.clickTo(offer, arrived+", main > form input[name=confirmed] ~ button")
 		w.has("the page for somebody new")

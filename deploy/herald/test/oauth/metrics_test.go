@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 var (
@@ -116,15 +116,15 @@ func TestLoginsAtDirectoriesAreCounted(t *testing.T) {
 	t.Parallel()
 	ops := whole.FreeAddress(t)
 	c := newCompany(t, "", "HERALD_OPS_LISTEN="+ops)
-	c.linked("ada", directory.Ada, "")
+	c.linked("ada", outside.Ada, "")
 	shop, v := c.application("Shop"), c.visitor()
-	c.at.Replace(directory.Metadata, func(w http.ResponseWriter, _ *http.Request) {
+	c.at.Replace(outside.Metadata, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
 	})
 	v.named(v.press(v.visit(shop.request()), "Company"), "One moment, please")
 	c.at.Honest()
 	v.named(c.arrive(v, v.visit(shop.request())), "Welcome")
-	c.at.LogIn(directory.Claims{"oid": directory.Other})
+	c.at.LogIn(outside.Claims{"oid": outside.OtherCompany})
 	other := c.visitor()
 	other.named(c.arrive(other, other.visit(shop.request())), "Nobody here has this account")
 	expectCounted(t, ops, "herald_external_logins_begun_total", map[string]string{"ok": "2", "IDP_AWAY": "1"})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"herald/shared/testkit/browser"
+	"herald/shared/testkit/outside"
 )
 
 // inBrowser are modules that are run in a real browser too, because its rules for forms, cookies and redirects count.
@@ -16,7 +16,7 @@ var inBrowser = map[string]func(p *party, c chromium){
 		c.expect(c.submit("name", "ada", "current", "correct horse"), "Back to the application")
 		c.expect(c.submit(), "Welcome")
 		p.info(p.good(<-p.answers))
-		scripted := chromium{p.TB, browser.Open(p.TB, chromedp.Flag("accept-lang", "en"))}
+		scripted := chromium{p.TB, outside.OpenBrowser(p.TB, chromedp.Flag("accept-lang", "en"))}
 		scripted.expect(scripted.visit(p.asks("response_mode", "form_post")), "Sign in")
 		scripted.submit("name", "ada", "current", "correct horse")
 		select { // the page submits its form by itself

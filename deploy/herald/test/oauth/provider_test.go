@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // independent starts a system whose organization logs people in with an independent OpenID provider, oidc-provider,
@@ -20,14 +20,14 @@ func independent(t testing.TB, method, settings string) company {
 	w := start(t, "HERALD_DIRECTORY_AUTHORITY="+origin, "HERALD_OUTBOUND_PRIVATE=true")
 	whole.NodeProvider(t, folder)
 	w.runNode(folder, "provider/directory.mjs", map[string]any{
-		"Origin": origin, "Tenant": directory.Company, "ClientID": directory.ClientID, "Secret": directory.Secret,
+		"Origin": origin, "Tenant": outside.Company, "ClientID": outside.ClientID, "Secret": outside.ClientSecret,
 		"RedirectURI": w.URL + "/ui/login/externalidp/callback", "Method": method, "Account": "ada's sub",
-		"Claims": directory.Claims{"tid": directory.Company, "oid": directory.Ada, "name": "Ada Lovelace",
+		"Claims": outside.Claims{"tid": outside.Company, "oid": outside.Ada, "name": "Ada Lovelace",
 			"given_name": "Ada", "family_name": "Lovelace", "preferred_username": "ada@company.example",
 			"email": "ada@company.example", "locale": "de"},
 	})
-	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+directory.ClientID+
-		`","clientSecret":"`+directory.Secret+`","tenant":{"tenantId":"`+directory.Company+`"}`+settings+`}`)
+	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+outside.ClientID+
+		`","clientSecret":"`+outside.ClientSecret+`","tenant":{"tenantId":"`+outside.Company+`"}`+settings+`}`)
 	return company{world: w, idp: made["id"].(string)}
 }
 
@@ -102,7 +102,7 @@ func TestIndependentProvider(t *testing.T) {
 func TestIndependentProviderOfLinkedEmployees(t *testing.T) {
 	t.Parallel()
 	c := independent(t, "client_secret_post", "")
-	c.linked("ada", directory.Ada, "")
+	c.linked("ada", outside.Ada, "")
 	p, b := c.party("Shop", ""), open(t)
 	b.visit(p.asks())
 	b.clickTo(offer, agree)

@@ -16,7 +16,7 @@ import (
 
 	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // replicas is three processes of each of some services behind two gateways.
@@ -29,7 +29,7 @@ type replicas struct {
 // newReplicas starts them; users is the first of the services.
 func newReplicas(t *testing.T, services ...string) *replicas {
 	t.Helper()
-	r := &replicas{Processes: whole.NewProcesses(t, smtpd.Start(t, smtpd.Config{}).URL()),
+	r := &replicas{Processes: whole.NewProcesses(t, outside.StartMailServer(t, outside.MailConfig{}).URL()),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	t.Cleanup(r.client.CloseIdleConnections)
 	// Each of many clients may fail sixty times a minute.

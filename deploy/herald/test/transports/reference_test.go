@@ -19,7 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"herald/deploy/herald/test/whole"
-	"herald/shared/testkit/browser"
+	"herald/shared/testkit/outside"
 )
 
 // description is openapi.json as an instance serves it.
@@ -249,7 +249,7 @@ func complaints(page context.Context) <-chan string {
 func TestReferenceInABrowser(t *testing.T) {
 	t.Parallel()
 	i := whole.Start(t)
-	page := browser.Open(t)
+	page := outside.OpenBrowser(t)
 	var mu sync.Mutex
 	var asked []string
 	if _, err := chromedp.Call(page, network.Enable, network.EnableParams{}); err != nil {

@@ -13,20 +13,20 @@ import (
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
-	"herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // login is a world with a directory.
 type login struct {
 	*apitest.World
-	at   *directory.Directory
+	at   *outside.Directory
 	auth idpv1.IdpsClient
 	log  *testkit.Lines
 }
 
 func newLogin(t *testing.T) login {
 	t.Helper()
-	d, log := directory.Start(t), &testkit.Lines{}
+	d, log := outside.StartDirectory(t), &testkit.Lines{}
 	c := apitest.Config
 	c.Authority, c.OutboundPrivate = d.URL, true
 	w := apitest.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
@@ -36,7 +36,9 @@ func newLogin(t *testing.T) login {
 // provider creates a provider whose client the directory knows.
 func (l login) provider(more ...func(*idpv1.CreateDirectoryIdpRequest)) string {
 	l.Helper()
-	r := &idpv1.CreateDirectoryIdpRequest{Name: "Company", ClientId: directory.ClientID, ClientSecret: directory.Secret}
+	r := &idpv1.CreateDirectoryIdpRequest{
+		Name: "Company", ClientId: outside.ClientID, ClientSecret: outside.ClientSecret,
+	}
 	for _, change := range more {
 		change(r)
 	}
@@ -80,7 +82,7 @@ func TestLoginReturnsTheAccountOnce(t *testing.T) {
 	l := newLogin(t)
 	id := l.provider(func(r *idpv1.CreateDirectoryIdpRequest) {
 		r.EmailVerified, r.ProviderOptions = true, &idpv1.IdpProviderOptions{IsLinkingAllowed: true}
-		r.Tenant = &idpv1.DirectoryTenant{TenantId: new(directory.Company)}
+		r.Tenant = &idpv1.DirectoryTenant{TenantId: new(outside.Company)}
 	})
 	if to, err := l.begin("org-a", id); err != nil || to.IdpName != "Company" ||
 		!strings.HasPrefix(to.Address, l.at.URL+"/authorize?") {
@@ -96,13 +98,13 @@ func TestLoginReturnsTheAccountOnce(t *testing.T) {
 	}
 	testkit.Equal(t, got, &idpv1.FinishIdpLoginResponse{
 		Account: &idpv1.ExternalAccount{
-			TenantId: directory.Company, ExternalUserId: directory.Ada, UserName: "ada@company.example",
+			TenantId: outside.Company, ExternalUserId: outside.Ada, UserName: "ada@company.example",
 			AuthTime:    got.Account.AuthTime,
 			DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", Email: "ada@company.example",
 			EmailVerified: true,
 		},
 		IdpName: "Company", ProviderOptions: &idpv1.IdpProviderOptions{IsLinkingAllowed: true},
-		OnlyTenant: directory.Company,
+		OnlyTenant: outside.Company,
 	})
 	_, err = l.finish("org-a", id, code)
 	refused(t, err, "IDP_CODE_REFUSED")
@@ -131,7 +133,7 @@ func TestLoginNeedsAnActiveProvider(t *testing.T) {
 	refused(t, err, "IDP_NOT_ACTIVE")
 	_, err = l.finish("org-a", id, code)
 	refused(t, err, "IDP_NOT_ACTIVE")
-	if n := l.at.Asked(directory.Token); n != 0 {
+	if n := l.at.Asked(outside.Token); n != 0 {
 		t.Errorf("the directory was asked for %d tokens", n)
 	}
 }
@@ -140,16 +142,16 @@ func TestLoginSaysWhyItFailed(t *testing.T) {
 	t.Parallel()
 	l := newLogin(t)
 	id := l.provider()
-	l.at.LogIn(directory.Claims{"oid": nil})
+	l.at.LogIn(outside.Claims{"oid": nil})
 	_, err := l.finish("org-a", id, l.code(id))
 	refused(t, err, "IDP_TOKEN_INVALID")
 	one := l.provider(func(r *idpv1.CreateDirectoryIdpRequest) {
-		r.Tenant = &idpv1.DirectoryTenant{TenantId: new(directory.Other)}
+		r.Tenant = &idpv1.DirectoryTenant{TenantId: new(outside.OtherCompany)}
 	})
 	l.at.Honest()
 	_, err = l.finish("org-a", one, l.code(one))
 	refused(t, err, "IDP_TENANT_REFUSED")
-	l.at.Replace(directory.Token, http.NotFound)
+	l.at.Replace(outside.Token, http.NotFound)
 	_, err = l.finish("org-a", id, l.code(id))
 	refused(t, err, "IDP_AWAY")
 }
@@ -182,14 +184,14 @@ func TestHistoryHasRefusedLogins(t *testing.T) {
 	id := l.provider()
 	before := l.Get(id)
 	note := &idpv1.NoteRefusedLoginRequest{OrgId: "org-a", IdpId: id, Reason: "IDP_TENANT_REFUSED",
-		TenantId: directory.Other, ExternalUserId: directory.Ada}
+		TenantId: outside.OtherCompany, ExternalUserId: outside.Ada}
 	if _, err := l.auth.NoteRefusedLogin(t.Context(), note); err != nil {
 		t.Fatal(err)
 	}
 	got, err := l.SearchIdpChanges(l.InA, &idpv1.SearchIdpChangesRequest{Id: id})
 	if err != nil || len(got.Result) != 2 || got.Result[0].EventType != "idp.login_refused" ||
 		got.Result[0].Data.Fields["reason"].GetStringValue() != "IDP_TENANT_REFUSED" ||
-		got.Result[0].Data.Fields["externalUserId"].GetStringValue() != directory.Ada {
+		got.Result[0].Data.Fields["externalUserId"].GetStringValue() != outside.Ada {
 		t.Errorf("%v, %v", got, err)
 	}
 	testkit.Equal(t, l.Get(id), before)

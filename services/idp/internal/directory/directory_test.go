@@ -16,20 +16,20 @@ import (
 	"herald/services/idp/internal/domain"
 	"herald/shared/gen/fault/idpfault"
 	"herald/shared/secret"
-	stand "herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 const callback = "https://login.example.com/ui/login/externalidp/callback"
 
 // world is a directory and Herald's side of it.
 type world struct {
-	*stand.Directory
+	*outside.Directory
 	herald *directory.Directory
 }
 
 func newWorld(t testing.TB) world {
 	t.Helper()
-	d := stand.Start(t)
+	d := outside.StartDirectory(t)
 	return world{d, herald(t, d.URL)}
 }
 
@@ -54,7 +54,7 @@ func newHerald(t testing.TB, c directory.Config) *directory.Directory {
 
 // provider returns a provider with all options for accounts of a tenant.
 func provider(tenant domain.Tenant) domain.Idp {
-	return domain.Idp{ID: "i1", ClientID: stand.ClientID, Settings: domain.Settings{
+	return domain.Idp{ID: "i1", ClientID: outside.ClientID, Settings: domain.Settings{
 		Tenant: tenant, Scopes: []string{"openid", "profile", "email"},
 		Options: domain.Options{IsCreationAllowed: true, IsAutoUpdate: true},
 	}}
@@ -75,7 +75,7 @@ func (w world) login(i domain.Idp) (domain.Account, error) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	return w.herald.Account(w.Context(), i, secret.NewText(stand.Secret), directory.Answer{
+	return w.herald.Account(w.Context(), i, secret.NewText(outside.ClientSecret), directory.Answer{
 		Code: w.Code(u.Query()), Nonce: "nonce", Verifier: verifier,
 	})
 }
@@ -83,19 +83,19 @@ func (w world) login(i domain.Idp) (domain.Account, error) {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.LogIn(stand.Claims{"auth_time": 1700000000, "amr": []string{"pwd", "mfa", "pwd", "unknown"}, "locale": "de-CH"})
+	w.LogIn(outside.Claims{"auth_time": 1700000000, "amr": []string{"pwd", "mfa", "pwd", "unknown"}, "locale": "de-CH"})
 	got, err := w.login(provider(anybody))
-	want := domain.Account{TenantID: stand.Company, ObjectID: stand.Ada, UserName: "ada@company.example",
+	want := domain.Account{TenantID: outside.Company, ObjectID: outside.Ada, UserName: "ada@company.example",
 		DisplayName: "Ada Lovelace", First: "Ada", Last: "Lovelace", Email: "ada@company.example",
 		PreferredLanguage: "de-CH", AuthTime: 1700000000, AMR: []string{"pwd", "mfa"}}
 	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// The id token has everything, so userinfo is not asked. Metadata and keys are kept.
-	if _, err := w.login(provider(anybody)); err != nil || w.Asked(stand.Userinfo) != 0 ||
-		w.Asked(stand.Metadata) != 1 || w.Asked(stand.Keys) != 1 {
-		t.Errorf("%v, userinfo %d, metadata %d, keys %d", err, w.Asked(stand.Userinfo), w.Asked(stand.Metadata),
-			w.Asked(stand.Keys))
+	if _, err := w.login(provider(anybody)); err != nil || w.Asked(outside.Userinfo) != 0 ||
+		w.Asked(outside.Metadata) != 1 || w.Asked(outside.Keys) != 1 {
+		t.Errorf("%v, userinfo %d, metadata %d, keys %d", err, w.Asked(outside.Userinfo), w.Asked(outside.Metadata),
+			w.Asked(outside.Keys))
 	}
 }
 
@@ -115,7 +115,7 @@ func TestAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := url.Values{"client_id": {stand.ClientID}, "redirect_uri": {callback}, "response_type": {"code"},
+		want := url.Values{"client_id": {outside.ClientID}, "redirect_uri": {callback}, "response_type": {"code"},
 			"scope": {"openid User.Read"}, "state": {"s"}, "nonce": {"n"}, "code_challenge": {"c"},
 			"code_challenge_method": {"S256"}, "max_age": {"864000"}}
 		if again {
@@ -148,15 +148,15 @@ func TestTenants(t *testing.T) {
 		{"common", anybody, true, true, true},
 		{"organizations", organizations, true, true, false},
 		{"consumers", consumers, false, false, true},
-		{"one", of(stand.Company), true, false, false},
-		{"one in capitals", of(strings.ToUpper(stand.Company)), true, false, false},
-		{"another", of(stand.Other), false, true, false},
-		{"domain", of(stand.Domain), true, false, false},
+		{"one", of(outside.Company), true, false, false},
+		{"one in capitals", of(strings.ToUpper(outside.Company)), true, false, false},
+		{"another", of(outside.OtherCompany), false, true, false},
+		{"domain", of(outside.Domain), true, false, false},
 	} {
 		for tenant, admitted := range map[string]bool{
-			stand.Company: c.company, stand.Other: c.other, stand.Personal: c.personal,
+			outside.Company: c.company, outside.OtherCompany: c.other, outside.Personal: c.personal,
 		} {
-			w.LogIn(stand.Claims{"tid": tenant})
+			w.LogIn(outside.Claims{"tid": tenant})
 			got, err := w.login(provider(c.Tenant))
 			if admitted && (err != nil || got.TenantID != tenant) ||
 				!admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
@@ -172,39 +172,39 @@ func TestHostileTokens(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now()
 	for name, c := range map[string]struct {
-		claims stand.Claims
+		claims outside.Claims
 		want   error
 	}{
-		"issuer of another tenant": {stand.Claims{"iss": w.URL + "/" + stand.Other + "/v2.0"},
+		"issuer of another tenant": {outside.Claims{"iss": w.URL + "/" + outside.OtherCompany + "/v2.0"},
 			idpfault.ErrIdpTenantRefused},
 		"issuer of another directory": {
-			stand.Claims{"iss": "https://evil.example/" + stand.Company + "/v2.0"}, idpfault.ErrIdpTenantRefused,
+			outside.Claims{"iss": "https://evil.example/" + outside.Company + "/v2.0"}, idpfault.ErrIdpTenantRefused,
 		},
-		"issuer of the metadata":   {stand.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, idpfault.ErrIdpTenantRefused},
-		"issuer without a version": {stand.Claims{"iss": w.URL + "/" + stand.Company}, idpfault.ErrIdpTenantRefused},
-		"tenant is no guid": {stand.Claims{"tid": "..", "iss": w.URL + "/../v2.0"},
+		"issuer of the metadata":   {outside.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, idpfault.ErrIdpTenantRefused},
+		"issuer without a version": {outside.Claims{"iss": w.URL + "/" + outside.Company}, idpfault.ErrIdpTenantRefused},
+		"tenant is no guid": {outside.Claims{"tid": "..", "iss": w.URL + "/../v2.0"},
 			idpfault.ErrIdpTenantRefused},
-		"no issuer":          {stand.Claims{"iss": nil}, idpfault.ErrIdpTenantRefused},
-		"no tenant":          {stand.Claims{"tid": nil}, idpfault.ErrIdpTokenInvalid},
-		"no object":          {stand.Claims{"oid": nil}, idpfault.ErrIdpTokenInvalid},
-		"object is a number": {stand.Claims{"oid": 7}, idpfault.ErrIdpTokenInvalid},
-		"long object":        {stand.Claims{"oid": strings.Repeat("a", 201)}, idpfault.ErrIdpTokenInvalid},
-		"audience":           {stand.Claims{"aud": "another"}, idpfault.ErrIdpTokenInvalid},
-		"two audiences": {stand.Claims{"aud": []string{stand.ClientID, "another"}},
+		"no issuer":          {outside.Claims{"iss": nil}, idpfault.ErrIdpTenantRefused},
+		"no tenant":          {outside.Claims{"tid": nil}, idpfault.ErrIdpTokenInvalid},
+		"no object":          {outside.Claims{"oid": nil}, idpfault.ErrIdpTokenInvalid},
+		"object is a number": {outside.Claims{"oid": 7}, idpfault.ErrIdpTokenInvalid},
+		"long object":        {outside.Claims{"oid": strings.Repeat("a", 201)}, idpfault.ErrIdpTokenInvalid},
+		"audience":           {outside.Claims{"aud": "another"}, idpfault.ErrIdpTokenInvalid},
+		"two audiences": {outside.Claims{"aud": []string{outside.ClientID, "another"}},
 			idpfault.ErrIdpTokenInvalid},
-		"no audience":          {stand.Claims{"aud": nil}, idpfault.ErrIdpTokenInvalid},
-		"another azp":          {stand.Claims{"azp": "another"}, idpfault.ErrIdpTokenInvalid},
-		"another nonce":        {stand.Claims{"nonce": "another"}, idpfault.ErrIdpTokenInvalid},
-		"no nonce":             {stand.Claims{"nonce": nil}, idpfault.ErrIdpTokenInvalid},
-		"expired":              {stand.Claims{"exp": now.Add(-time.Minute).Unix()}, idpfault.ErrIdpTokenInvalid},
-		"no expiry":            {stand.Claims{"exp": nil}, idpfault.ErrIdpTokenInvalid},
-		"issued in the future": {stand.Claims{"iat": now.Add(time.Hour).Unix()}, idpfault.ErrIdpTokenInvalid},
-		"not issued":           {stand.Claims{"iat": nil}, idpfault.ErrIdpTokenInvalid},
-		"not valid yet":        {stand.Claims{"nbf": now.Add(time.Hour).Unix()}, idpfault.ErrIdpTokenInvalid},
-		"no subject":           {stand.Claims{"sub": nil}, idpfault.ErrIdpTokenInvalid},
+		"no audience":          {outside.Claims{"aud": nil}, idpfault.ErrIdpTokenInvalid},
+		"another azp":          {outside.Claims{"azp": "another"}, idpfault.ErrIdpTokenInvalid},
+		"another nonce":        {outside.Claims{"nonce": "another"}, idpfault.ErrIdpTokenInvalid},
+		"no nonce":             {outside.Claims{"nonce": nil}, idpfault.ErrIdpTokenInvalid},
+		"expired":              {outside.Claims{"exp": now.Add(-time.Minute).Unix()}, idpfault.ErrIdpTokenInvalid},
+		"no expiry":            {outside.Claims{"exp": nil}, idpfault.ErrIdpTokenInvalid},
+		"issued in the future": {outside.Claims{"iat": now.Add(time.Hour).Unix()}, idpfault.ErrIdpTokenInvalid},
+		"not issued":           {outside.Claims{"iat": nil}, idpfault.ErrIdpTokenInvalid},
+		"not valid yet":        {outside.Claims{"nbf": now.Add(time.Hour).Unix()}, idpfault.ErrIdpTokenInvalid},
+		"no subject":           {outside.Claims{"sub": nil}, idpfault.ErrIdpTokenInvalid},
 	} {
 		w.Honest()
-		w.Change(stand.IDToken, func(claims stand.Claims) {
+		w.Change(outside.IDToken, func(claims outside.Claims) {
 			for claim, value := range c.claims {
 				claims[claim] = value
 			}
@@ -235,35 +235,35 @@ func TestHostileAnswers(t *testing.T) {
 		by         http.HandlerFunc
 		want       error
 	}{
-		{stand.Metadata, "404", answer(404, "{}"), idpfault.ErrIdpAway},
-		{stand.Metadata, "no JSON", answer(200, "<html>"), idpfault.ErrIdpAway},
-		{stand.Metadata, "empty", answer(200, "{}"), idpfault.ErrIdpAway},
-		{stand.Metadata, "huge", huge, idpfault.ErrIdpAway},
-		{stand.Metadata, "redirect", redirect, idpfault.ErrIdpAway},
-		{stand.Keys, "500", answer(500, ""), idpfault.ErrIdpAway},
-		{stand.Keys, "huge", huge, idpfault.ErrIdpAway},
-		{stand.Keys, "many", many, idpfault.ErrIdpAway},
-		{stand.Keys, "redirect", redirect, idpfault.ErrIdpAway},
-		{stand.Keys, "none", answer(200, `{"keys":[]}`), idpfault.ErrIdpTokenInvalid},
-		{stand.Token, "500", answer(500, `{"error":"invalid_grant"}`), idpfault.ErrIdpAway},
-		{stand.Token, "no JSON", answer(200, "<html>"), idpfault.ErrIdpAway},
-		{stand.Token, "huge", huge, idpfault.ErrIdpAway},
-		{stand.Token, "redirect", redirect, idpfault.ErrIdpAway},
+		{outside.Metadata, "404", answer(404, "{}"), idpfault.ErrIdpAway},
+		{outside.Metadata, "no JSON", answer(200, "<html>"), idpfault.ErrIdpAway},
+		{outside.Metadata, "empty", answer(200, "{}"), idpfault.ErrIdpAway},
+		{outside.Metadata, "huge", huge, idpfault.ErrIdpAway},
+		{outside.Metadata, "redirect", redirect, idpfault.ErrIdpAway},
+		{outside.Keys, "500", answer(500, ""), idpfault.ErrIdpAway},
+		{outside.Keys, "huge", huge, idpfault.ErrIdpAway},
+		{outside.Keys, "many", many, idpfault.ErrIdpAway},
+		{outside.Keys, "redirect", redirect, idpfault.ErrIdpAway},
+		{outside.Keys, "none", answer(200, `{"keys":[]}`), idpfault.ErrIdpTokenInvalid},
+		{outside.Token, "500", answer(500, `{"error":"invalid_grant"}`), idpfault.ErrIdpAway},
+		{outside.Token, "no JSON", answer(200, "<html>"), idpfault.ErrIdpAway},
+		{outside.Token, "huge", huge, idpfault.ErrIdpAway},
+		{outside.Token, "redirect", redirect, idpfault.ErrIdpAway},
 		{
-			stand.Token, "refused", answer(400, `{"error":"invalid_client","error_description":"canary"}`),
+			outside.Token, "refused", answer(400, `{"error":"invalid_client","error_description":"canary"}`),
 			idpfault.ErrIdpCodeRefused,
 		},
-		{stand.Token, "no id token", answer(200, `{"access_token":"a","token_type":"Bearer"}`),
+		{outside.Token, "no id token", answer(200, `{"access_token":"a","token_type":"Bearer"}`),
 			idpfault.ErrIdpTokenInvalid},
 		{
-			stand.Token, "no token", answer(200, `{"access_token":"a","token_type":"Bearer","id_token":"canary"}`),
+			outside.Token, "no token", answer(200, `{"access_token":"a","token_type":"Bearer","id_token":"canary"}`),
 			idpfault.ErrIdpTokenInvalid,
 		},
-		{stand.Userinfo, "500", answer(500, "canary"), idpfault.ErrIdpAway},
-		{stand.Userinfo, "huge", huge, idpfault.ErrIdpAway},
+		{outside.Userinfo, "500", answer(500, "canary"), idpfault.ErrIdpAway},
+		{outside.Userinfo, "huge", huge, idpfault.ErrIdpAway},
 	} {
 		w := newWorld(t)
-		w.Change(stand.IDToken, func(c stand.Claims) { c["email"] = nil })
+		w.Change(outside.IDToken, func(c outside.Claims) { c["email"] = nil })
 		w.Replace(c.what, c.by)
 		got, err := w.login(provider(anybody))
 		if !errors.Is(err, c.want) || strings.Contains(err.Error(), "canary") {
@@ -275,7 +275,7 @@ func TestHostileAnswers(t *testing.T) {
 // An answer that never ends is given up when the caller's time is over.
 func TestEndlessAnswers(t *testing.T) {
 	t.Parallel()
-	for _, what := range []string{stand.Metadata, stand.Keys, stand.Token} {
+	for _, what := range []string{outside.Metadata, outside.Keys, outside.Token} {
 		w := newWorld(t)
 		w.Replace(what, func(out http.ResponseWriter, r *http.Request) {
 			_, _ = out.Write([]byte("{"))
@@ -283,7 +283,7 @@ func TestEndlessAnswers(t *testing.T) {
 			<-r.Context().Done()
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := w.herald.Account(ctx, provider(anybody), secret.NewText(stand.Secret), directory.Answer{
+		_, err := w.herald.Account(ctx, provider(anybody), secret.NewText(outside.ClientSecret), directory.Answer{
 			Code: w.Code(url.Values{"redirect_uri": {callback}, "nonce": {"n"},
 				"code_challenge": {base64.RawURLEncoding.EncodeToString(secret.Hash("v"))}}),
 			Nonce: "n", Verifier: "v"})
@@ -297,24 +297,24 @@ func TestEndlessAnswers(t *testing.T) {
 // The metadata must name the directory that was asked as issuer, and must have only addresses with TLS.
 func TestHostileMetadata(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(stand.Claims){
-		"another issuer":     func(c stand.Claims) { c["issuer"] = "https://evil.example/{tenantid}/v2.0" },
-		"no tenant":          func(c stand.Claims) { c["issuer"] = "https://evil.example/v2.0" },
-		"file":               func(c stand.Claims) { c["jwks_uri"] = "file:///etc/passwd" },
-		"no host":            func(c stand.Claims) { c["token_endpoint"] = "https:///token" },
-		"script":             func(c stand.Claims) { c["authorization_endpoint"] = "javascript:alert(1)" },
-		"userinfo elsewhere": func(c stand.Claims) { c["userinfo_endpoint"] = "gopher://evil.example" },
+	for name, change := range map[string]func(outside.Claims){
+		"another issuer":     func(c outside.Claims) { c["issuer"] = "https://evil.example/{tenantid}/v2.0" },
+		"no tenant":          func(c outside.Claims) { c["issuer"] = "https://evil.example/v2.0" },
+		"file":               func(c outside.Claims) { c["jwks_uri"] = "file:///etc/passwd" },
+		"no host":            func(c outside.Claims) { c["token_endpoint"] = "https:///token" },
+		"script":             func(c outside.Claims) { c["authorization_endpoint"] = "javascript:alert(1)" },
+		"userinfo elsewhere": func(c outside.Claims) { c["userinfo_endpoint"] = "gopher://evil.example" },
 	} {
 		w := newWorld(t)
-		w.Change(stand.Metadata, change)
+		w.Change(outside.Metadata, change)
 		if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// If the domain belongs to no tenant, nobody can log in.
 	w := newWorld(t)
-	w.Change(stand.Metadata, func(c stand.Claims) { c["issuer"] = w.URL + "/{tenantid}/v2.0" })
-	if _, err := w.login(provider(domain.Tenant{TenantID: stand.Domain})); !errors.Is(err,
+	w.Change(outside.Metadata, func(c outside.Claims) { c["issuer"] = w.URL + "/{tenantid}/v2.0" })
+	if _, err := w.login(provider(domain.Tenant{TenantID: outside.Domain})); !errors.Is(err,
 		idpfault.ErrIdpTenantRefused) {
 		t.Error(err)
 	}

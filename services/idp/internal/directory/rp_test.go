@@ -20,7 +20,7 @@ import (
 
 	"herald/services/idp/internal/directory"
 	"herald/shared/gen/fault/idpfault"
-	stand "herald/shared/testkit/directory"
+	"herald/shared/testkit/outside"
 )
 
 // module is one of the OpenID Foundation's conformance suite for relying parties. It says what the provider does.
@@ -49,11 +49,11 @@ func modules(t *testing.T) []module {
 	other, curve := newRSA(t), newCurve(t)
 	honest := func(world) {}
 	claim := func(name string, value any) func(world) {
-		return func(w world) { w.Change(stand.IDToken, func(c stand.Claims) { c[name] = value }) }
+		return func(w world) { w.Change(outside.IDToken, func(c outside.Claims) { c[name] = value }) }
 	}
 	signed := func(algorithm jose.SignatureAlgorithm, key any, id string) func(world) {
 		return func(w world) {
-			w.SignBy(func(c stand.Claims) string { return stand.Sign(t, algorithm, key, id, c) })
+			w.SignBy(func(c outside.Claims) string { return outside.Sign(t, algorithm, key, id, c) })
 		}
 	}
 	const invalid, basic = "oidcc-client-test-invalid-", "oidcc-client-test"
@@ -67,7 +67,7 @@ func modules(t *testing.T) []module {
 		{name: basic + "-kid-absent-single-jwks", provider: func(w world) { signed(jose.RS256, w.Key, "")(w) }},
 		// The module lets clients try all keys, or refuse the token.
 		{name: basic + "-kid-absent-multiple-jwks", provider: func(w world) {
-			w.publish(stand.JWK(t, w.Key.Public(), "k1"), stand.JWK(t, other.Public(), "k2"))
+			w.publish(outside.JWK(t, w.Key.Public(), "k1"), outside.JWK(t, other.Public(), "k2"))
 			signed(jose.RS256, w.Key, "")(w)
 		}, want: refused},
 		{name: basic + "-idtoken-sig-rs256", provider: honest},
@@ -76,7 +76,7 @@ func modules(t *testing.T) []module {
 		{name: invalid + "sig-rs256", provider: signed(jose.RS256, other, "k1"), want: refused},
 		{name: basic + "-userinfo-invalid-sub", provider: func(w world) {
 			userinfoOnly(w)
-			w.Change(stand.Userinfo, func(c stand.Claims) { c["sub"] = "somebody else" })
+			w.Change(outside.Userinfo, func(c outside.Claims) { c["sub"] = "somebody else" })
 		}, want: refused, userinfo: 1},
 		{name: basic + "-nonce-invalid", provider: claim("nonce", "another"), want: refused},
 		{name: basic + "-scope-userinfo-claims", provider: userinfoOnly, userinfo: 1},
@@ -84,33 +84,33 @@ func modules(t *testing.T) []module {
 
 		{name: basic + "-discovery-openid-config", provider: honest},
 		{name: basic + "-discovery-jwks-uri-keys", provider: func(w world) {
-			w.Change(stand.Metadata, func(c stand.Claims) { c["jwks_uri"] = w.URL + "/keys?elsewhere" })
+			w.Change(outside.Metadata, func(c outside.Claims) { c["jwks_uri"] = w.URL + "/keys?elsewhere" })
 		}, keys: 1},
 		{name: basic + "-discovery-issuer-mismatch", provider: func(w world) {
-			w.Change(stand.Metadata, func(c stand.Claims) { c["issuer"] = "https://evil.example/{tenantid}/v2.0" })
+			w.Change(outside.Metadata, func(c outside.Claims) { c["issuer"] = "https://evil.example/{tenantid}/v2.0" })
 		}, want: idpfault.ErrIdpAway},
 		{name: basic + "-signing-key-rotation-just-before-signing", provider: func(w world) {
-			w.SignBy(func(c stand.Claims) string {
-				w.publish(stand.JWK(t, other.Public(), "k2"))
-				return stand.Sign(t, jose.RS256, other, "k2", c)
+			w.SignBy(func(c outside.Claims) string {
+				w.publish(outside.JWK(t, other.Public(), "k2"))
+				return outside.Sign(t, jose.RS256, other, "k2", c)
 			})
 		}},
 		{name: basic + "-signing-key-rotation", provider: func(w world) {
 			if _, err := w.login(provider(anybody)); err != nil {
 				t.Error(err)
 			}
-			w.publish(stand.JWK(t, other.Public(), "k2"))
+			w.publish(outside.JWK(t, other.Public(), "k2"))
 			signed(jose.RS256, other, "k2")(w)
 		}, keys: 2},
 
 		{name: basic + "-missing-aud", provider: claim("aud", nil), want: refused},
-		{name: invalid + "sig-hs256", provider: signed(jose.HS256, []byte(strings.Repeat(stand.Secret, 3)), "k1"),
-			want: refused},
+		{name: invalid + "sig-hs256", want: refused,
+			provider: signed(jose.HS256, []byte(strings.Repeat(outside.ClientSecret, 3)), "k1")},
 		{name: invalid + "sig-es256", provider: signed(jose.ES256, curve, "k1"), want: refused},
 		{name: basic + "-userinfo-bearer-header", provider: userinfoOnly, userinfo: 1},
 		{name: basic + "-ignores-unparseable-key-in-jwks", provider: func(w world) {
-			w.publish(stand.Claims{"kty": "AKP", "alg": "ML-DSA-99", "kid": "new", "pub": "AAAA"},
-				stand.Claims{"kty": "invented", "kid": "other"}, stand.JWK(t, w.Key.Public(), "k1"))
+			w.publish(outside.Claims{"kty": "AKP", "alg": "ML-DSA-99", "kid": "new", "pub": "AAAA"},
+				outside.Claims{"kty": "invented", "kid": "other"}, outside.JWK(t, w.Key.Public(), "k1"))
 		}},
 	}
 }
@@ -127,14 +127,14 @@ func TestRelyingParty(t *testing.T) {
 			if !errors.Is(err, m.want) {
 				t.Fatalf("%+v, %v", got, err)
 			}
-			if m.want == nil && (got.ObjectID != stand.Ada || got.Email != "ada@company.example" ||
+			if m.want == nil && (got.ObjectID != outside.Ada || got.Email != "ada@company.example" ||
 				got.First != "Ada") {
 				t.Errorf("%+v", got)
 			}
-			if n := w.Asked(stand.Userinfo); n != m.userinfo {
+			if n := w.Asked(outside.Userinfo); n != m.userinfo {
 				t.Errorf("asked for userinfo %d times", n)
 			}
-			if n := w.Asked(stand.Keys); m.keys != 0 && n != m.keys {
+			if n := w.Asked(outside.Keys); m.keys != 0 && n != m.keys {
 				t.Errorf("asked for the keys %d times", n)
 			}
 		})
@@ -142,17 +142,17 @@ func TestRelyingParty(t *testing.T) {
 }
 
 // publish replaces the keys of the directory.
-func (w world) publish(keys ...stand.Claims) {
-	w.Change(stand.Keys, func(c stand.Claims) { c["keys"] = keys })
+func (w world) publish(keys ...outside.Claims) {
+	w.Change(outside.Keys, func(c outside.Claims) { c["keys"] = keys })
 }
 
 // userinfoOnly leaves the names and the address to userinfo.
 func userinfoOnly(w world) {
-	w.Change(stand.IDToken, func(c stand.Claims) { c["email"], c["given_name"], c["family_name"] = nil, nil, nil })
+	w.Change(outside.IDToken, func(c outside.Claims) { c["email"], c["given_name"], c["family_name"] = nil, nil, nil })
 }
 
 // unsigned returns a token without a signature (RFC 7519 section 6.1).
-func unsigned(c stand.Claims) string {
+func unsigned(c outside.Claims) string {
 	text, _ := json.Marshal(c)
 	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." +
 		base64.RawURLEncoding.EncodeToString(text) + "."
@@ -180,14 +180,14 @@ func newCurve(t *testing.T) *ecdsa.PrivateKey {
 func TestIssuersOfKeys(t *testing.T) {
 	t.Parallel()
 	for issuer, admitted := range map[string]bool{
-		"/{tenantid}/v2.0": true, "/" + stand.Company + "/v2.0": true, "/" + stand.Other + "/v2.0": false,
-		"/" + stand.Personal + "/v2.0": false, "/v2.0": false,
+		"/{tenantid}/v2.0": true, "/" + outside.Company + "/v2.0": true, "/" + outside.OtherCompany + "/v2.0": false,
+		"/" + outside.Personal + "/v2.0": false, "/v2.0": false,
 	} {
 		w := newWorld(t)
-		w.Change(stand.Keys, func(c stand.Claims) {
-			key := stand.JWK(t, w.Key.Public(), "k1")
+		w.Change(outside.Keys, func(c outside.Claims) {
+			key := outside.JWK(t, w.Key.Public(), "k1")
 			key["issuer"] = w.URL + issuer
-			c["keys"] = []stand.Claims{key}
+			c["keys"] = []outside.Claims{key}
 		})
 		_, err := w.login(provider(anybody))
 		if admitted != (err == nil) || !admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
@@ -208,16 +208,16 @@ func TestKeysChange(t *testing.T) {
 			w.herald = heraldAt(t, w.URL, func() time.Time { return now })
 			next, never := newRSA(t), newRSA(t)
 			signBy := func(key *rsa.PrivateKey) {
-				w.SignBy(func(c stand.Claims) string { return stand.Sign(t, jose.RS256, key, id, c) })
+				w.SignBy(func(c outside.Claims) string { return outside.Sign(t, jose.RS256, key, id, c) })
 			}
 			logs := func(what string, want error, asked int) {
 				t.Helper()
-				if _, err := w.login(provider(anybody)); !errors.Is(err, want) || w.Asked(stand.Keys) != asked {
-					t.Errorf("%s: %v after asking %d times, not %d", what, err, w.Asked(stand.Keys), asked)
+				if _, err := w.login(provider(anybody)); !errors.Is(err, want) || w.Asked(outside.Keys) != asked {
+					t.Errorf("%s: %v after asking %d times, not %d", what, err, w.Asked(outside.Keys), asked)
 				}
 			}
 			logs("first", nil, 1)
-			w.publish(stand.JWK(t, next.Public(), id))
+			w.publish(outside.JWK(t, next.Public(), id))
 			signBy(next)
 			logs("new", nil, 2)
 			signBy(never)
@@ -229,8 +229,8 @@ func TestKeysChange(t *testing.T) {
 			signBy(next)
 			logs("new later", nil, 3)
 			// While the directory is away, what is known is used for an hour.
-			w.Replace(stand.Metadata, http.NotFound)
-			w.Replace(stand.Keys, http.NotFound)
+			w.Replace(outside.Metadata, http.NotFound)
+			w.Replace(outside.Keys, http.NotFound)
 			now = now.Add(50 * time.Minute)
 			logs("away", nil, 3)
 			now = now.Add(10 * time.Minute)
@@ -246,7 +246,7 @@ func TestKeysAreReadBesideTheToken(t *testing.T) {
 	w := newWorld(t)
 	both := sync.WaitGroup{}
 	both.Add(2)
-	for _, what := range []string{stand.Token, stand.Keys} {
+	for _, what := range []string{outside.Token, outside.Keys} {
 		w.Replace(what, func(out http.ResponseWriter, r *http.Request) {
 			both.Done()
 			both.Wait()
@@ -267,13 +267,13 @@ func TestOutages(t *testing.T) {
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))
 	w.herald = newHerald(t, directory.Config{Authority: w.URL, Now: time.Now, Log: log})
-	w.Replace(stand.Metadata, http.NotFound)
+	w.Replace(outside.Metadata, http.NotFound)
 	if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 		errors.Is(err, directory.ErrOutage) {
 		t.Error(err)
 	}
 	down := func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusBadGateway) }
-	w.Replace(stand.Metadata, down)
+	w.Replace(outside.Metadata, down)
 	for range 5 {
 		if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 			!errors.Is(err, directory.ErrOutage) {
@@ -281,8 +281,8 @@ func TestOutages(t *testing.T) {
 		}
 	}
 	w.Honest()
-	w.Replace(stand.Token, down)
-	w.Replace(stand.Keys, down)
+	w.Replace(outside.Token, down)
+	w.Replace(outside.Keys, down)
 	if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 		!errors.Is(err, directory.ErrOutage) {
 		t.Error(err)

@@ -12,7 +12,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"herald/shared/mail"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 func sample() Mail {
@@ -63,7 +63,7 @@ func TestEqualMailsAreEqualBytes(t *testing.T) {
 func TestMailReadsBack(t *testing.T) {
 	t.Parallel()
 	data := build(t, sample()).data
-	got, err := smtpd.Delivery{Data: data}.Parse()
+	got, err := outside.Delivery{Data: data}.Parse()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestTextThatKnowsTheSeed(t *testing.T) {
 	t.Parallel()
 	m := sample()
 	m.Text = "--" + m.boundary() + "\n\n<b>another part</b>\n--" + m.boundary() + "--\n"
-	got, err := smtpd.Delivery{Data: build(t, m).data}.Parse()
+	got, err := outside.Delivery{Data: build(t, m).data}.Parse()
 	if err != nil || got.Text != m.Text || got.HTML != m.HTML {
 		t.Errorf("parsed %+v, %v", got, err)
 	}

@@ -7,37 +7,37 @@ import (
 	"strings"
 	"testing"
 
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 func TestSecurity(t *testing.T) {
 	t.Parallel()
-	plain, startTLS := smtpd.Config{}, smtpd.Config{TLS: smtpd.StartTLS}
+	plain, startTLS := outside.MailConfig{}, outside.MailConfig{TLS: outside.StartTLS}
 	for name, test := range map[string]struct {
-		config    smtpd.Config
+		config    outside.MailConfig
 		options   string
 		encrypted bool
 		says      string // the expected error, or empty
 	}{
-		"implicit":             {smtpd.Config{TLS: smtpd.ImplicitTLS}, "", true, ""},
-		"implicit with login":  {smtpd.Config{TLS: smtpd.ImplicitTLS, User: "u", Password: "p"}, "", true, ""},
+		"implicit":             {outside.MailConfig{TLS: outside.ImplicitTLS}, "", true, ""},
+		"implicit with login":  {outside.MailConfig{TLS: outside.ImplicitTLS, User: "u", Password: "p"}, "", true, ""},
 		"offered":              {startTLS, "", true, ""},
 		"offered and required": {startTLS, "starttls=required", true, ""},
 		"offered and off":      {startTLS, "starttls=off", false, ""},
 		"not offered":          {plain, "", false, ""},
 		"not offered but required": {plain, "starttls=required", false,
 			"the mail relay does not offer STARTTLS: check HERALD_SMTP_URL"},
-		"demanded but off": {smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true}, "starttls=off", false,
+		"demanded but off": {outside.MailConfig{TLS: outside.StartTLS, DemandTLS: true}, "starttls=off", false,
 			"Must issue a STARTTLS command first"},
-		"login unencrypted to loopback": {smtpd.Config{User: "u", Password: "p"}, "", false, ""},
-		"AUTH LOGIN": {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p",
+		"login unencrypted to loopback": {outside.MailConfig{User: "u", Password: "p"}, "", false, ""},
+		"AUTH LOGIN": {outside.MailConfig{TLS: outside.StartTLS, User: "u", Password: "p",
 			Mechanisms: "CRAM-MD5 LOGIN"}, "", true, ""},
-		"unknown mechanisms": {smtpd.Config{TLS: smtpd.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5"}, "",
-			true, "neither AUTH PLAIN nor AUTH LOGIN"},
+		"unknown mechanisms": {outside.MailConfig{TLS: outside.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5"},
+			"", true, "neither AUTH PLAIN nor AUTH LOGIN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := smtpd.Start(t, test.config)
+			s := outside.StartMailServer(t, test.config)
 			address := s.URL()
 			if test.options != "" {
 				address += map[bool]string{true: "&", false: "?"}[strings.Contains(address, "?")] + test.options
@@ -61,8 +61,8 @@ func TestSecurity(t *testing.T) {
 
 func TestCertificateOfNobody(t *testing.T) {
 	t.Parallel()
-	for _, config := range []smtpd.Config{{TLS: smtpd.StartTLS}, {TLS: smtpd.ImplicitTLS}} {
-		s := smtpd.Start(t, config)
+	for _, config := range []outside.MailConfig{{TLS: outside.StartTLS}, {TLS: outside.ImplicitTLS}} {
+		s := outside.StartMailServer(t, config)
 		address, _, _ := strings.Cut(s.URL(), "?")
 		result, _ := attempt(t, newRelay(t, address))
 		if result.Outcome != Deferred || !result.Relay ||
@@ -75,7 +75,7 @@ func TestCertificateOfNobody(t *testing.T) {
 
 func TestCertificateOfAnotherHost(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{TLS: smtpd.StartTLS})
+	s := outside.StartMailServer(t, outside.MailConfig{TLS: outside.StartTLS})
 	r := newRelay(t, strings.Replace(s.URL(), "127.0.0.1", "mail.example.com", 1))
 	r.dial = to(t, s)
 	if result, _ := attempt(t, r); result.Outcome != Deferred || !result.Relay ||
@@ -86,7 +86,7 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, guarded)
+	s := outside.StartMailServer(t, guarded)
 	result, _ := attempt(t, newRelay(t, strings.Replace(s.URL(), "CANARY", "CANARY2", 1)))
 	want := said(Deferred, "the mail relay refused the user name or password (535 5.7.8 wrong user name or "+
 		"password): check HERALD_SMTP_URL")
@@ -99,20 +99,20 @@ func TestWrongPassword(t *testing.T) {
 // An attacker in the middle removes STARTTLS from the answer to EHLO.
 func TestPasswordStaysWhenEncryptionIsTakenAway(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{User: "u", Password: "p"})
+	s := outside.StartMailServer(t, outside.MailConfig{User: "u", Password: "p"})
 	r := newRelay(t, "smtp://u:p@mail.example.com:587")
 	r.dial = to(t, s)
 	result, _ := attempt(t, r)
 	if result.Outcome != Deferred || !result.Relay || !strings.Contains(result.Reply, "the password is not sent") {
 		t.Errorf("%+v", result)
 	}
-	if n := s.Count(smtpd.AUTH); n != 0 {
+	if n := s.Count(outside.AUTH); n != 0 {
 		t.Errorf("%d AUTH", n)
 	}
 }
 
 // to returns a dialer that connects to s for every address.
-func to(t *testing.T, s *smtpd.Server) func(context.Context, string, string) (net.Conn, error) {
+func to(t *testing.T, s *outside.MailServer) func(context.Context, string, string) (net.Conn, error) {
 	t.Helper()
 	u, err := url.Parse(s.URL())
 	if err != nil {
@@ -125,7 +125,7 @@ func to(t *testing.T, s *smtpd.Server) func(context.Context, string, string) (ne
 
 func TestOldServerWithoutEHLO(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.EHLO, Reply: "502 5.5.1 what?"})
+	s := outside.StartMailServer(t, outside.MailConfig{}, outside.MailFault{At: outside.EHLO, Reply: "502 5.5.1 what?"})
 	if result, _ := attempt(t, newRelay(t, s.URL())); result.Outcome != Sent {
 		t.Errorf("%+v", result)
 	}

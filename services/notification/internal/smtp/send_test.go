@@ -13,11 +13,11 @@ import (
 	"unicode/utf8"
 
 	"herald/shared/secret"
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // guarded is a server whose sessions have every possible step.
-var guarded = smtpd.Config{TLS: smtpd.StartTLS, DemandTLS: true, User: "herald", Password: "CANARY"}
+var guarded = outside.MailConfig{TLS: outside.StartTLS, DemandTLS: true, User: "herald", Password: "CANARY"}
 
 func newRelay(t *testing.T, address string) *Relay {
 	t.Helper()
@@ -42,7 +42,7 @@ func attempt(t *testing.T, r *Relay) (result Result, committed bool) {
 	return result, committed
 }
 
-func accepted(t *testing.T, s *smtpd.Server, want int) []smtpd.Delivery {
+func accepted(t *testing.T, s *outside.MailServer, want int) []outside.Delivery {
 	t.Helper()
 	got, err := s.Wait(t.Context(), want)
 	if err != nil || len(got) != want {
@@ -53,7 +53,7 @@ func accepted(t *testing.T, s *smtpd.Server, want int) []smtpd.Delivery {
 
 func TestSend(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, guarded)
+	s := outside.StartMailServer(t, guarded)
 	result, committed := attempt(t, newRelay(t, s.URL()))
 	if result.Outcome != Sent || result.Relay || !committed || !strings.HasPrefix(result.Reply, "250 2.0.0 accepted") {
 		t.Errorf("%+v, committed %t", result, committed)
@@ -79,62 +79,62 @@ func count(yes bool) int {
 func TestOutcomeOfEachReply(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		at      smtpd.Verb
+		at      outside.Verb
 		reply   string
 		outcome Outcome
 		relay   bool
 		says    string
 	}{
-		{smtpd.Greeting, "421 4.3.2 closing", Deferred, true, "the mail relay failed at the greeting (421 4.3.2 " +
+		{outside.Greeting, "421 4.3.2 closing", Deferred, true, "the mail relay failed at the greeting (421 4.3.2 " +
 			"closing): check HERALD_SMTP_URL"},
-		{smtpd.Greeting, "554 5.3.2 no mail here", Deferred, true, "554 5.3.2 no mail here"},
-		{smtpd.EHLO, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
-		{smtpd.EHLO, "550 5.7.1 not you", Deferred, true, "550 5.7.1 not you"},
-		{smtpd.STARTTLS, "454 4.7.0 not now", Deferred, true, "the mail relay failed at STARTTLS (454 4.7.0 not " +
+		{outside.Greeting, "554 5.3.2 no mail here", Deferred, true, "554 5.3.2 no mail here"},
+		{outside.EHLO, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
+		{outside.EHLO, "550 5.7.1 not you", Deferred, true, "550 5.7.1 not you"},
+		{outside.STARTTLS, "454 4.7.0 not now", Deferred, true, "the mail relay failed at STARTTLS (454 4.7.0 not " +
 			"now): check HERALD_SMTP_URL"},
-		{smtpd.STARTTLS, "501 5.5.4 no", Deferred, true, "501 5.5.4 no"},
-		{smtpd.AUTH, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
-		{smtpd.AUTH, "535 5.7.8 wrong", Deferred, true, "the mail relay refused the user name or password (535 5.7.8 " +
-			"wrong): check HERALD_SMTP_URL"},
-		{smtpd.AUTH, "534 5.7.9 too weak", Deferred, true, "534 5.7.9 too weak"},
-		{smtpd.MAIL, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
-		{smtpd.MAIL, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
-		{smtpd.MAIL, "550 5.7.1 not from you", Rejected, false, "the mail relay refused the sender (550 5.7.1 not " +
+		{outside.STARTTLS, "501 5.5.4 no", Deferred, true, "501 5.5.4 no"},
+		{outside.AUTH, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
+		{outside.AUTH, "535 5.7.8 wrong", Deferred, true, "the mail relay refused the user name or password " +
+			"(535 5.7.8 wrong): check HERALD_SMTP_URL"},
+		{outside.AUTH, "534 5.7.9 too weak", Deferred, true, "534 5.7.9 too weak"},
+		{outside.MAIL, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
+		{outside.MAIL, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
+		{outside.MAIL, "550 5.7.1 not from you", Rejected, false, "the mail relay refused the sender (550 5.7.1 not " +
 			"from you): check HERALD_MAIL_FROM"},
-		{smtpd.MAIL, "530 5.7.0 Authentication required", Deferred, true, "check HERALD_SMTP_URL"},
-		{smtpd.MAIL, "251 what?", Deferred, false, "251 what?"},
-		{smtpd.RCPT, "450 4.2.0 greylisted", Deferred, false, "450 4.2.0 greylisted"},
-		{smtpd.RCPT, "550 5.1.1 no such user", Rejected, false,
+		{outside.MAIL, "530 5.7.0 Authentication required", Deferred, true, "check HERALD_SMTP_URL"},
+		{outside.MAIL, "251 what?", Deferred, false, "251 what?"},
+		{outside.RCPT, "450 4.2.0 greylisted", Deferred, false, "450 4.2.0 greylisted"},
+		{outside.RCPT, "550 5.1.1 no such user", Rejected, false,
 			"the mail relay refused the recipient (550 5.1.1 no such user)"},
-		{smtpd.RCPT, "550-5.1.1 no such\r\n550 5.1.1 user", Rejected, false, "550 5.1.1 no such 5.1.1 user"},
-		{smtpd.RCPT, "251 2.1.5 will forward", Sent, false, "250"},
-		{smtpd.RCPT, "hello", Deferred, false, "RCPT"},
-		{smtpd.DATA, "451 4.3.0 later", Deferred, false, "451 4.3.0 later"},
-		{smtpd.DATA, "554 5.5.1 no", Rejected, false, "554 5.5.1 no"},
-		{smtpd.DATA, "250 what?", Deferred, false, "250 what?"},
-		{smtpd.Dot, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
-		{smtpd.Dot, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
-		{smtpd.Dot, "552 5.3.4 too big", Rejected, false, "552 5.3.4 too big"},
-		{smtpd.Dot, "554 5.7.1 spam", Rejected, false, "554 5.7.1 spam"},
-		{smtpd.Dot, "252 2.0.0 fine", Sent, false, "252 2.0.0 fine"},
-		{smtpd.Dot, "354 what?", Uncertain, false, "354 what?"},
-		{smtpd.Dot, "hello", Uncertain, false, "final dot"},
-		{smtpd.Dot, "999 hello", Uncertain, false, "999 hello"},
+		{outside.RCPT, "550-5.1.1 no such\r\n550 5.1.1 user", Rejected, false, "550 5.1.1 no such 5.1.1 user"},
+		{outside.RCPT, "251 2.1.5 will forward", Sent, false, "250"},
+		{outside.RCPT, "hello", Deferred, false, "RCPT"},
+		{outside.DATA, "451 4.3.0 later", Deferred, false, "451 4.3.0 later"},
+		{outside.DATA, "554 5.5.1 no", Rejected, false, "554 5.5.1 no"},
+		{outside.DATA, "250 what?", Deferred, false, "250 what?"},
+		{outside.Dot, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
+		{outside.Dot, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
+		{outside.Dot, "552 5.3.4 too big", Rejected, false, "552 5.3.4 too big"},
+		{outside.Dot, "554 5.7.1 spam", Rejected, false, "554 5.7.1 spam"},
+		{outside.Dot, "252 2.0.0 fine", Sent, false, "252 2.0.0 fine"},
+		{outside.Dot, "354 what?", Uncertain, false, "354 what?"},
+		{outside.Dot, "hello", Uncertain, false, "final dot"},
+		{outside.Dot, "999 hello", Uncertain, false, "999 hello"},
 	} {
 		t.Run(fmt.Sprintf("%s %.12q", test.at, test.reply), func(t *testing.T) {
 			t.Parallel()
-			faults := []smtpd.Fault{{At: test.at, Reply: test.reply}}
-			if test.at == smtpd.EHLO { // after a refused EHLO the client sends HELO
-				faults = append(faults, smtpd.Fault{At: smtpd.HELO, Reply: test.reply})
+			faults := []outside.MailFault{{At: test.at, Reply: test.reply}}
+			if test.at == outside.EHLO { // after a refused EHLO the client sends HELO
+				faults = append(faults, outside.MailFault{At: outside.HELO, Reply: test.reply})
 			}
-			s := smtpd.Start(t, guarded, faults...)
+			s := outside.StartMailServer(t, guarded, faults...)
 			result, committed := attempt(t, newRelay(t, s.URL()))
 			if result.Outcome != test.outcome || result.Relay != test.relay ||
 				!strings.Contains(result.Reply, test.says) {
 				t.Errorf("%+v", result)
 			}
 			checkTelling(t, result, test.at, test.reply)
-			if want := test.at == smtpd.Dot || test.outcome == Sent; committed != want {
+			if want := test.at == outside.Dot || test.outcome == Sent; committed != want {
 				t.Errorf("committed is %t", committed)
 			}
 			accepted(t, s, count(test.outcome == Sent))
@@ -144,13 +144,13 @@ func TestOutcomeOfEachReply(t *testing.T) {
 
 // checkTelling fails the test if a result lacks the reply's code. It also fails the test if Log has words of a relay
 // that knows the recipient, or if the relay accepts no mail and the result names no setting.
-func checkTelling(t *testing.T, result Result, at smtpd.Verb, reply string) {
+func checkTelling(t *testing.T, result Result, at outside.Verb, reply string) {
 	t.Helper()
 	code, text, _ := strings.Cut(reply, " ")
 	if want, err := strconv.Atoi(code); err == nil && result.Outcome != Sent && result.Code != want {
 		t.Errorf("code %d of %q", result.Code, reply)
 	}
-	mail := slices.Contains([]smtpd.Verb{smtpd.MAIL, smtpd.RCPT, smtpd.DATA, smtpd.Dot}, at)
+	mail := slices.Contains([]outside.Verb{outside.MAIL, outside.RCPT, outside.DATA, outside.Dot}, at)
 	if mail && text != "" && strings.Contains(result.Log, text) {
 		t.Errorf("a log would hold %q", result.Log)
 	}
@@ -160,7 +160,7 @@ func checkTelling(t *testing.T, result Result, at smtpd.Verb, reply string) {
 	if result.Outcome != Sent && result.Log == "" {
 		t.Error("nothing is left for a log")
 	}
-	if answered := at == smtpd.Dot && result.Outcome != Uncertain || result.Outcome == Sent; result.Heard != answered {
+	if answered := at == outside.Dot && result.Outcome != Uncertain || result.Outcome == Sent; result.Heard != answered {
 		t.Errorf("an answer to the final dot: %t", result.Heard)
 	}
 }
@@ -169,33 +169,33 @@ func checkTelling(t *testing.T, result Result, at smtpd.Verb, reply string) {
 func TestOutcomeOfEachDrop(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		fault   smtpd.Fault
+		fault   outside.MailFault
 		outcome Outcome
 		relay   bool
 	}{
-		{smtpd.Fault{At: smtpd.Greeting}, Deferred, true},
-		{smtpd.Fault{At: smtpd.EHLO}, Deferred, true},
-		{smtpd.Fault{At: smtpd.STARTTLS}, Deferred, true},
-		{smtpd.Fault{At: smtpd.STARTTLS, Reply: "220 go ahead"}, Deferred, true},
-		{smtpd.Fault{At: smtpd.AUTH}, Deferred, true},
-		{smtpd.Fault{At: smtpd.MAIL}, Deferred, false},
-		{smtpd.Fault{At: smtpd.RCPT}, Deferred, false},
-		{smtpd.Fault{At: smtpd.DATA}, Deferred, false},
-		{smtpd.Fault{At: smtpd.Dot}, Uncertain, false},
-		{smtpd.Fault{At: smtpd.Dot, Accept: true}, Uncertain, false},
-		{smtpd.Fault{At: smtpd.Dot, Reply: "250 2.0.0 ok"}, Sent, false},
-		{smtpd.Fault{At: smtpd.Dot, Reply: "550 5.7.1 no"}, Rejected, false},
+		{outside.MailFault{At: outside.Greeting}, Deferred, true},
+		{outside.MailFault{At: outside.EHLO}, Deferred, true},
+		{outside.MailFault{At: outside.STARTTLS}, Deferred, true},
+		{outside.MailFault{At: outside.STARTTLS, Reply: "220 go ahead"}, Deferred, true},
+		{outside.MailFault{At: outside.AUTH}, Deferred, true},
+		{outside.MailFault{At: outside.MAIL}, Deferred, false},
+		{outside.MailFault{At: outside.RCPT}, Deferred, false},
+		{outside.MailFault{At: outside.DATA}, Deferred, false},
+		{outside.MailFault{At: outside.Dot}, Uncertain, false},
+		{outside.MailFault{At: outside.Dot, Accept: true}, Uncertain, false},
+		{outside.MailFault{At: outside.Dot, Reply: "250 2.0.0 ok"}, Sent, false},
+		{outside.MailFault{At: outside.Dot, Reply: "550 5.7.1 no"}, Rejected, false},
 	} {
 		t.Run(fmt.Sprintf("%s %q %t", test.fault.At, test.fault.Reply, test.fault.Accept), func(t *testing.T) {
 			t.Parallel()
 			test.fault.Drop = true
-			s := smtpd.Start(t, guarded, test.fault)
+			s := outside.StartMailServer(t, guarded, test.fault)
 			r := newRelay(t, s.URL())
 			result, committed := attempt(t, r)
 			if result.Outcome != test.outcome || result.Relay != test.relay || result.Reply == "" {
 				t.Errorf("%+v", result)
 			}
-			if committed != (test.fault.At == smtpd.Dot) {
+			if committed != (test.fault.At == outside.Dot) {
 				t.Errorf("committed is %t", committed)
 			}
 			accepted(t, s, count(test.fault.Accept || test.outcome == Sent))
@@ -210,9 +210,10 @@ func TestOutcomeOfEachDrop(t *testing.T) {
 // The client notices the lost connection after the final dot, so the outcome is uncertain.
 func TestDropWhileCommitting(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.DATA, Reply: "354 go ahead", Drop: true})
+	s := outside.StartMailServer(t, outside.MailConfig{},
+		outside.MailFault{At: outside.DATA, Reply: "354 go ahead", Drop: true})
 	result := newRelay(t, s.URL()).Send(t.Context(), sample(), func(ctx context.Context) error {
-		return s.Reached(ctx, smtpd.Closed, 1)
+		return s.Reached(ctx, outside.Closed, 1)
 	})
 	if result.Outcome != Uncertain && result.Outcome != Deferred {
 		t.Errorf("%+v", result)
@@ -233,7 +234,7 @@ func (w *wire) Write(b []byte) (int, error) {
 
 func TestCommit(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{})
+	s := outside.StartMailServer(t, outside.MailConfig{})
 	r := newRelay(t, s.URL())
 	var w *wire
 	r.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -261,21 +262,21 @@ func TestCommit(t *testing.T) {
 	if result, _ := attempt(t, r); result.Outcome != Sent {
 		t.Errorf("%+v", result)
 	}
-	if accepted(t, s, 1); s.Count(smtpd.Dot) != 1 {
-		t.Errorf("%d final dots", s.Count(smtpd.Dot))
+	if accepted(t, s, 1); s.Count(outside.Dot) != 1 {
+		t.Errorf("%d final dots", s.Count(outside.Dot))
 	}
 }
 
 func TestUnusableMailIsRejected(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{})
+	s := outside.StartMailServer(t, outside.MailConfig{})
 	m := sample()
 	m.To = "a@example.com,b@example.com"
 	if result := newRelay(t, s.URL()).Send(t.Context(), m, nil); result.Outcome != Rejected ||
 		!strings.Contains(result.Reply, "recipient") {
 		t.Errorf("%+v", result)
 	}
-	if s.Count(smtpd.Greeting) != 0 {
+	if s.Count(outside.Greeting) != 0 {
 		t.Error("the relay was asked")
 	}
 }
@@ -294,7 +295,7 @@ func TestAddressesOutsideASCII(t *testing.T) {
 	} {
 		t.Run(to, func(t *testing.T) {
 			t.Parallel()
-			s := smtpd.Start(t, smtpd.Config{Extensions: test.extensions})
+			s := outside.StartMailServer(t, outside.MailConfig{Extensions: test.extensions})
 			m := sample()
 			m.To = to
 			result := newRelay(t, s.URL()).Send(t.Context(), m, func(context.Context) error { return nil })
@@ -319,7 +320,7 @@ func TestReplyIsOneShortLine(t *testing.T) {
 			strings.Repeat("漢", 600): "the mail relay refused the recipient (550 [31mno \uFFFD漢漢",
 		"550-" + strings.Repeat("a\r\n550-", 2000) + "\r\n550 b": "the mail relay refused the recipient (550 a a a",
 	} {
-		s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{At: smtpd.RCPT, Reply: reply})
+		s := outside.StartMailServer(t, outside.MailConfig{}, outside.MailFault{At: outside.RCPT, Reply: reply})
 		result, _ := attempt(t, newRelay(t, s.URL()))
 		if result.Outcome != Rejected || strings.ContainsFunc(result.Reply, unicode.IsControl) ||
 			utf8.RuneCountInString(result.Reply) != maxWords+len("the mail relay refused the recipient ()") ||
@@ -331,8 +332,8 @@ func TestReplyIsOneShortLine(t *testing.T) {
 
 func TestTalkativeRelay(t *testing.T) {
 	t.Parallel()
-	s := smtpd.Start(t, smtpd.Config{}, smtpd.Fault{
-		At: smtpd.EHLO, Reply: strings.Repeat("250-x\r\n", maxRead/5) + "250 x",
+	s := outside.StartMailServer(t, outside.MailConfig{}, outside.MailFault{
+		At: outside.EHLO, Reply: strings.Repeat("250-x\r\n", maxRead/5) + "250 x",
 	})
 	if result, _ := attempt(t, newRelay(t, s.URL())); result.Outcome != Deferred || !result.Relay ||
 		!strings.Contains(result.Reply, "too much") {

@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/shared/testkit/smtpd"
+	"herald/shared/testkit/outside"
 )
 
 // inBubble runs test with a server over pipes. When both wait, the time passes at once.
-func inBubble(t *testing.T, config smtpd.Config, test func(t *testing.T, s *smtpd.Server, r *Relay)) {
+func inBubble(t *testing.T, config outside.MailConfig, test func(t *testing.T, s *outside.MailServer, r *Relay)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := smtpd.New(t, config)
+		s := outside.NewMailServer(t, config)
 		r := newRelay(t, s.URL())
 		r.dial = func(context.Context, string, string) (net.Conn, error) {
 			client, server := net.Pipe()
@@ -30,28 +30,28 @@ func inBubble(t *testing.T, config smtpd.Config, test func(t *testing.T, s *smtp
 func TestOutcomeOfEachHang(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		at      smtpd.Verb
+		at      outside.Verb
 		outcome Outcome
 		relay   bool
 		takes   time.Duration
 	}{
-		{smtpd.Greeting, Deferred, true, beforeDot},
-		{smtpd.EHLO, Deferred, true, beforeDot},
-		{smtpd.STARTTLS, Deferred, true, beforeDot},
-		{smtpd.AUTH, Deferred, true, beforeDot},
-		{smtpd.MAIL, Deferred, false, beforeDot},
-		{smtpd.RCPT, Deferred, false, beforeDot},
-		{smtpd.DATA, Deferred, false, beforeDot},
-		{smtpd.Dot, Uncertain, false, dotTime},
+		{outside.Greeting, Deferred, true, beforeDot},
+		{outside.EHLO, Deferred, true, beforeDot},
+		{outside.STARTTLS, Deferred, true, beforeDot},
+		{outside.AUTH, Deferred, true, beforeDot},
+		{outside.MAIL, Deferred, false, beforeDot},
+		{outside.RCPT, Deferred, false, beforeDot},
+		{outside.DATA, Deferred, false, beforeDot},
+		{outside.Dot, Uncertain, false, dotTime},
 	} {
 		t.Run(string(test.at), func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, guarded, func(t *testing.T, s *smtpd.Server, r *Relay) {
-				s.Script(smtpd.Fault{At: test.at, Hang: true})
+			inBubble(t, guarded, func(t *testing.T, s *outside.MailServer, r *Relay) {
+				s.Script(outside.MailFault{At: test.at, Hang: true})
 				began := time.Now()
 				result, committed := attempt(t, r)
 				says := fmt.Sprintf("the mail relay did not answer in time at %s", map[bool]string{true: "the " +
-					string(test.at), false: string(test.at)}[test.at == smtpd.Greeting || test.at == smtpd.Dot])
+					string(test.at), false: string(test.at)}[test.at == outside.Greeting || test.at == outside.Dot])
 				if test.relay {
 					says += ": check HERALD_SMTP_URL"
 				}
@@ -63,7 +63,7 @@ func TestOutcomeOfEachHang(t *testing.T) {
 				if took := time.Since(began); took != test.takes {
 					t.Errorf("it took %v, want %v", took, test.takes)
 				}
-				if committed != (test.at == smtpd.Dot) {
+				if committed != (test.at == outside.Dot) {
 					t.Errorf("committed is %t", committed)
 				}
 			})
@@ -74,12 +74,12 @@ func TestOutcomeOfEachHang(t *testing.T) {
 // Giving up before the relay's slow answer would make the outcome uncertain.
 func TestEndOfContextDoesNotCutTheFinalReply(t *testing.T) {
 	t.Parallel()
-	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
-		s.Script(smtpd.Fault{At: smtpd.Dot, Hang: true})
+	inBubble(t, outside.MailConfig{}, func(t *testing.T, s *outside.MailServer, r *Relay) {
+		s.Script(outside.MailFault{At: outside.Dot, Hang: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		go func() {
-			if err := s.Reached(ctx, smtpd.Dot, 1); err != nil {
+			if err := s.Reached(ctx, outside.Dot, 1); err != nil {
 				t.Error(err)
 			}
 			cancel()
@@ -93,10 +93,10 @@ func TestEndOfContextDoesNotCutTheFinalReply(t *testing.T) {
 
 func TestCommitThatHangs(t *testing.T) {
 	t.Parallel()
-	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
+	inBubble(t, outside.MailConfig{}, func(t *testing.T, s *outside.MailServer, r *Relay) {
 		began := time.Now()
 		result := r.Send(t.Context(), sample(), func(ctx context.Context) error { <-ctx.Done(); return nil })
-		if result.Outcome != Deferred || time.Since(began) != beforeDot || s.Count(smtpd.Dot) != 0 {
+		if result.Outcome != Deferred || time.Since(began) != beforeDot || s.Count(outside.Dot) != 0 {
 			t.Errorf("%+v after %v", result, time.Since(began))
 		}
 	})
@@ -104,7 +104,7 @@ func TestCommitThatHangs(t *testing.T) {
 
 func TestDialThatHangs(t *testing.T) {
 	t.Parallel()
-	inBubble(t, smtpd.Config{}, func(t *testing.T, _ *smtpd.Server, r *Relay) {
+	inBubble(t, outside.MailConfig{}, func(t *testing.T, _ *outside.MailServer, r *Relay) {
 		r.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -122,7 +122,7 @@ func TestDialThatHangs(t *testing.T) {
 
 func TestIdleConnectionIsReusedThenClosed(t *testing.T) {
 	t.Parallel()
-	inBubble(t, guarded, func(t *testing.T, s *smtpd.Server, r *Relay) {
+	inBubble(t, guarded, func(t *testing.T, s *outside.MailServer, r *Relay) {
 		for _, pause := range []time.Duration{
 			0, idleTime - time.Second, idleTime - time.Second, idleTime + time.Second,
 		} {
@@ -131,8 +131,8 @@ func TestIdleConnectionIsReusedThenClosed(t *testing.T) {
 				t.Fatalf("%+v", result)
 			}
 		}
-		if connections, resets, quits := s.Count(smtpd.Greeting), s.Count(smtpd.RSET),
-			s.Count(smtpd.QUIT); connections != 2 || resets != 2 || quits != 1 {
+		if connections, resets, quits := s.Count(outside.Greeting), s.Count(outside.RSET),
+			s.Count(outside.QUIT); connections != 2 || resets != 2 || quits != 1 {
 			t.Errorf("%d connections, %d RSET, %d QUIT", connections, resets, quits)
 		}
 	})
@@ -140,14 +140,14 @@ func TestIdleConnectionIsReusedThenClosed(t *testing.T) {
 
 func TestIdleConnectionThatHangs(t *testing.T) {
 	t.Parallel()
-	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
-		s.Script(smtpd.Fault{At: smtpd.RSET, Hang: true}, smtpd.Fault{At: smtpd.QUIT, Hang: true})
+	inBubble(t, outside.MailConfig{}, func(t *testing.T, s *outside.MailServer, r *Relay) {
+		s.Script(outside.MailFault{At: outside.RSET, Hang: true}, outside.MailFault{At: outside.QUIT, Hang: true})
 		for range 2 {
 			if result, _ := attempt(t, r); result.Outcome != Sent {
 				t.Fatalf("%+v", result)
 			}
 		}
-		if n := s.Count(smtpd.Greeting); n != 2 {
+		if n := s.Count(outside.Greeting); n != 2 {
 			t.Errorf("%d connections", n)
 		}
 		began := time.Now()
@@ -161,8 +161,8 @@ func TestIdleConnectionThatHangs(t *testing.T) {
 // Ten mails at once fail in the time of one while the relay does not answer.
 func TestBusyRelay(t *testing.T) {
 	t.Parallel()
-	inBubble(t, smtpd.Config{}, func(t *testing.T, s *smtpd.Server, r *Relay) {
-		s.Script(smtpd.Fault{At: smtpd.MAIL, Hang: true})
+	inBubble(t, outside.MailConfig{}, func(t *testing.T, s *outside.MailServer, r *Relay) {
+		s.Script(outside.MailFault{At: outside.MAIL, Hang: true})
 		began := time.Now()
 		results := make(chan Result)
 		for range 10 {

@@ -13,7 +13,6 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
-	"herald/shared/atomicfile"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"
@@ -54,7 +53,7 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 		return Administrator{}, fmt.Errorf("first start: %w", err)
 	}
 	if settings.TokenFile != "" { // before the account is written
-		if err := atomicfile.Replace(unfinished(settings.TokenFile), token.Reveal()+"\n", 0o600); err != nil {
+		if err := secret.ReplaceFile(unfinished(settings.TokenFile), token.Reveal()+"\n", 0o600); err != nil {
 			return Administrator{}, fmt.Errorf("administrator's token: %w", err)
 		}
 	}
@@ -123,7 +122,7 @@ func finish(ctx context.Context, s store.Store, file string) error {
 	if !known {
 		return os.Remove(unfinished(file))
 	}
-	if err := atomicfile.Rename(unfinished(file), file); err != nil {
+	if err := secret.RenameFile(unfinished(file), file); err != nil {
 		return fmt.Errorf("administrator's token: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package smtpd
+package outside
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const letter = "Message-ID: <1@example.com>\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9F
 	"--b\r\nContent-Type: text/html; charset=UTF-8\r\n\r\n<p>two</p>\r\n--b--\r\n"
 
 // dial connects the standard library's client, with STARTTLS and AUTH as the server is configured.
-func dial(t *testing.T, s *Server) (*smtp.Client, error) {
+func dial(t *testing.T, s *MailServer) (*smtp.Client, error) {
 	t.Helper()
 	u, err := url.Parse(s.URL())
 	if err != nil {
@@ -60,7 +60,7 @@ func dial(t *testing.T, s *Server) (*smtp.Client, error) {
 	return client, nil
 }
 
-func send(t *testing.T, s *Server) error {
+func send(t *testing.T, s *MailServer) error {
 	t.Helper()
 	client, err := dial(t, s)
 	if err != nil {
@@ -87,7 +87,7 @@ func send(t *testing.T, s *Server) error {
 
 func TestAccepts(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]Config{
+	for name, config := range map[string]MailConfig{
 		"plain":    {},
 		"starttls": {TLS: StartTLS, DemandTLS: true},
 		"implicit": {TLS: ImplicitTLS},
@@ -95,7 +95,7 @@ func TestAccepts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := Start(t, config)
+			s := StartMailServer(t, config)
 			for range 2 {
 				if err := send(t, s); err != nil {
 					t.Fatal(err)
@@ -129,8 +129,8 @@ func TestFaults(t *testing.T) {
 	for _, at := range []Verb{Greeting, MAIL, RCPT, DATA, Dot} {
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()
-			s := Start(t, Config{}, Fault{At: at, Times: 1, Reply: "451 4.3.0 later"},
-				Fault{At: at, Times: 1, Drop: true})
+			s := StartMailServer(t, MailConfig{}, MailFault{At: at, Times: 1, Reply: "451 4.3.0 later"},
+				MailFault{At: at, Times: 1, Drop: true})
 			if reply, _ := errors.AsType[*textproto.Error](send(t, s)); reply == nil || reply.Code != 451 ||
 				reply.Msg != "4.3.0 later" {
 				t.Errorf("the first is answered %v", reply)
@@ -153,7 +153,7 @@ func TestFaults(t *testing.T) {
 
 func TestAcceptsAndDrops(t *testing.T) {
 	t.Parallel()
-	s := Start(t, Config{}, Fault{At: Dot, Drop: true, Accept: true})
+	s := StartMailServer(t, MailConfig{}, MailFault{At: Dot, Drop: true, Accept: true})
 	if err := send(t, s); !errors.Is(err, io.EOF) {
 		t.Errorf("ends in %v", err)
 	}
@@ -165,7 +165,7 @@ func TestAcceptsAndDrops(t *testing.T) {
 func TestAnswersAfterAWait(t *testing.T) {
 	t.Parallel()
 	answer := make(chan struct{})
-	s := Start(t, Config{}, Fault{At: Dot, Wait: answer, Reply: "250 2.0.0 at last"})
+	s := StartMailServer(t, MailConfig{}, MailFault{At: Dot, Wait: answer, Reply: "250 2.0.0 at last"})
 	sent := make(chan error)
 	go func() { sent <- send(t, s) }()
 	if _, err := s.Wait(t.Context(), 1); err != nil {
@@ -186,7 +186,7 @@ func TestHangEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	var conn net.Conn
 	t.Run("server", func(t *testing.T) {
-		s := Start(t, Config{}, Fault{At: EHLO, Hang: true})
+		s := StartMailServer(t, MailConfig{}, MailFault{At: EHLO, Hang: true})
 		var err error
 		if conn, err = net.Dial("tcp", s.listener.Addr().String()); err != nil {
 			t.Fatal(err)
@@ -208,29 +208,29 @@ func TestHangEndsWithTheServer(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		config Config
+		config MailConfig
 		say    string
 		want   int
 	}{
-		"mail before hello": {Config{}, "MAIL FROM:<a@b>", 503},
-		"rcpt before mail":  {Config{}, "RCPT TO:<a@b>", 503},
-		"data before rcpt":  {Config{}, "EHLO x|MAIL FROM:<a@b>|DATA", 503},
-		"mail twice":        {Config{}, "EHLO x|MAIL FROM:<a@b>|MAIL FROM:<a@b>", 503},
-		"without TLS":       {Config{TLS: StartTLS, DemandTLS: true}, "EHLO x|MAIL FROM:<a@b>", 530},
-		"without login":     {Config{User: "u", Password: "p"}, "EHLO x|MAIL FROM:<a@b>", 530},
-		"PLAIN wrong":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAeA==", 535},
-		"PLAIN right":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAcA==", 235},
-		"PLAIN asked":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN|AHUAcA==", 235},
-		"LOGIN right":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|cA==", 235},
-		"LOGIN wrong":       {Config{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|*", 535},
-		"mechanism not offered": {Config{User: "u", Password: "p", Mechanisms: "LOGIN"},
+		"mail before hello": {MailConfig{}, "MAIL FROM:<a@b>", 503},
+		"rcpt before mail":  {MailConfig{}, "RCPT TO:<a@b>", 503},
+		"data before rcpt":  {MailConfig{}, "EHLO x|MAIL FROM:<a@b>|DATA", 503},
+		"mail twice":        {MailConfig{}, "EHLO x|MAIL FROM:<a@b>|MAIL FROM:<a@b>", 503},
+		"without TLS":       {MailConfig{TLS: StartTLS, DemandTLS: true}, "EHLO x|MAIL FROM:<a@b>", 530},
+		"without login":     {MailConfig{User: "u", Password: "p"}, "EHLO x|MAIL FROM:<a@b>", 530},
+		"PLAIN wrong":       {MailConfig{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAeA==", 535},
+		"PLAIN right":       {MailConfig{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN AHUAcA==", 235},
+		"PLAIN asked":       {MailConfig{User: "u", Password: "p"}, "EHLO x|AUTH PLAIN|AHUAcA==", 235},
+		"LOGIN right":       {MailConfig{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|cA==", 235},
+		"LOGIN wrong":       {MailConfig{User: "u", Password: "p"}, "EHLO x|AUTH LOGIN|dQ==|*", 535},
+		"mechanism not offered": {MailConfig{User: "u", Password: "p", Mechanisms: "LOGIN"},
 			"EHLO x|AUTH PLAIN AHUAcA==", 504},
-		"starttls not offered": {Config{}, "EHLO x|STARTTLS", 503},
-		"unknown":              {Config{}, "EHLO x|VRFY a", 500},
+		"starttls not offered": {MailConfig{}, "EHLO x|STARTTLS", 503},
+		"unknown":              {MailConfig{}, "EHLO x|VRFY a", 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u, err := url.Parse(Start(t, test.config).URL())
+			u, err := url.Parse(StartMailServer(t, test.config).URL())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,7 +260,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := New(t, Config{}).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
+	if _, err := NewMailServer(t, MailConfig{}).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("Wait = %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package atomicfile_test
+package secret_test
 
 import (
 	"io/fs"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"herald/shared/atomicfile"
+	"herald/shared/secret"
 )
 
 // holds fails the test unless the file has that text and mode and is the only one in its folder.
@@ -25,7 +25,7 @@ func holds(t *testing.T, file, text string, mode fs.FileMode) {
 	}
 }
 
-func TestReplace(t *testing.T) {
+func TestReplaceFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key")
 	for _, c := range []struct {
@@ -37,26 +37,26 @@ func TestReplace(t *testing.T) {
 		{"a text", 0o444}, // a read-only file is replaced too
 		{"", 0o600},
 	} {
-		if err := atomicfile.Replace(file, c.text, c.mode); err != nil {
+		if err := secret.ReplaceFile(file, c.text, c.mode); err != nil {
 			t.Fatal(err)
 		}
 		holds(t, file, c.text, c.mode)
 	}
 }
 
-// A failed Replace leaves the folder as it was.
-func TestReplaceFails(t *testing.T) {
+// A failed ReplaceFile leaves the folder as it was.
+func TestReplaceFileFailsWithoutTraces(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "folder")
 	held := filepath.Join(folder, "held")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := atomicfile.Replace(held, "text", 0o600); err != nil {
+	if err := secret.ReplaceFile(held, "text", 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{folder, filepath.Join(folder, "missing", "key")} {
-		if err := atomicfile.Replace(file, "secret", 0o600); err == nil {
+		if err := secret.ReplaceFile(file, "secret", 0o600); err == nil {
 			t.Errorf("%s was written", file)
 		}
 	}
@@ -66,18 +66,18 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-func TestRename(t *testing.T) {
+func TestRenameFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "key")
-	if err := atomicfile.Rename(file+".new", file); err == nil {
+	if err := secret.RenameFile(file+".new", file); err == nil {
 		t.Error("nothing was renamed")
 	}
 	for _, text := range []string{"first", "second"} {
-		if err := atomicfile.Replace(file+".new", text, 0o600); err != nil {
+		if err := secret.ReplaceFile(file+".new", text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := atomicfile.Rename(file+".new", file); err != nil {
+		if err := secret.RenameFile(file+".new", file); err != nil {
 			t.Fatal(err)
 		}
 		holds(t, file, text, 0o600)

@@ -1,4 +1,4 @@
-package smtpd
+package outside
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 
 // session is one connection. Its methods return false when the session is over.
 type session struct {
-	server *Server
+	server *MailServer
 	conn   net.Conn
 	in     *bufio.Reader
 	secure bool
@@ -22,7 +22,7 @@ type session struct {
 }
 
 // Serve answers the client at the other end of conn until one of them closes the connection. Then it closes conn.
-func (s *Server) Serve(conn net.Conn) {
+func (s *MailServer) Serve(conn net.Conn) {
 	s.mu.Lock()
 	s.open[conn] = true
 	if s.stopped {
@@ -98,10 +98,10 @@ func (c *session) answer(at Verb, usual string, then func()) (goOn bool) {
 }
 
 // says reports whether a scripted reply has the same class as the usual one.
-func (f Fault) says(usual string) bool { return f.Reply != "" && f.Reply[0] == usual[0] }
+func (f MailFault) says(usual string) bool { return f.Reply != "" && f.Reply[0] == usual[0] }
 
 // misbehave executes a fault. If no field of the fault is set, the server sends no reply.
-func (c *session) misbehave(fault Fault) bool {
+func (c *session) misbehave(fault MailFault) bool {
 	if fault.Wait != nil {
 		select {
 		case <-fault.Wait:
@@ -144,7 +144,7 @@ func (c *session) extensions() string {
 	return reply + "250 HELP"
 }
 
-func (c Config) mechanisms() string {
+func (c MailConfig) mechanisms() string {
 	if c.Mechanisms != "" {
 		return c.Mechanisms
 	}

@@ -1,6 +1,4 @@
-// Package atomicfile writes small files that must not be lost, such as the master key, without
-// which an instance cannot read its databases.
-package atomicfile
+package secret
 
 import (
 	"errors"
@@ -9,16 +7,17 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file with that text and mode. When it returns, the file is on the disk. An
+// ReplaceFile writes a file with that text and mode. The file may hold what must not be lost, such as the master key,
+// without which an instance cannot read its databases. When it returns, the file is on the disk. An
 // error or a crash leaves the old file as it was.
-func Replace(file, text string, mode fs.FileMode) error {
+func ReplaceFile(file, text string, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".new-*") // 0600
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = Rename(f.Name(), file)
+		err = RenameFile(f.Name(), file)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // fails if it was renamed already
@@ -26,8 +25,8 @@ func Replace(file, text string, mode fs.FileMode) error {
 	return err
 }
 
-// Rename renames a file within its folder. When it returns, the new name is on the disk.
-func Rename(from, to string) error {
+// RenameFile renames a file within its folder. When it returns, the new name is on the disk.
+func RenameFile(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}

@@ -1,6 +1,4 @@
-// Package browser starts Chromium for tests of pages. It has no window, an empty profile for each test, and sends no
-// requests to its vendor.
-package browser
+package outside
 
 import (
 	"context"
@@ -11,14 +9,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-const limit = 5 * time.Minute // for tests of many pages on a slow machine
+const browserTimeout = 5 * time.Minute // for tests of many pages on a slow machine
 
-// Open starts a browser and returns the context for chromedp's actions. If no browser is installed, it fails the test
-// and says what to type.
-func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
+// OpenBrowser starts Chromium and returns the context for chromedp's actions. The browser has no window and an empty
+// profile, and it sends no requests to its vendor. If none is installed, the test fails and says what to type.
+func OpenBrowser(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	flags := append([]chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(find(t)),
+		chromedp.ExecPath(findBrowser(t)),
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.NoSandbox, // the sandbox does not work for root, and the pages are Herald's own
@@ -31,7 +29,7 @@ func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context
 		chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("password-store", "basic"),
 	}, options...)
-	limited, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), browserTimeout)
 	allocator, stop := chromedp.NewExecAllocator(limited, flags...)
 	ctx, closeTab := chromedp.NewContext(allocator, chromedp.WithLogf(t.Logf))
 	t.Cleanup(func() {
@@ -48,7 +46,7 @@ func Open(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context
 	return ctx
 }
 
-func find(t testing.TB) string {
+func findBrowser(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

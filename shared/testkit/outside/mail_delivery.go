@@ -1,4 +1,4 @@
-package smtpd
+package outside
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ type Message struct {
 	Subject, Text, HTML string
 }
 
-func (s *Server) accept(d *Delivery) {
+func (s *MailServer) accept(d *Delivery) {
 	if m, err := mail.ReadMessage(bytes.NewReader(d.Data)); err == nil {
 		d.MessageID = m.Header.Get("Message-ID")
 	}

@@ -1,6 +1,4 @@
-// Package directory simulates an enterprise directory: an OpenID provider with many tenants. It answers correctly,
-// and each answer can be replaced, so that tests can simulate attackers and faults.
-package directory
+package outside
 
 import (
 	"crypto/rand"
@@ -25,14 +23,14 @@ import (
 
 // Tenants and objects.
 const (
-	Company  = "11111111-1111-4111-8111-111111111111"
-	Other    = "22222222-2222-4222-8222-222222222222"
-	Personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
-	Ada      = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
+	Company      = "11111111-1111-4111-8111-111111111111"
+	OtherCompany = "22222222-2222-4222-8222-222222222222"
+	Personal     = "9188040d-6c67-4c5b-b112-36a304b66dad"
+	Ada          = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
 	// ClientID is the id of the only client.
 	ClientID = "herald-client"
-	// Secret is the secret of that client.
-	Secret = "s3cret of the client"
+	// ClientSecret is the secret of that client.
+	ClientSecret = "s3cret of the client"
 	// Domain is a domain name of Company.
 	Domain = "company.example"
 )
@@ -40,7 +38,7 @@ const (
 // Claims are the claims of a token or the fields of a document.
 type Claims = map[string]any
 
-// Directory is a running directory.
+// Directory is a running enterprise directory: an OpenID provider with many tenants.
 type Directory struct {
 	testing.TB
 	URL string
@@ -76,8 +74,8 @@ var signingKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// Start starts a directory in which Ada of Company is logged in.
-func Start(t testing.TB) *Directory {
+// StartDirectory starts a directory in which Ada of Company is logged in.
+func StartDirectory(t testing.TB) *Directory {
 	t.Helper()
 	d := &Directory{TB: t, Key: signingKey()}
 	d.Honest()
@@ -280,7 +278,7 @@ func (d *Directory) token(w http.ResponseWriter, r *http.Request) {
 	}
 	refused := ""
 	switch {
-	case !basic || user != ClientID || password != Secret:
+	case !basic || user != ClientID || password != ClientSecret:
 		refused = "invalid_client"
 	case !there || asked.Get("redirect_uri") != r.PostFormValue("redirect_uri") ||
 		asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]):

@@ -1,10 +1,7 @@
-// Package smtpd is a mail server for tests that can simulate faults.
-//
-// At any step of a session it can send any reply, hang, or close the connection, a number of times or always.
-// Otherwise it implements enough of RFC 5321 for a real client: EHLO, STARTTLS, AUTH PLAIN and LOGIN, and several
-// mails in one session. It keeps accepted mails and counts mails with the same Message-ID, so that a test can detect
-// a mail that was sent twice. It stops when the test ends.
-package smtpd
+// Package outside has what tests need of the world around Herald: a mail server, an identity provider and a browser.
+// The two servers answer correctly, and a test can script other answers to simulate faults and attacks. All end with
+// the test.
+package outside
 
 import (
 	"context"
@@ -40,8 +37,8 @@ const (
 	Closed Verb = "closed"
 )
 
-// Fault replaces the server's usual answer.
-type Fault struct {
+// MailFault replaces the server's usual answer.
+type MailFault struct {
 	At Verb
 	// Times is how often the fault happens. 0 means always.
 	Times int
@@ -68,8 +65,8 @@ const (
 	ImplicitTLS
 )
 
-// Config is the server's behaviour without faults. The zero value accepts every mail, without TLS and login.
-type Config struct {
+// MailConfig is the server's behaviour without faults. The zero value accepts every mail, without TLS and login.
+type MailConfig struct {
 	TLS TLS
 	// DemandTLS refuses MAIL with 530 before STARTTLS.
 	DemandTLS bool
@@ -81,9 +78,14 @@ type Config struct {
 	Extensions []string
 }
 
-// Server is a running server. Its methods may be called from any goroutine.
-type Server struct {
-	config   Config
+// MailServer is a running mail server. Its methods may be called from any goroutine.
+//
+// At any step of a session it can send any reply, hang, or close the connection, a number of times or always.
+// Otherwise it implements enough of RFC 5321 for a real client: EHLO, STARTTLS, AUTH PLAIN and LOGIN, and several
+// mails in one session. It keeps accepted mails and counts mails with the same Message-ID, so that a test can detect
+// a mail that was sent twice.
+type MailServer struct {
+	config   MailConfig
 	tls      *tls.Config
 	ca       string
 	listener net.Listener
@@ -94,15 +96,15 @@ type Server struct {
 	changed    chan struct{} // closed and replaced at every change of what follows
 	stopped    bool
 	open       map[net.Conn]bool
-	faults     []Fault
+	faults     []MailFault
 	reached    map[Verb]int
 	deliveries []Delivery
 }
 
-// New returns a server that does not listen. Use Serve with it.
-func New(t testing.TB, config Config, faults ...Fault) *Server {
+// NewMailServer returns a server that does not listen. Use Serve with it.
+func NewMailServer(t testing.TB, config MailConfig, faults ...MailFault) *MailServer {
 	t.Helper()
-	s := &Server{
+	s := &MailServer{
 		config: config, ended: make(chan struct{}), changed: make(chan struct{}), open: map[net.Conn]bool{},
 		reached: map[Verb]int{},
 	}
@@ -114,10 +116,10 @@ func New(t testing.TB, config Config, faults ...Fault) *Server {
 	return s
 }
 
-// Start returns a server that listens on a free loopback port.
-func Start(t testing.TB, config Config, faults ...Fault) *Server {
+// StartMailServer returns a server that listens on a free loopback port.
+func StartMailServer(t testing.TB, config MailConfig, faults ...MailFault) *MailServer {
 	t.Helper()
-	s := New(t, config, faults...)
+	s := NewMailServer(t, config, faults...)
 	var err error
 	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
@@ -135,7 +137,7 @@ func Start(t testing.TB, config Config, faults ...Fault) *Server {
 }
 
 // URL is the server's address for a client: smtp://user:password@host:port?ca=FILE, or smtps.
-func (s *Server) URL() string {
+func (s *MailServer) URL() string {
 	u := url.URL{Scheme: "smtp", Host: "127.0.0.1:25"}
 	if s.listener != nil {
 		u.Host = s.listener.Addr().String()
@@ -154,7 +156,7 @@ func (s *Server) URL() string {
 
 // Script replaces the faults that have not happened yet. If there are several faults for one step, they happen in
 // order.
-func (s *Server) Script(faults ...Fault) {
+func (s *MailServer) Script(faults ...MailFault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = slices.Clone(faults)
@@ -162,7 +164,7 @@ func (s *Server) Script(faults ...Fault) {
 
 // Wait returns all accepted mails when there are at least n. It returns an error when ctx ends or after half a
 // minute.
-func (s *Server) Wait(ctx context.Context, n int) ([]Delivery, error) {
+func (s *MailServer) Wait(ctx context.Context, n int) ([]Delivery, error) {
 	var got []Delivery
 	err := s.until(ctx, func() bool {
 		got = slices.Clone(s.deliveries)
@@ -172,18 +174,18 @@ func (s *Server) Wait(ctx context.Context, n int) ([]Delivery, error) {
 }
 
 // Reached waits until sessions have reached a step n times in total. It has the same time limits as Wait.
-func (s *Server) Reached(ctx context.Context, at Verb, n int) error {
+func (s *MailServer) Reached(ctx context.Context, at Verb, n int) error {
 	return s.until(ctx, func() bool { return s.reached[at] >= n })
 }
 
 // Count returns how many times sessions have reached a step. For Greeting this is the number of connections.
-func (s *Server) Count(at Verb) int {
+func (s *MailServer) Count(at Verb) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reached[at]
 }
 
-func (s *Server) until(ctx context.Context, done func() bool) error {
+func (s *MailServer) until(ctx context.Context, done func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	for {
@@ -202,7 +204,7 @@ func (s *Server) until(ctx context.Context, done func() bool) error {
 }
 
 // change runs f under the lock and wakes all that wait for a change.
-func (s *Server) change(f func()) {
+func (s *MailServer) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
@@ -211,10 +213,10 @@ func (s *Server) change(f func()) {
 }
 
 // reach counts that a session has reached a step, and returns the scripted fault for it.
-func (s *Server) reach(at Verb) (fault Fault, scripted bool) {
+func (s *MailServer) reach(at Verb) (fault MailFault, scripted bool) {
 	s.change(func() {
 		s.reached[at]++
-		i := slices.IndexFunc(s.faults, func(f Fault) bool { return f.At == at })
+		i := slices.IndexFunc(s.faults, func(f MailFault) bool { return f.At == at })
 		if i < 0 {
 			return
 		}
@@ -227,7 +229,7 @@ func (s *Server) reach(at Verb) (fault Fault, scripted bool) {
 }
 
 // Disconnect closes all connections.
-func (s *Server) Disconnect() {
+func (s *MailServer) Disconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for conn := range s.open {
@@ -235,7 +237,7 @@ func (s *Server) Disconnect() {
 	}
 }
 
-func (s *Server) stop() {
+func (s *MailServer) stop() {
 	close(s.ended)
 	if s.listener != nil {
 		s.listener.Close()
