@@ -108,10 +108,3 @@ func (s Store) Applications(orgID, projectID string) *search.Query {
 	return search.Select(applicationColumns, "applications", "created_at, id").
 		Where("org_id = ?", orgID).Where("project_id = ?", projectID)
 }
-
-// SearchApplications runs a query of Applications.
-func (s Store) SearchApplications(
-	ctx context.Context, query *search.Query, p search.Page,
-) (search.List[domain.Application], error) {
-	return search.Read[domain.Application](ctx, s.journal.DB, query, p)
-}

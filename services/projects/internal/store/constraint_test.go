@@ -112,8 +112,7 @@ func (w world) removedMeanwhile(projectID string, create func() error) error {
 	if _, err := tx.Exec(w.Context(), `delete from projects where id = $1`, projectID); err != nil {
 		return err
 	}
-	created := make(chan error, 1)
-	go func() { created <- create() }()
+	created := begin(create)
 	w.waiting(1)
 	if err := tx.Commit(w.Context()); err != nil {
 		return err
@@ -122,7 +121,7 @@ func (w world) removedMeanwhile(projectID string, create func() error) error {
 }
 
 // A change that a constraint refuses returns the constraint's fault and writes nothing.
-func TestConstraints(t *testing.T) {
+func TestRefusalByAConstraintReturnsItsFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	testkit.Constrained(t, w.db, store.Constraints, violations, never)
@@ -133,9 +132,11 @@ func TestConstraints(t *testing.T) {
 	before := testkit.Rows(t, w.db, "events")
 	for name, v := range violations {
 		for what, change := range v.changes {
-			if err := change(w, i); !errors.Is(err, v.want) {
-				t.Errorf("%s %s: %v, want %s", name, what, err, v.want.ID)
-			}
+			t.Run(name+" "+what, func(t *testing.T) {
+				if err := change(w, i); !errors.Is(err, v.want) {
+					t.Errorf("%v, want %s", err, v.want.ID)
+				}
+			})
 		}
 	}
 	if testkit.Rows(t, w.db, "events") != before {

@@ -141,10 +141,3 @@ func (s Store) ProjectGrants(orgID, projectID string) *search.Query {
 func (s Store) GrantedProjects(grantedOrgID string) *search.Query {
 	return search.Select(grantColumns, grantFrom, "g.created_at, g.id").Where("g.granted_org_id = ?", grantedOrgID)
 }
-
-// SearchProjectGrants runs a query of ProjectGrants or GrantedProjects.
-func (s Store) SearchProjectGrants(
-	ctx context.Context, query *search.Query, p search.Page,
-) (search.List[domain.ProjectGrant], error) {
-	return search.Read[domain.ProjectGrant](ctx, s.journal.DB, query, p)
-}

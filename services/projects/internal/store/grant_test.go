@@ -15,7 +15,7 @@ import (
 func TestUserGrantNeedsAnActiveProjectGrant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	i := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	i := w.make(clerk)
 	w.make(ids{"org-a", "p2", "clerk", "g2", "a2", "k2", "u2", "ug2"})
 	elsewhere := i.aGrant()
 	elsewhere.ID, elsewhere.GrantedOrgID = "g3", "org-d"
@@ -55,7 +55,7 @@ func TestUserGrantNeedsAnActiveProjectGrant(t *testing.T) {
 func TestOrganizationsAreRemovedWithTheirOwnObjectsOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	w.make(clerk)
 	for org, want := range map[string][2]int{"org-a": {1, 0}, "org-c": {0, 1}, "org-b": {}} {
 		projects, err := w.SomeProjects(t.Context(), org, 10)
 		grants, failed := w.SomeGrantsTo(t.Context(), org, 10)

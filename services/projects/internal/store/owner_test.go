@@ -16,139 +16,122 @@ import (
 
 // call is a call of a method of the store with ids. It returns the number of rows found or changed.
 type call struct {
-	names  []string     // of the methods: a search needs two
+	name   string       // of the method
 	absent *fault.Fault // the fault for a missing object; nil for lists
 	inside bool         // the object is in a project, so the call can name a wrong project
-	run    func(context.Context, store.Store, ids) (int, error)
+	run    func(context.Context, at) (int, error)
+}
+
+// at is the store with the ids for a call.
+type at struct {
+	store.Store
+	ids
 }
 
 func one[T any](_ T, err error) (int, error)               { return 1, err }
 func many[T any](l search.List[T], err error) (int, error) { return int(l.Total), err }
+func found[T any](ctx context.Context, s at, query *search.Query) (int, error) {
+	return many(store.Search[T](ctx, s.Store, query, page()))
+}
 func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
 	return len(l.GetResult()), err
 }
-func page() search.Page               { return search.Page{Limit: 100} }
-func method(names ...string) []string { return names }
+func page() search.Page { return search.Page{Limit: 100} }
 
 // everything has a call of every method about an organization. Removals are last, the innermost objects first.
 var everything = []call{
-	{method("Project"), projectsfault.ErrProjectNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.Project(ctx, i.org, i.project))
-		}},
-	{method("ChangeProject"), projectsfault.ErrProjectNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.ChangeProject(ctx, i.org, i.project, touch))
-		}},
-	{method("Projects", "SearchProjects"), nil, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return many(s.SearchProjects(ctx, s.Projects(i.org).Where("id = ?", i.project), page()))
+	{"Project", projectsfault.ErrProjectNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.Project(ctx, s.org, s.project))
 	}},
-	{method("Changes"), nil, false, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return listed(s.Changes(ctx, "project", i.org, i.project, page()))
+	{"ChangeProject", projectsfault.ErrProjectNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.ChangeProject(ctx, s.org, s.project, touch))
 	}},
-	{method("CreateRoles"), projectsfault.ErrProjectNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.CreateRoles(ctx, i.org, i.project, []domain.Role{{Key: "another"}}, happened))
-		}},
-	{method("RoleKeys"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		found, err := s.RoleKeys(ctx, i.org, i.project, []string{i.role})
+	{"Projects", nil, false, func(ctx context.Context, s at) (int, error) {
+		return found[domain.Project](ctx, s, s.Projects(s.org).Where("id = ?", s.project))
+	}},
+	{"Changes", nil, false, func(ctx context.Context, s at) (int, error) {
+		return listed(s.Changes(ctx, "project", s.org, s.project, page()))
+	}},
+	{"CreateRoles", projectsfault.ErrProjectNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.CreateRoles(ctx, s.org, s.project, []domain.Role{{Key: "another"}}, happened))
+	}},
+	{"RoleKeys", nil, true, func(ctx context.Context, s at) (int, error) {
+		found, err := s.RoleKeys(ctx, s.org, s.project, []string{s.role})
 		return len(found), err
 	}},
-	{method("ChangeRole"), projectsfault.ErrProjectRoleNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.ChangeRole(ctx, i.org, i.project, i.role, touch))
-		}},
-	{method("Roles", "SearchRoles"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return many(s.SearchRoles(ctx, s.Roles(i.org, i.project).Where("r.key = ?", i.role), page()))
+	{"ChangeRole", projectsfault.ErrProjectRoleNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.ChangeRole(ctx, s.org, s.project, s.role, touch))
 	}},
-	{method("ProjectGrant"), projectsfault.ErrProjectGrantNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.ProjectGrant(ctx, i.org, i.project, i.grant))
-		}},
-	{method("CreateProjectGrant"), projectsfault.ErrProjectNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			g := i.more("2").aGrant()
-			g.GrantedOrgID = "org-d"
-			return one(s.CreateProjectGrant(ctx, g, happened))
-		}},
-	{method("ChangeProjectGrant"), projectsfault.ErrProjectGrantNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.ChangeProjectGrant(ctx, i.org, i.project, i.grant, touch))
-		}},
-	{method("ProjectGrants", "SearchProjectGrants"), nil, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return many(s.SearchProjectGrants(ctx, s.ProjectGrants(i.org, i.project).Where("g.id = ?", i.grant),
-				page()))
-		}},
-	{method("UserGrant"), projectsfault.ErrUserGrantNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.UserGrant(ctx, i.org, i.user, i.userGrant))
-		}},
-	{method("CreateUserGrant"), projectsfault.ErrUserGrantProjectUnknown, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.CreateUserGrant(ctx, i.more("2").aUserGrant(), happened))
-		}},
-	{method("ChangeUserGrant"), projectsfault.ErrUserGrantNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.ChangeUserGrant(ctx, i.org, i.user, i.userGrant, touch))
-		}},
-	{method("UserGrants", "SearchUserGrants"), nil, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return many(s.SearchUserGrants(ctx, s.UserGrants(i.org).Where("u.id = ?", i.userGrant), page()))
-		}},
-	{method("Application"), projectsfault.ErrAppNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.Application(ctx, i.org, i.project, i.app))
-		}},
-	{method("CreateApplication"), projectsfault.ErrProjectNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.CreateApplication(ctx, i.more("2").anApp(), happened))
-		}},
-	{method("ChangeApplication"), projectsfault.ErrAppNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.ChangeApplication(ctx, i.org, i.project, i.app, touch))
-		}},
-	{method("Applications", "SearchApplications"), nil, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return many(s.SearchApplications(ctx, s.Applications(i.org, i.project).Where("id = ?", i.app), page()))
-		}},
-	{method("AppKey"), projectsfault.ErrAppKeyNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.AppKey(ctx, i.org, i.project, i.app, i.key))
-		}},
-	{method("AddAppKey"), projectsfault.ErrAppNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			k := i.aKey()
-			k.ID += "2"
-			return one(s.AddAppKey(ctx, k, []byte{2}, happened))
-		}},
-	{method("SearchAppKeys"), nil, true, func(ctx context.Context, s store.Store, i ids) (int, error) {
-		return many(s.SearchAppKeys(ctx, i.org, i.project, i.app, page()))
+	{"Roles", nil, true, func(ctx context.Context, s at) (int, error) {
+		return found[domain.Role](ctx, s, s.Roles(s.org, s.project).Where("r.key = ?", s.role))
 	}},
-	{method("RemoveAppKey"), projectsfault.ErrAppKeyNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveAppKey(ctx, i.org, i.project, i.app, i.key, happened))
-		}},
-	{method("RemoveApplication"), projectsfault.ErrAppNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveApplication(ctx, i.org, i.project, i.app, happened))
-		}},
-	{method("RemoveUserGrant"), projectsfault.ErrUserGrantNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveUserGrant(ctx, i.org, i.user, i.userGrant, touch))
-		}},
-	{method("RemoveProjectGrant"), projectsfault.ErrProjectGrantNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveProjectGrant(ctx, i.org, i.project, i.grant, touch))
-		}},
-	{method("RemoveRole"), projectsfault.ErrProjectRoleNotFound, true,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveRole(ctx, i.org, i.project, i.role, happened))
-		}},
-	{method("RemoveProject"), projectsfault.ErrProjectNotFound, false,
-		func(ctx context.Context, s store.Store, i ids) (int, error) {
-			return one(s.RemoveProject(ctx, i.org, i.project, happened))
-		}},
+	{"ProjectGrant", projectsfault.ErrProjectGrantNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.ProjectGrant(ctx, s.org, s.project, s.grant))
+	}},
+	{"CreateProjectGrant", projectsfault.ErrProjectNotFound, false, func(ctx context.Context, s at) (int, error) {
+		g := s.more("2").aGrant()
+		g.GrantedOrgID = "org-d"
+		return one(s.CreateProjectGrant(ctx, g, happened))
+	}},
+	{"ChangeProjectGrant", projectsfault.ErrProjectGrantNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.ChangeProjectGrant(ctx, s.org, s.project, s.grant, touch))
+	}},
+	{"ProjectGrants", nil, true, func(ctx context.Context, s at) (int, error) {
+		return found[domain.ProjectGrant](ctx, s, s.ProjectGrants(s.org, s.project).Where("g.id = ?", s.grant))
+	}},
+	{"UserGrant", projectsfault.ErrUserGrantNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.UserGrant(ctx, s.org, s.user, s.userGrant))
+	}},
+	{"CreateUserGrant", projectsfault.ErrUserGrantProjectUnknown, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.CreateUserGrant(ctx, s.more("2").aUserGrant(), happened))
+	}},
+	{"ChangeUserGrant", projectsfault.ErrUserGrantNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.ChangeUserGrant(ctx, s.org, s.user, s.userGrant, touch))
+	}},
+	{"UserGrants", nil, false, func(ctx context.Context, s at) (int, error) {
+		return found[domain.UserGrant](ctx, s, s.UserGrants(s.org).Where("u.id = ?", s.userGrant))
+	}},
+	{"Application", projectsfault.ErrAppNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.Application(ctx, s.org, s.project, s.app))
+	}},
+	{"CreateApplication", projectsfault.ErrProjectNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.CreateApplication(ctx, s.more("2").anApp(), happened))
+	}},
+	{"ChangeApplication", projectsfault.ErrAppNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.ChangeApplication(ctx, s.org, s.project, s.app, touch))
+	}},
+	{"Applications", nil, true, func(ctx context.Context, s at) (int, error) {
+		return found[domain.Application](ctx, s, s.Applications(s.org, s.project).Where("id = ?", s.app))
+	}},
+	{"AppKey", projectsfault.ErrAppKeyNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.AppKey(ctx, s.org, s.project, s.app, s.key))
+	}},
+	{"AddAppKey", projectsfault.ErrAppNotFound, true, func(ctx context.Context, s at) (int, error) {
+		k := s.aKey()
+		k.ID += "2"
+		return one(s.AddAppKey(ctx, k, []byte{2}, happened))
+	}},
+	{"SearchAppKeys", nil, true, func(ctx context.Context, s at) (int, error) {
+		return many(s.SearchAppKeys(ctx, s.org, s.project, s.app, page()))
+	}},
+	{"RemoveAppKey", projectsfault.ErrAppKeyNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.RemoveAppKey(ctx, s.org, s.project, s.app, s.key, happened))
+	}},
+	{"RemoveApplication", projectsfault.ErrAppNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.RemoveApplication(ctx, s.org, s.project, s.app, happened))
+	}},
+	{"RemoveUserGrant", projectsfault.ErrUserGrantNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.RemoveUserGrant(ctx, s.org, s.user, s.userGrant, touch))
+	}},
+	{"RemoveProjectGrant", projectsfault.ErrProjectGrantNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.RemoveProjectGrant(ctx, s.org, s.project, s.grant, touch))
+	}},
+	{"RemoveRole", projectsfault.ErrProjectRoleNotFound, true, func(ctx context.Context, s at) (int, error) {
+		return one(s.RemoveRole(ctx, s.org, s.project, s.role, happened))
+	}},
+	{"RemoveProject", projectsfault.ErrProjectNotFound, false, func(ctx context.Context, s at) (int, error) {
+		return one(s.RemoveProject(ctx, s.org, s.project, happened))
+	}},
 }
 
 // elsewhere lists the methods that need not have an organization as a condition, with the reason.
@@ -168,7 +151,7 @@ var elsewhere = map[string]string{
 func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	mine := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	mine := w.make(clerk)
 	theirs := w.make(ids{"org-b", "p9", "guest", "g9", "a9", "k9", "u9", "ug9"})
 	sibling := ids{"org-a", "p2", "boss", "g2", "a2", "k2", "u2", "ug2"}
 	w.make(sibling)
@@ -189,19 +172,23 @@ func TestOwnerInEveryQuery(t *testing.T) {
 			places["another application"] = another
 		}
 		for where, i := range places {
-			n, err := m.run(t.Context(), w.Store, i)
-			if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
-				t.Errorf("%s in %s: %d, %v", m.names, where, n, err)
-			}
+			t.Run(m.name+" in "+where, func(t *testing.T) {
+				n, err := m.run(t.Context(), at{w.Store, i})
+				if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
+					t.Errorf("%d, %v", n, err)
+				}
+			})
 		}
 	}
 	if testkit.Rows(t, w.db, "events") != before {
 		t.Error("something was written")
 	}
 	for _, m := range everything {
-		if n, err := m.run(t.Context(), w.Store, mine); n == 0 || err != nil {
-			t.Errorf("%s where it is: %d, %v", m.names, n, err)
-		}
+		t.Run(m.name, func(t *testing.T) {
+			if n, err := m.run(t.Context(), at{w.Store, mine}); n == 0 || err != nil {
+				t.Errorf("%d, %v", n, err)
+			}
+		})
 	}
 }
 
@@ -209,7 +196,7 @@ func TestEveryMethodIsCalledForAForeignOrganization(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, m := range everything {
-		names = append(names, m.names...)
+		names = append(names, m.name)
 	}
 	testkit.Listed[store.Store](t, names, elsewhere)
 }
@@ -218,20 +205,25 @@ func TestEveryMethodIsCalledForAForeignOrganization(t *testing.T) {
 func TestGrantIsReadByItsOrganizationOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	i := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
-	for org, want := range map[string]int{"org-c": 1, "org-a": 0, "org-b": 0} {
-		_, err := w.GrantTo(t.Context(), org, i.project, i.grant)
-		n, searching := many(w.SearchProjectGrants(t.Context(), w.GrantedProjects(org), page()))
-		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, projectsfault.ErrProjectGrantNotFound) ||
-			n != want ||
-			searching != nil {
-			t.Errorf("%s: %v; %d found, %v", org, err, n, searching)
-		}
-		g := i.more("2").aUserGrant()
-		g.OrgID, g.ProjectGrantID = org, i.grant
-		_, err = w.CreateUserGrant(t.Context(), g, happened)
-		if (err == nil) != (want == 1) || err != nil && !errors.Is(err, projectsfault.ErrUserGrantProjectGrantUnknown) {
-			t.Errorf("%s gives by the grant: %v", org, err)
-		}
+	i := w.make(clerk)
+	absent, unknown := projectsfault.ErrProjectGrantNotFound, projectsfault.ErrUserGrantProjectGrantUnknown
+	for org, want := range map[string]struct {
+		found           int
+		read, userGrant error
+	}{"org-c": {1, nil, nil}, "org-a": {0, absent, unknown}, "org-b": {0, absent, unknown}} {
+		t.Run(org, func(t *testing.T) {
+			if _, err := w.GrantTo(t.Context(), org, i.project, i.grant); !errors.Is(err, want.read) {
+				t.Error(err)
+			}
+			n, err := found[domain.ProjectGrant](t.Context(), at{w.Store, i}, w.GrantedProjects(org))
+			if n != want.found || err != nil {
+				t.Errorf("%d found, %v", n, err)
+			}
+			g := i.more("2").aUserGrant()
+			g.OrgID, g.ProjectGrantID = org, i.grant
+			if _, err := w.CreateUserGrant(t.Context(), g, happened); !errors.Is(err, want.userGrant) {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -121,10 +121,3 @@ func (s Store) RemoveProject(ctx context.Context, orgID, id string, removed prot
 func (s Store) Projects(orgID string) *search.Query {
 	return search.Select(projectColumns, "projects", "created_at, id").Where("org_id = ?", orgID)
 }
-
-// SearchProjects runs a query of Projects.
-func (s Store) SearchProjects(
-	ctx context.Context, query *search.Query, p search.Page,
-) (search.List[domain.Project], error) {
-	return search.Read[domain.Project](ctx, s.journal.DB, query, p)
-}

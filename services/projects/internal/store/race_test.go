@@ -16,7 +16,7 @@ import (
 var clerk = ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"}
 
 // Adding to a project while it is removed fails: the project is not found.
-func TestProjectRemovedMeanwhile(t *testing.T) {
+func TestNothingIsAddedToAProjectThatIsBeingRemoved(t *testing.T) {
 	t.Parallel()
 	for what, add := range map[string]func(w world, i ids) error{
 		"an application": func(w world, i ids) error {
@@ -39,13 +39,12 @@ func TestProjectRemovedMeanwhile(t *testing.T) {
 			w := newWorld(t)
 			i := w.make(clerk)
 			release := w.hold("projects", i.project)
-			removed, added := make(chan error, 1), make(chan error, 1)
-			go func() {
+			removed := begin(func() error {
 				_, err := w.RemoveProject(t.Context(), i.org, i.project, happened)
-				removed <- err
-			}()
+				return err
+			})
 			w.waiting(1) // the removal is first
-			go func() { added <- add(w, i) }()
+			added := begin(func() error { return add(w, i) })
 			w.waiting(2)
 			release()
 			if err := <-removed; err != nil {
@@ -70,13 +69,12 @@ func TestGrantToARemovedUserIsNotKept(t *testing.T) {
 			created_at, changed_at)
 		values ('late', 'org-a', 'p1', '{}', 'u12', 1, now(), now())`))
 	gone := event.Delivery{ID: "cause", AggregateID: "u12", OrganizationID: "org-a", Actor: "admin"}
-	removed, later := make(chan error, 1), make(chan error, 1)
-	go func() { removed <- w.RemoveGrantsOfUser(t.Context(), gone) }()
+	removed := begin(func() error { return w.RemoveGrantsOfUser(t.Context(), gone) })
 	w.waiting(1)
-	go func() {
+	later := begin(func() error {
 		_, err := w.CreateUserGrant(t.Context(), i.more("2").aUserGrant(), happened)
-		later <- err
-	}()
+		return err
+	})
 	w.waiting(2)
 	w.must(nil, tx.Commit(t.Context()))
 	if err := <-removed; err != nil {
@@ -104,22 +102,21 @@ func TestRoleRemovedDuringItsGrantIsNotGranted(t *testing.T) {
 	w := newWorld(t)
 	i := w.make(clerk)
 	release := w.hold("projects", i.project)
-	removed, granted, userGranted := make(chan error, 1), make(chan error, 1), make(chan error, 1)
-	go func() {
+	removed := begin(func() error {
 		_, err := w.RemoveRole(t.Context(), i.org, i.project, i.role, happened)
-		removed <- err
-	}()
+		return err
+	})
 	w.waiting(1) // the removal is first
-	go func() {
+	granted := begin(func() error {
 		g := i.more("2").aGrant()
 		g.GrantedOrgID = "org-d"
 		_, err := w.CreateProjectGrant(t.Context(), g, happened)
-		granted <- err
-	}()
-	go func() {
+		return err
+	})
+	userGranted := begin(func() error {
 		_, err := w.CreateUserGrant(t.Context(), i.more("2").aUserGrant(), happened)
-		userGranted <- err
-	}()
+		return err
+	})
 	w.waiting(3)
 	release()
 	if err := <-removed; err != nil {
@@ -139,7 +136,7 @@ func TestRoleRemovedDuringItsGrantIsNotGranted(t *testing.T) {
 }
 
 // The bound on keys holds for simultaneous additions.
-func TestKeyLimit(t *testing.T) {
+func TestSimultaneousAdditionsKeepTheBoundOfKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := w.make(clerk)
@@ -164,28 +161,24 @@ func TestKeyLimit(t *testing.T) {
 func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if n := testkit.Race(t, 12, func(n int) error {
+	testkit.Once(t, 12, func(n int) error {
 		p := ids{org: "org-a", project: fmt.Sprint(n)}.aProject()
 		p.Name = "Shop"
 		_, err := w.CreateProject(t.Context(), p, happened)
 		return err
-	}, projectsfault.ErrProjectNameTaken.ID); n != 1 {
-		t.Errorf("%d projects have the name", n)
-	}
+	}, projectsfault.ErrProjectNameTaken.ID)
 	i := w.make(clerk)
 	for _, c := range []struct {
-		change func(*domain.Project) (proto.Message, error)
-		loser  string
+		change  func(*domain.Project) (proto.Message, error)
+		refusal string
 	}{
 		{deactivated, projectsfault.ErrProjectNotActive.ID},
 		{reactivated, projectsfault.ErrProjectNotInactive.ID},
 	} {
-		if n := testkit.Race(t, 20, func(int) error {
+		testkit.Once(t, 20, func(int) error {
 			_, err := w.ChangeProject(t.Context(), i.org, i.project, c.change)
 			return err
-		}, c.loser); n != 1 {
-			t.Errorf("%d succeeded, the others are %s", n, c.loser)
-		}
+		}, c.refusal)
 	}
 	if n := testkit.Rows(t, w.db, "projects where id = $1 and generation = 2", i.project); n != 1 {
 		t.Error("the generation did not rise once")

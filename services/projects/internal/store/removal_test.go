@@ -12,7 +12,7 @@ import (
 func TestRemovedProjectTakesItsObjectsAlong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	i := w.make(ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"})
+	i := w.make(clerk)
 	w.make(ids{"org-a", "p2", "clerk", "g2", "a2", "k2", "u2", "ug2"})
 	w.must(w.CreateRoles(t.Context(), "org-a", "p1", []domain.Role{{Key: "guest"}}, happened))
 	theirs := i.more("3").aUserGrant()

@@ -140,8 +140,3 @@ func (s Store) Roles(orgID, projectID string) *search.Query {
 	return search.Select(roleColumns, roleFrom, "r.created_at, r.key").
 		Where("p.org_id = ?", orgID).Where("r.project_id = ?", projectID)
 }
-
-// SearchRoles runs a query of Roles.
-func (s Store) SearchRoles(ctx context.Context, query *search.Query, p search.Page) (search.List[domain.Role], error) {
-	return search.Read[domain.Role](ctx, s.journal.DB, query, p)
-}

@@ -48,3 +48,8 @@ func (s Store) Changes(
 ) (*heraldv1.SearchChangesResponse, error) {
 	return s.journal.SearchHistory(ctx, event.History{Name: name, OrganizationID: orgID, ID: id}, p)
 }
+
+// Search reads a page of a query that a method of the store returned. Row is the type of the objects.
+func Search[Row any](ctx context.Context, s Store, query *search.Query, p search.Page) (search.List[Row], error) {
+	return search.Read[Row](ctx, s.journal.DB, query, p)
+}

@@ -123,6 +123,13 @@ func (w world) hold(table, id string) (release func()) {
 	}
 }
 
+// begin calls a function in the background and returns a channel for its error.
+func begin(call func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	return done
+}
+
 // waiting returns when n connections wait for a lock.
 func (w world) waiting(n int) {
 	w.Helper()

@@ -116,10 +116,3 @@ func (s Store) RemoveUserGrant(
 func (s Store) UserGrants(orgID string) *search.Query {
 	return search.Select(userGrantColumns, userGrantFrom, "u.created_at, u.id").Where("u.org_id = ?", orgID)
 }
-
-// SearchUserGrants runs a query of UserGrants.
-func (s Store) SearchUserGrants(
-	ctx context.Context, query *search.Query, p search.Page,
-) (search.List[domain.UserGrant], error) {
-	return search.Read[domain.UserGrant](ctx, s.journal.DB, query, p)
-}

@@ -98,7 +98,7 @@ func (s Server) SearchApps(
 			query.Where("state = ?", domain.AppState(f.State))
 		}
 	}
-	list, err := s.Store.SearchApplications(ctx, query, p)
+	list, err := store.Search[domain.Application](ctx, s.Store, query, p)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,17 @@ type Base struct {
 // OrgID returns the organization that the request acts on.
 func OrgID(ctx context.Context) string { return caller.From(ctx).OrganizationID }
 
+// Search reads the requested page of a query.
+func Search[Row any](
+	ctx context.Context, b Base, query *search.Query, q *heraldv1.ListQuery,
+) (search.List[Row], error) {
+	p, err := search.Bounds(q, b.MaxLimit)
+	if err != nil {
+		return search.List[Row]{}, err
+	}
+	return store.Search[Row](ctx, b.Store, query, p)
+}
+
 // PageOf returns the requested page of a list that belongs to a project, or a fault if the project
 // does not exist.
 func (b Base) PageOf(ctx context.Context, projectID string, q *heraldv1.ListQuery) (search.Page, error) {

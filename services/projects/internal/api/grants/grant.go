@@ -163,7 +163,7 @@ func (s Server) SearchProjectGrants(
 			query.Where("g.granted_org_id = ?", f.GrantedOrgId)
 		}
 	}
-	list, err := s.Store.SearchProjectGrants(ctx, query, p)
+	list, err := store.Search[domain.ProjectGrant](ctx, s.Store, query, p)
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +176,6 @@ func (s Server) SearchProjectGrants(
 func (s Server) SearchGrantedProjects(
 	ctx context.Context, r *projectsv1.SearchGrantedProjectsRequest,
 ) (*projectsv1.SearchGrantedProjectsResponse, error) {
-	p, err := search.Bounds(r.Query, s.MaxLimit)
-	if err != nil {
-		return nil, err
-	}
 	query := s.Store.GrantedProjects(base.OrgID(ctx))
 	for _, q := range r.Queries {
 		if f := q.ProjectNameQuery; f != nil {
@@ -189,7 +185,7 @@ func (s Server) SearchGrantedProjects(
 			query.Where("p.org_id = ?", f.ResourceOwner)
 		}
 	}
-	list, err := s.Store.SearchProjectGrants(ctx, query, p)
+	list, err := base.Search[domain.ProjectGrant](ctx, s.Base, query, r.Query)
 	if err != nil {
 		return nil, err
 	}

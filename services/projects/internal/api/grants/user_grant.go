@@ -122,10 +122,6 @@ func (s Server) RemoveUserGrant(
 func (s Server) SearchUserGrants(
 	ctx context.Context, r *projectsv1.SearchUserGrantsRequest,
 ) (*projectsv1.SearchUserGrantsResponse, error) {
-	p, err := search.Bounds(r.Query, s.MaxLimit)
-	if err != nil {
-		return nil, err
-	}
 	query := s.Store.UserGrants(base.OrgID(ctx))
 	for _, q := range r.Queries {
 		if f := q.UserIdQuery; f != nil {
@@ -141,7 +137,7 @@ func (s Server) SearchUserGrants(
 			query.Where("? = any (u.role_keys)", f.RoleKey)
 		}
 	}
-	list, err := s.Store.SearchUserGrants(ctx, query, p)
+	list, err := base.Search[domain.UserGrant](ctx, s.Base, query, r.Query)
 	if err != nil {
 		return nil, err
 	}

@@ -136,10 +136,6 @@ func (s Server) RemoveProject(
 func (s Server) SearchProjects(
 	ctx context.Context, r *projectsv1.SearchProjectsRequest,
 ) (*projectsv1.SearchProjectsResponse, error) {
-	p, err := search.Bounds(r.Query, s.MaxLimit)
-	if err != nil {
-		return nil, err
-	}
 	c := caller.From(ctx)
 	query := s.Store.Projects(c.OrganizationID)
 	if !c.Can("project.read", "") {
@@ -153,7 +149,7 @@ func (s Server) SearchProjects(
 			query.Where("org_id = ?", f.ResourceOwner)
 		}
 	}
-	list, err := s.Store.SearchProjects(ctx, query, p)
+	list, err := base.Search[domain.Project](ctx, s.Base, query, r.Query)
 	if err != nil {
 		return nil, err
 	}

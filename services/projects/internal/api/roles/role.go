@@ -115,7 +115,7 @@ func (s Server) SearchProjectRoles(
 			query.Text(store.RoleDisplayName, f.Method, f.DisplayName)
 		}
 	}
-	list, err := s.Store.SearchRoles(ctx, query, p)
+	list, err := store.Search[domain.Role](ctx, s.Store, query, p)
 	if err != nil {
 		return nil, err
 	}
