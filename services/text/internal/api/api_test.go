@@ -3,7 +3,6 @@ package api_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/text"
 	"herald/shared/boot"
@@ -19,6 +19,8 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
@@ -28,49 +30,42 @@ func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
 // world is a running service with its callers.
 type world struct {
-	ground  boot.Ground
-	service *boot.Service
-	gateway textv1.TextClient
-	mailer  textv1.TextClient
-	pages   textv1.TextClient
+	testkit.World
+	gateway, mailer, pages textv1.TextClient
 }
 
 // open starts two replicas, which share the requests.
 func open(t *testing.T) world {
 	t.Helper()
 	g, database := testkit.Ground(t), kit.Database(t)
-	var s *boot.Service
-	for range 2 {
-		var err error
-		if s, err = g.Open(t.Context(), "text", database, text.Migrations); err != nil {
-			t.Fatal(err)
-		}
-		if err := text.New(t.Context(), s, text.Config{DefaultLanguage: "fr"}); err != nil {
-			t.Fatal(err)
-		}
-		testkit.Run(t, s)
-	}
+	testkit.Run(t, start(t, g, database, "fr"))
+	s := start(t, g, database, "fr")
+	testkit.Run(t, s)
 	return newWorld(t, g, s)
+}
+
+// start opens a replica with a default language.
+func start(t *testing.T, g boot.Ground, database secret.Text, language string) *boot.Service {
+	t.Helper()
+	s, err := g.Open(t.Context(), "text", database, text.Migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := text.New(t.Context(), s, text.Config{DefaultLanguage: language}); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func newWorld(t *testing.T, g boot.Ground, s *boot.Service) world {
 	t.Helper()
-	return world{
-		ground: g, service: s,
-		gateway: textv1.NewTextClient(testkit.Calls(t, g, "gateway")),
-		mailer:  textv1.NewTextClient(testkit.Calls(t, g, "notification")),
-		pages:   textv1.NewTextClient(testkit.Calls(t, g, "auth")),
-	}
-}
-
-// as returns the context of a user with roles in the organization acted on.
-func (w world) as(ctx context.Context, organizationID string, roles ...string) context.Context {
-	return testkit.Member(ctx, w.ground, "u1", organizationID, roles...)
+	client := func(service string) textv1.TextClient { return textv1.NewTextClient(testkit.Calls(t, g, service)) }
+	return world{testkit.World{TB: t, Ground: g, Service: s}, client("gateway"), client("notification"), client("auth")}
 }
 
 // inInstance returns the context of a user with roles on the instance.
-func (w world) inInstance(ctx context.Context, roles ...string) context.Context {
-	return testkit.As(ctx, w.ground, caller.Caller{
+func (w world) inInstance(roles ...string) context.Context {
+	return testkit.As(w.Context(), w.Ground, caller.Caller{
 		UserID: "admin", OrganizationID: "o1", HomeOrganizationID: "o1",
 		Memberships: []caller.Membership{{Roles: roles}},
 	})
@@ -80,17 +75,13 @@ func (w world) inInstance(ctx context.Context, roles ...string) context.Context 
 type event struct{ Aggregate, AggregateID, Name, OrganizationID, Actor, Data string }
 
 // events returns the service's events, the oldest first.
-func (w world) events(t *testing.T) []event {
-	t.Helper()
-	rows, err := w.service.DB.Query(t.Context(), `select aggregate, aggregate_id, name, organization_id, actor, `+
+func (w world) events() []event {
+	w.Helper()
+	rows, err := w.Service.DB.Query(w.Context(), `select aggregate, aggregate_id, name, organization_id, actor, `+
 		`data::text as data from events order by position`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, err)
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[event])
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, err)
 	return all
 }
 
@@ -111,38 +102,52 @@ func refused(t *testing.T, err error, want *fault.Fault, fields ...string) {
 	}
 }
 
-func (w world) exec(t *testing.T, sql string, args ...any) {
-	t.Helper()
-	if _, err := w.service.DB.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatal(err)
+func (w world) exec(sql string, args ...any) {
+	w.Helper()
+	w.Must(w.Service.DB.Exec(w.Context(), sql, args...))
+}
+
+// unchanged returns the details of an object of an owner that was never changed.
+func (w world) unchanged(owner string) *heraldv1.ObjectDetails {
+	w.Helper()
+	var at time.Time
+	w.Must(nil, w.Service.DB.QueryRow(w.Context(), `select time from first_start`).Scan(&at))
+	return &heraldv1.ObjectDetails{
+		CreationDate: timestamppb.New(at), ChangeDate: timestamppb.New(at), ResourceOwner: owner,
 	}
 }
 
-func (w world) firstStart(t *testing.T) (at time.Time) {
+// later fails the test unless a change was made after another one of the same object.
+func later(t *testing.T, change, before *heraldv1.ObjectDetails) {
 	t.Helper()
-	if err := w.service.DB.QueryRow(t.Context(), `select time from first_start`).Scan(&at); err != nil {
-		t.Fatal(err)
+	if change.Sequence <= before.Sequence {
+		t.Errorf("the change %v has no later sequence than %v", change, before)
 	}
-	return at
+	testkit.Equal(t, change, &heraldv1.ObjectDetails{
+		Sequence: change.Sequence, ChangeDate: change.ChangeDate, ResourceOwner: before.ResourceOwner,
+	})
 }
 
-func (w world) read(t *testing.T, organizationID, language string) *textv1.CustomText {
-	t.Helper()
-	r, err := w.gateway.GetMessageText(w.as(t.Context(), organizationID, "ORG_OWNER_VIEWER"),
+// since returns the details of an object whose first and last change had these details.
+func since(first, last *heraldv1.ObjectDetails) *heraldv1.ObjectDetails {
+	details := proto.CloneOf(last)
+	details.CreationDate = first.ChangeDate
+	return details
+}
+
+func (w world) read(organizationID, language string) *textv1.CustomText {
+	w.Helper()
+	r, err := w.gateway.GetMessageText(w.As(organizationID, "ORG_OWNER_VIEWER"),
 		&textv1.GetMessageTextRequest{Kind: "init", Language: language})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(r, err)
 	return r.CustomText
 }
 
-func TestLanguagesForAnybodyWithAToken(t *testing.T) {
+func TestEveryCallerWithATokenListsLanguages(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	r, err := w.gateway.ListLanguages(w.as(t.Context(), "o1"), &textv1.ListLanguagesRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, err := w.gateway.ListLanguages(w.As("o1"), &textv1.ListLanguagesRequest{})
+	w.Must(r, err)
 	if !slices.IsSorted(r.Languages) {
 		t.Errorf("%v is not sorted", r.Languages)
 	}
@@ -151,50 +156,44 @@ func TestLanguagesForAnybodyWithAToken(t *testing.T) {
 			t.Errorf("no %s in %v", tag, r.Languages)
 		}
 	}
-	if _, err := w.gateway.ListLanguages(t.Context(), &textv1.ListLanguagesRequest{}); !errors.Is(err,
-		fault.ErrUnauthenticated) {
-		t.Errorf("without a caller: %v", err)
-	}
+	_, err = w.gateway.ListLanguages(t.Context(), &textv1.ListLanguagesRequest{})
+	refused(t, err, fault.ErrUnauthenticated)
 }
 
 func TestTextIsDefaultSinceTheFirstStart(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	got, began := w.read(t, "o1", "de-CH"), w.firstStart(t)
-	if d := got.Details; d.Sequence != 0 || d.ResourceOwner != "o1" || !d.CreationDate.AsTime().Equal(began) ||
-		!d.ChangeDate.AsTime().Equal(began) {
-		t.Errorf("details %v, first start %v", d, began)
-	}
-	if !got.IsDefault || got.Subject != "Ihr neues Konto bei {{.OrgName}}" || got.FooterText == "" {
+	got := w.read("o1", "de-CH")
+	testkit.Equal(t, got.Details, w.unchanged("o1"))
+	if !got.IsDefault || got.Subject != "Ihr neues Konto bei {{.OrgName}}" {
 		t.Errorf("text %v", got)
 	}
 }
 
-func TestOwnTextStandsInFieldByField(t *testing.T) {
+func TestOwnTextReplacesTheDefaultFieldByField(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	made, changed := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), time.Date(2026, 2, 3, 4, 5, 6, 7000, time.UTC)
-	w.exec(t, `insert into custom_texts (org_id, kind, language, subject, button_text, sequence, created_at, changed_at)
+	w.exec(`insert into custom_texts (org_id, kind, language, subject, button_text, sequence, created_at, changed_at)
 		values ('o1', 'init', 'de', 'Servus', 'Los', 41, $1, $2)`, made, changed)
-	standard, own := w.read(t, "o2", "de"), w.read(t, "o1", "DE_at")
-	if d := own.Details; d.Sequence != 41 || !d.CreationDate.AsTime().Equal(made) ||
-		!d.ChangeDate.AsTime().Equal(changed) || d.ResourceOwner != "o1" {
-		t.Errorf("details %v", d)
-	}
+	standard := w.read("o2", "de")
 	want := proto.CloneOf(standard)
-	want.Subject, want.ButtonText, want.IsDefault, want.Details = "Servus", "Los", false, own.Details
-	testkit.Equal(t, own, want)
-	if !standard.IsDefault || !w.read(t, "o1", "en").IsDefault {
-		t.Error("another organization or language is touched")
+	want.Subject, want.ButtonText, want.IsDefault = "Servus", "Los", false
+	want.Details = &heraldv1.ObjectDetails{
+		Sequence: 41, CreationDate: timestamppb.New(made), ChangeDate: timestamppb.New(changed), ResourceOwner: "o1",
+	}
+	testkit.Equal(t, w.read("o1", "DE_at"), want)
+	if !standard.IsDefault || !w.read("o1", "en").IsDefault {
+		t.Error("the text of another organization or language changed")
 	}
 }
 
-func TestARowWithoutTextIsDefault(t *testing.T) {
+func TestRowWithoutTextsIsDefault(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.exec(t, `insert into custom_texts (org_id, kind, language, sequence, created_at, changed_at) values ('o1', `+
+	w.exec(`insert into custom_texts (org_id, kind, language, sequence, created_at, changed_at) values ('o1', ` +
 		`'init', 'en', 7, now(), now())`)
-	if got := w.read(t, "o1", "en"); !got.IsDefault || got.Details.Sequence != 7 {
+	if got := w.read("o1", "en"); !got.IsDefault || got.Details.Sequence != 7 {
 		t.Errorf("got %v", got)
 	}
 }
@@ -202,20 +201,16 @@ func TestARowWithoutTextIsDefault(t *testing.T) {
 func TestContentLanguageIsThatOfTheText(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	gateway := testkit.Calls(t, w.ground, "gateway")
+	gateway := testkit.Calls(t, w.Ground, "gateway")
 	for asked, want := range map[string]string{"ja": "ja", "EN-us": "en", "tlh": "fr", "xx-DE": "fr"} {
 		request, err := proto.Marshal(&textv1.GetMessageTextRequest{Kind: "init", Language: asked})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.Must(request, err)
 		for _, method := range []string{
 			textv1.Text_GetMessageText_FullMethodName, textv1.Text_GetDefaultMessageText_FullMethodName,
 		} {
 			t.Run(method+" in "+asked, func(t *testing.T) {
-				answer, err := gateway.Forward(w.as(t.Context(), "o1", "ORG_OWNER"), method, request)
-				if err != nil {
-					t.Fatal(err)
-				}
+				answer, err := gateway.Forward(w.As("o1", "ORG_OWNER"), method, request)
+				w.Must(answer, err)
 				if got := answer.Header.Get("Content-Language"); got != want {
 					t.Errorf("answered in %q, want %q", got, want)
 				}
@@ -224,42 +219,37 @@ func TestContentLanguageIsThatOfTheText(t *testing.T) {
 	}
 }
 
-func TestTextIsRefused(t *testing.T) {
+func TestWrongRequestForATextIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	for _, test := range []struct {
 		name, kind, language string
 		roles                []string
-		id                   string
-		status               int
+		want                 *fault.Fault
+		fields               []string
 	}{
-		{"no permission", "init", "en", []string{"ORG_USER_MANAGER"}, "PERMISSION_DENIED", http.StatusForbidden},
-		{"permission first", "nope", "!", nil, "PERMISSION_DENIED", http.StatusForbidden},
-		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, textfault.ErrLanguageInvalid.ID,
-			http.StatusBadRequest},
-		{"kind before language", "nope", "!", []string{"ORG_OWNER"}, textfault.ErrMessageKindNotFound.ID,
-			http.StatusNotFound},
-		{"no kind", "nope", "en", []string{"ORG_OWNER"}, textfault.ErrMessageKindNotFound.ID, http.StatusNotFound},
-		{"impossible language", "init", strings.Repeat("a", 201), []string{"ORG_OWNER"}, "NOT_FOUND",
-			http.StatusNotFound},
+		{"no permission", "init", "en", []string{"ORG_USER_MANAGER"}, fault.ErrPermissionDenied, nil},
+		{"permission first", "nope", "!", nil, fault.ErrPermissionDenied, nil},
+		{"no language", "init", "not a tag", []string{"ORG_SETTINGS_MANAGER"}, textfault.ErrLanguageInvalid,
+			[]string{"language"}},
+		{"kind before language", "nope", "!", []string{"ORG_OWNER"}, textfault.ErrMessageKindNotFound, nil},
+		{"no kind", "nope", "en", []string{"ORG_OWNER"}, textfault.ErrMessageKindNotFound, nil},
+		{"impossible language", "init", strings.Repeat("a", 201), []string{"ORG_OWNER"}, fault.ErrNotFound, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := w.gateway.GetMessageText(w.as(t.Context(), "o1", test.roles...), &textv1.GetMessageTextRequest{
+			_, err := w.gateway.GetMessageText(w.As("o1", test.roles...), &textv1.GetMessageTextRequest{
 				Kind: test.kind, Language: test.language,
 			})
-			f, ok := errors.AsType[*fault.Fault](err)
-			if !ok || f.ID != test.id || f.HTTPStatus() != test.status {
-				t.Errorf("got %v", err)
-			}
+			refused(t, err, test.want, test.fields...)
 		})
 	}
 }
 
-func TestNotifierGetsTheReadersLanguage(t *testing.T) {
+func TestMailIsInTheLanguageOfItsReader(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.exec(t, `insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values `+
+	w.exec(`insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values ` +
 		`('o1', 'init', 'fr', 'Salut', 3, now(), now())`)
 	for preferred, want := range map[string]string{
 		"ja": "ja", "de-LI": "de", "": "fr", "tlh": "fr", "not a tag": "fr",
@@ -267,28 +257,21 @@ func TestNotifierGetsTheReadersLanguage(t *testing.T) {
 		t.Run(preferred, func(t *testing.T) {
 			r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1",
 				Kind: "init", PreferredLanguage: preferred})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Language != want || r.CustomText.Subject == "" ||
-				(r.CustomText.Greeting == "Salut") != (want == "fr") {
-				t.Errorf("answered with %v", r)
-			}
+			w.Must(r, err)
+			testkit.Equal(t, r, &textv1.ResolveMessageTextResponse{Language: want, CustomText: w.read("o1", want)})
 		})
 	}
 	_, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "nope"})
-	if !errors.Is(err, textfault.ErrMessageKindNotFound) {
-		t.Errorf("an unknown kind: %v", err)
-	}
+	refused(t, err, textfault.ErrMessageKindNotFound)
 }
 
-func TestNobodyElseResolves(t *testing.T) {
+func TestUsersCannotCallMethodsOfServices(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	_, err := w.mailer.ResolveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+	_, err := w.mailer.ResolveMessageText(w.As("o1", "ORG_OWNER"),
 		&textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "init"})
 	refused(t, err, fault.ErrPermissionDenied)
-	_, err = w.pages.ResolveLanguages(w.inInstance(t.Context(), "IAM_OWNER"), &textv1.ResolveLanguagesRequest{})
+	_, err = w.pages.ResolveLanguages(w.inInstance("IAM_OWNER"), &textv1.ResolveLanguagesRequest{})
 	refused(t, err, fault.ErrPermissionDenied)
 }
 

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,120 +14,92 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/testkit"
 )
 
-func (w world) set(
-	t *testing.T, organizationID string, r *textv1.SetMessageTextRequest,
-) *textv1.SetMessageTextResponse {
-	t.Helper()
-	got, err := w.gateway.SetMessageText(w.as(t.Context(), organizationID, "ORG_SETTINGS_MANAGER"), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (w world) set(organizationID string, r *textv1.SetMessageTextRequest) *textv1.SetMessageTextResponse {
+	w.Helper()
+	got, err := w.gateway.SetMessageText(w.As(organizationID, "ORG_SETTINGS_MANAGER"), r)
+	w.Must(nil, err)
 	return got
 }
 
 // An organization writes its own text, changes it and removes it.
-func TestOwnText(t *testing.T) {
+func TestOwnTextIsWrittenChangedAndRemoved(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	owner := w.as(t.Context(), "o1", "ORG_OWNER")
-	standard := w.read(t, "o1", "de")
+	owner := w.As("o1", "ORG_OWNER")
+	standard := w.read("o1", "de")
 	own := &textv1.SetMessageTextRequest{
 		Kind: "init", Language: "DE", Subject: " Servus, {{.FirstName}} ", Text: "eins\r\nzwei\tdrei\n",
 	}
-	first := w.set(t, "o1", own)
-	got := w.read(t, "o1", "de")
-	if d := first.Details; d.Sequence == 0 || d.CreationDate != nil || d.ResourceOwner != "o1" ||
-		got.Details.Sequence != d.Sequence ||
-		!proto.Equal(got.Details.ChangeDate, d.ChangeDate) || !proto.Equal(got.Details.CreationDate, d.ChangeDate) {
-		t.Errorf("written %v, read %v", d, got.Details)
-	}
+	first := w.set("o1", own)
+	later(t, first.Details, standard.Details)
 	want := proto.CloneOf(standard)
-	want.Subject, want.Text, want.IsDefault, want.Details = own.Subject, "eins\nzwei\tdrei\n", false, got.Details
-	if !proto.Equal(got, want) {
-		t.Errorf("got %v\nwant %v", got, want)
-	}
-	if again := w.set(t, "o1", own); !proto.Equal(again, first) {
-		t.Errorf("the same again answered %v, want %v", again, first)
-	}
+	want.Subject, want.Text, want.IsDefault = own.Subject, "eins\nzwei\tdrei\n", false
+	want.Details = since(first.Details, first.Details)
+	testkit.Equal(t, w.read("o1", "de"), want)
+	testkit.Equal(t, w.set("o1", own), first)
 
 	// PUT replaces all parts: those that are not sent have their default texts again.
-	second := w.set(t, "o1", &textv1.SetMessageTextRequest{
+	second := w.set("o1", &textv1.SetMessageTextRequest{
 		Kind: "init", Language: "de", Subject: own.Subject, ButtonText: "Los",
 	})
-	got = w.read(t, "o1", "de")
-	if got.Text != standard.Text || got.ButtonText != "Los" || got.Details.Sequence != second.Details.Sequence ||
-		second.Details.Sequence <= first.Details.Sequence ||
-		!proto.Equal(got.Details.CreationDate, first.Details.ChangeDate) || !proto.Equal(got.Details.ChangeDate,
-		second.Details.ChangeDate) {
-		t.Errorf("replaced by %v, read %v", second, got)
-	}
+	later(t, second.Details, first.Details)
+	want.Text, want.ButtonText, want.Details = standard.Text, "Los", since(first.Details, second.Details)
+	testkit.Equal(t, w.read("o1", "de"), want)
 
-	reset, err := w.gateway.RemoveMessageText(owner, &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"})
-	if err != nil || reset.Details.Sequence <= second.Details.Sequence || reset.Details.ResourceOwner != "o1" {
-		t.Errorf("%v, %v", reset, err)
-	}
-	if got := w.read(t, "o1", "de"); !proto.Equal(got, standard) {
-		t.Errorf("after the reset %v, want %v", got, standard)
-	}
-	_, err = w.gateway.RemoveMessageText(owner, &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"})
+	this := &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"}
+	removed, err := w.gateway.RemoveMessageText(owner, this)
+	w.Must(removed, err)
+	later(t, removed.Details, second.Details)
+	testkit.Equal(t, w.read("o1", "de"), standard)
+	_, err = w.gateway.RemoveMessageText(owner, this)
 	refused(t, err, textfault.ErrCustomTextNotFound)
-
-	events := w.events(t)
-	about := event{Aggregate: "message", AggregateID: "o1/init/de", OrganizationID: "o1", Actor: "u1"}
-	for i, want := range []struct{ name, data string }{
-		{"changed", `{"kind": "init", "changed": ["subject", "text"], "language": "de"}`},
-		{"changed", `{"kind": "init", "changed": ["text", "buttonText"], "language": "de"}`},
-		{"removed", `{"kind": "init", "language": "de"}`},
-	} {
-		about.Name, about.Data = want.name, want.data
-		if len(events) != 3 || events[i] != about {
-			t.Fatalf("event %d of %+v\nwant %+v", i, events, about)
-		}
+	events := []event{
+		{"message", "o1/init/de", "changed", "o1", "user-o1",
+			`{"kind": "init", "changed": ["subject", "text"], "language": "de"}`},
+		{"message", "o1/init/de", "changed", "o1", "user-o1",
+			`{"kind": "init", "changed": ["text", "buttonText"], "language": "de"}`},
+		{"message", "o1/init/de", "removed", "o1", "user-o1", `{"kind": "init", "language": "de"}`},
+	}
+	if got := w.events(); !slices.Equal(got, events) {
+		t.Errorf("events %+v\nwant %+v", got, events)
 	}
 }
 
 // Texts whose parts are all empty are the default ones, whether or not there were others before.
-func TestEmptyText(t *testing.T) {
+func TestEmptyTextIsDefault(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	standard := w.read(t, "o1", "en")
+	standard := w.read("o1", "en")
 	empty := &textv1.SetMessageTextRequest{Kind: "init", Language: "en"}
-	if got := w.set(t, "o1", empty); got.Details.Sequence != 0 ||
-		!got.Details.ChangeDate.AsTime().Equal(w.firstStart(t)) || len(w.events(t)) != 0 {
-		t.Errorf("nothing instead of nothing: %v, %v", got, w.events(t))
+	unwritten := w.set("o1", empty)
+	if unwritten.Details.Sequence != 0 || len(w.events()) != 0 {
+		t.Errorf("an empty text in place of the default one: %v, %v", unwritten, w.events())
 	}
-	if got := w.read(t, "o1", "en"); !proto.Equal(got, standard) {
-		t.Errorf("got %v, want %v", got, standard)
-	}
-	w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: "Mine"})
-	if last := w.set(t, "o1", empty); last.Details.Sequence == 0 {
+	testkit.Equal(t, w.read("o1", "en"), standard)
+	w.set("o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: "Mine"})
+	if last := w.set("o1", empty); last.Details.Sequence == 0 {
 		t.Errorf("the change has no number: %v", last)
 	}
-	if got := w.read(t, "o1", "en"); !proto.Equal(got, standard) {
-		t.Errorf("got %v, want %v", got, standard)
-	}
-	if again := w.set(t, "o1", empty); again.Details.Sequence != 0 {
-		t.Errorf("nothing instead of nothing again: %v", again)
-	}
-	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+	testkit.Equal(t, w.read("o1", "en"), standard)
+	testkit.Equal(t, w.set("o1", empty), unwritten)
+	_, err := w.gateway.RemoveMessageText(w.As("o1", "ORG_OWNER"),
 		&textv1.RemoveMessageTextRequest{Kind: "init", Language: "en"})
 	refused(t, err, textfault.ErrCustomTextNotFound)
 }
 
 // Each organization, message and language has texts of its own.
-func TestTextsAreApart(t *testing.T) {
+func TestEachOrganizationKindAndLanguageHasItsOwnText(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "verifyemail", Language: "de", Title: "o1 verifyemail de"})
+	w.set("o1", &textv1.SetMessageTextRequest{Kind: "verifyemail", Language: "de", Title: "o1 verifyemail de"})
 	resolve := func(organizationID, kind, language string) *textv1.CustomText {
 		r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{
 			OrgId: organizationID, Kind: kind, PreferredLanguage: language,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.Must(r, err)
 		return r.CustomText
 	}
 	for _, organizationID := range []string{"o1", "o2"} {
@@ -140,24 +113,20 @@ func TestTextsAreApart(t *testing.T) {
 			}
 		}
 	}
-	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o2", "ORG_OWNER"),
+	_, err := w.gateway.RemoveMessageText(w.As("o2", "ORG_OWNER"),
 		&textv1.RemoveMessageTextRequest{Kind: "verifyemail", Language: "de"})
 	refused(t, err, textfault.ErrCustomTextNotFound)
-	standard, err := w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+	standard, err := w.gateway.GetDefaultMessageText(w.As("o1", "ORG_OWNER"),
 		&textv1.GetMessageTextRequest{Kind: "verifyemail", Language: "de-CH"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(standard, err)
 	want := resolve("o2", "verifyemail", "de")
 	want.Details.ResourceOwner = "o1"
-	if !proto.Equal(standard.CustomText, want) {
-		t.Errorf("the default text is %v, want %v", standard.CustomText, want)
-	}
+	testkit.Equal(t, standard.CustomText, want)
 }
 
 // After simultaneous writes one of the texts is stored, whole, with one event for each change, in
 // order.
-func TestTextsAtOnce(t *testing.T) {
+func TestSimultaneousTextsAreWrittenWholeAndInOrder(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	const writers = 20
@@ -166,7 +135,7 @@ func TestTextsAtOnce(t *testing.T) {
 	for i := range writers {
 		all.Go(func() {
 			word := fmt.Sprint("writer ", i)
-			sequences[i] = w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: word,
+			sequences[i] = w.set("o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: word,
 				Text: word, FooterText: word}).Details.Sequence
 		})
 	}
@@ -179,30 +148,28 @@ func TestTextsAtOnce(t *testing.T) {
 			last, at = s, i
 		}
 	}
-	got, word := w.read(t, "o1", "en"), fmt.Sprint("writer ", at)
+	got, word := w.read("o1", "en"), fmt.Sprint("writer ", at)
 	if got.Title != word || got.Text != word || got.FooterText != word || got.Details.Sequence != last {
 		t.Errorf("%v, want that of %s with %d", got, word, last)
 	}
-	if n := len(w.events(t)); n != writers || len(seen) != writers {
+	if n := len(w.events()); n != writers || len(seen) != writers {
 		t.Errorf("%d events and %d sequences of %d changes", n, len(seen), writers)
 	}
 	var made, first time.Time
-	if err := w.service.DB.QueryRow(t.Context(), `select c.created_at, e.time from custom_texts c, events e order by `+
-		`e.position limit 1`).Scan(&made, &first); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, w.Service.DB.QueryRow(t.Context(), `select c.created_at, e.time from custom_texts c, events e
+		order by e.position limit 1`).Scan(&made, &first))
 	if !made.Equal(first) {
-		t.Errorf("made at %v, first written at %v", made, first)
+		t.Errorf("created at %v, first written at %v", made, first)
 	}
 }
 
 // After a simultaneous removal and change the later one counts.
-func TestResetAndWriteAtOnce(t *testing.T) {
+func TestLaterOfSimultaneousRemovalAndChangeCounts(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	owner := w.as(t.Context(), "o1", "ORG_OWNER")
+	owner := w.As("o1", "ORG_OWNER")
 	for round := range 10 {
-		w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: fmt.Sprint("before ", round)})
+		w.set("o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: fmt.Sprint("before ", round)})
 		var reset *textv1.RemoveMessageTextResponse
 		var written *textv1.SetMessageTextResponse
 		var all sync.WaitGroup
@@ -214,21 +181,22 @@ func TestResetAndWriteAtOnce(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			written = w.set(t, "o1", &textv1.SetMessageTextRequest{
+			written = w.set("o1", &textv1.SetMessageTextRequest{
 				Kind: "init", Language: "en", Title: fmt.Sprint("after ", round),
 			})
 		})
 		all.Wait()
-		if got := w.read(t, "o1", "en"); got.IsDefault != (reset.GetDetails().GetSequence() > written.GetDetails().
+		if got := w.read("o1", "en"); got.IsDefault != (reset.GetDetails().GetSequence() > written.GetDetails().
 			GetSequence()) {
 			t.Errorf("reset %v, written %v, read %v", reset, written, got)
 		}
 	}
 }
 
-func TestTextRefusals(t *testing.T) {
+func TestWrongTextIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)
+	owner := w.As("o1", "ORG_OWNER")
 	long := strings.Repeat("x", 40001)
 	for _, test := range []struct {
 		name   string
@@ -259,46 +227,40 @@ func TestTextRefusals(t *testing.T) {
 			Text: "{{.Code}}"}, textfault.ErrMessageTextInvalid, []string{"subject"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			owner := w.as(t.Context(), "o1", "ORG_OWNER")
 			_, err := w.gateway.SetMessageText(owner, test.r)
 			refused(t, err, test.want, test.fields...)
 			_, err = w.gateway.PreviewMessageText(owner, test.r)
 			refused(t, err, test.want, test.fields...)
 		})
 	}
-	t.Cleanup(func() {
-		var n int
-		if err := w.service.DB.QueryRow(context.WithoutCancel(t.Context()), `select (select count(*) from `+
-			`custom_texts) + (select count(*) from events)`).Scan(&n); err != nil || n != 0 {
-			t.Errorf("refused texts left %d rows, %v", n, err)
-		}
-	})
 	longest := &textv1.SetMessageTextRequest{
 		Kind: "init", Language: "ja", Title: long[:2000], PreHeader: long[:2000], Subject: long[:2000],
 		Greeting: long[:4000], Text: long[:40000], ButtonText: long[:4000], FooterText: long[:8000],
 	}
-	if _, err := w.gateway.PreviewMessageText(w.as(t.Context(), "o1", "ORG_OWNER"), longest); err != nil {
+	if _, err := w.gateway.PreviewMessageText(owner, longest); err != nil {
 		t.Errorf("the longest texts: %v", err)
 	}
 	for _, kind := range []string{"", "nope", "Init"} {
-		_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		_, err := w.gateway.RemoveMessageText(owner,
 			&textv1.RemoveMessageTextRequest{Kind: kind, Language: "!"})
 		refused(t, err, textfault.ErrMessageKindNotFound)
-		_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+		_, err = w.gateway.GetDefaultMessageText(owner,
 			&textv1.GetMessageTextRequest{Kind: kind, Language: "!"})
 		refused(t, err, textfault.ErrMessageKindNotFound)
 	}
-	_, err := w.gateway.RemoveMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+	_, err := w.gateway.RemoveMessageText(owner,
 		&textv1.RemoveMessageTextRequest{Kind: "init", Language: "de-CH"})
 	refused(t, err, textfault.ErrLanguageNotSupported, "language")
-	_, err = w.gateway.GetDefaultMessageText(w.as(t.Context(), "o1", "ORG_OWNER"),
+	_, err = w.gateway.GetDefaultMessageText(owner,
 		&textv1.GetMessageTextRequest{Kind: "init", Language: "!"})
 	refused(t, err, textfault.ErrLanguageInvalid, "language")
+	if n := w.Rows("custom_texts") + w.Rows("events"); n != 0 {
+		t.Errorf("refused texts left %d rows", n)
+	}
 }
 
 // What each role may do with texts and languages.
-func TestPermissionsOfTexts(t *testing.T) {
+func TestRolesLimitWhatIsDoneWithTexts(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	calls := map[string]func(context.Context) error{
@@ -321,7 +283,7 @@ func TestPermissionsOfTexts(t *testing.T) {
 			return err
 		},
 		"reset": func(ctx context.Context) error {
-			w.set(t, "o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "y"})
+			w.set("o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "de", Title: "y"})
 			_, err := w.gateway.RemoveMessageText(ctx, &textv1.RemoveMessageTextRequest{Kind: "init", Language: "de"})
 			return err
 		},
@@ -346,23 +308,25 @@ func TestPermissionsOfTexts(t *testing.T) {
 		ctx context.Context
 		may string
 	}{
-		"ORG_USER_MANAGER": {w.as(t.Context(), "o1", "ORG_USER_MANAGER"), "read languages"},
-		"ORG_SETTINGS_MANAGER": {w.as(t.Context(), "o1", "ORG_SETTINGS_MANAGER"),
+		"ORG_USER_MANAGER": {w.As("o1", "ORG_USER_MANAGER"), "read languages"},
+		"ORG_SETTINGS_MANAGER": {w.As("o1", "ORG_SETTINGS_MANAGER"),
 			read + ", " + change + ", read languages"},
-		"IAM_OWNER_VIEWER":      {w.inInstance(t.Context(), "IAM_OWNER_VIEWER"), read + ", read languages"},
-		"IAM role in the wrong": {w.as(t.Context(), "o1", "IAM_OWNER"), "read languages"},
+		"IAM_OWNER_VIEWER":      {w.inInstance("IAM_OWNER_VIEWER"), read + ", read languages"},
+		"IAM role in the wrong": {w.As("o1", "IAM_OWNER"), "read languages"},
 	} {
 		may := map[string]bool{}
 		for call := range strings.SplitSeq(test.may, ", ") {
 			may[call] = true
 		}
 		for name, call := range calls {
-			err := call(test.ctx)
-			if may[name] && err != nil {
-				t.Errorf("%s, %s: %v", who, name, err)
-			} else if !may[name] {
-				refused(t, err, fault.ErrPermissionDenied)
-			}
+			t.Run(who+" "+name, func(t *testing.T) {
+				err := call(test.ctx)
+				if may[name] && err != nil {
+					t.Error(err)
+				} else if !may[name] {
+					refused(t, err, fault.ErrPermissionDenied)
+				}
+			})
 		}
 	}
 }

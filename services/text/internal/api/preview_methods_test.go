@@ -18,17 +18,15 @@ import (
 	"herald/shared/mailer"
 )
 
-func (w world) preview(t *testing.T, r *textv1.SetMessageTextRequest) *textv1.PreviewMessageTextResponse {
-	t.Helper()
-	got, err := w.gateway.PreviewMessageText(w.as(t.Context(), "o1", "ORG_OWNER_VIEWER"), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (w world) preview(r *textv1.SetMessageTextRequest) *textv1.PreviewMessageTextResponse {
+	w.Helper()
+	got, err := w.gateway.PreviewMessageText(w.As("o1", "ORG_OWNER_VIEWER"), r)
+	w.Must(nil, err)
 	return got
 }
 
 // A preview has the given parts, default texts for the others, and a link like the mail's.
-func TestPreview(t *testing.T) {
+func TestPreviewHasGivenAndDefaultTextsAndALink(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	for kind, link := range map[string]string{
@@ -39,49 +37,51 @@ func TestPreview(t *testing.T) {
 		"passwordreset": "http://localhost:8080/ui/login/password/reset?userID=sample-user&code=K7MPX4RD" +
 			"&orgID=sample-organization&lang=de",
 	} {
-		r := &textv1.SetMessageTextRequest{Kind: kind, Language: "DE", Subject: "{{.OrgName}} & Co",
-			Text: "<b>{{ .FirstName }}</b>\r\n{{.LastEmail}} {{.Expiry}}", ButtonText: "Los"}
-		got := w.preview(t, r)
-		if got.Subject != "Example Ltd & Co" {
-			t.Errorf("%s: subject %q", kind, got.Subject)
-		}
-		greeting := "Guten Tag Ada Lovelace,"
-		if kind == "verifyemail" { // may reach somebody else
-			greeting = "Guten Tag,"
-		}
-		until := "8. Januar 2026, 09:30 Uhr (UTC)"
-		for _, want := range []string{"\n<b>Ada</b>\nada.lovelace@example.com " + until + "\n\nLos\n" + link +
-			"\n\nK7MPX4RD\n", "\n" + greeting + "\n"} {
-			if !strings.Contains(got.Text, want) {
-				t.Errorf("%s: %q is not in\n%s", kind, want, got.Text)
+		t.Run(kind, func(t *testing.T) {
+			r := &textv1.SetMessageTextRequest{Kind: kind, Language: "DE", Subject: "{{.OrgName}} & Co",
+				Text: "<b>{{ .FirstName }}</b>\r\n{{.LastEmail}} {{.Expiry}}", ButtonText: "Los"}
+			got := w.preview(r)
+			if got.Subject != "Example Ltd & Co" {
+				t.Errorf("subject %q", got.Subject)
 			}
-		}
-		for _, want := range []string{`<html lang="de"`, "&lt;b&gt;Ada&lt;/b&gt;<br>ada.lovelace@example.com",
-			`href="` + strings.ReplaceAll(link, "&", "&amp;") + `"`} {
-			if !strings.Contains(got.Html, want) {
-				t.Errorf("%s: the HTML lacks %q", kind, want)
+			greeting := "Guten Tag Ada Lovelace,"
+			if kind == "verifyemail" { // may reach somebody else
+				greeting = "Guten Tag,"
 			}
-		}
-		if strings.Contains(got.Subject+got.Text+got.Html, "{{") {
-			t.Errorf("%s: a placeholder is left in %v", kind, got)
-		}
-		if again := w.preview(t, r); again.Html != got.Html || again.Text != got.Text {
-			t.Errorf("%s: the second preview differs", kind)
-		}
+			until := "8. Januar 2026, 09:30 Uhr (UTC)"
+			for _, want := range []string{"\n<b>Ada</b>\nada.lovelace@example.com " + until + "\n\nLos\n" + link +
+				"\n\nK7MPX4RD\n", "\n" + greeting + "\n"} {
+				if !strings.Contains(got.Text, want) {
+					t.Errorf("%q is not in\n%s", want, got.Text)
+				}
+			}
+			for _, want := range []string{`<html lang="de"`, "&lt;b&gt;Ada&lt;/b&gt;<br>ada.lovelace@example.com",
+				`href="` + strings.ReplaceAll(link, "&", "&amp;") + `"`} {
+				if !strings.Contains(got.Html, want) {
+					t.Errorf("the HTML lacks %q", want)
+				}
+			}
+			if strings.Contains(got.Subject+got.Text+got.Html, "{{") {
+				t.Errorf("a placeholder is left in %v", got)
+			}
+			if again := w.preview(r); again.Html != got.Html || again.Text != got.Text {
+				t.Errorf("the second preview differs")
+			}
+		})
 	}
-	if len(w.events(t)) != 0 || !w.read(t, "o1", "de").IsDefault {
+	if len(w.events()) != 0 || !w.read("o1", "de").IsDefault {
 		t.Error("a preview was saved")
 	}
 }
 
 // A preview is equal to the mail with the saved text for the same reader.
-func TestPreviewIsTheMail(t *testing.T) {
+func TestPreviewEqualsTheMail(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	own := &textv1.SetMessageTextRequest{
 		Kind: "passwordreset", Language: "ja", Title: "題 {{.NickName}}", FooterText: "a\n\nb",
 	}
-	w.set(t, "o1", own)
+	w.set("o1", own)
 	saved, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{
 		OrgId: "o1", Kind: "passwordreset", PreferredLanguage: "ja",
 	})
@@ -103,7 +103,7 @@ func TestPreviewIsTheMail(t *testing.T) {
 	if rendered, err = rendered.Fill("K7MPX4RD"); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.preview(t, own); got.Subject != rendered.Subject || got.Text != rendered.Text ||
+	if got := w.preview(own); got.Subject != rendered.Subject || got.Text != rendered.Text ||
 		got.Html != rendered.HTML {
 		t.Errorf("previewed\n%s\nsent\n%s", got.Text, rendered.Text)
 	}
@@ -200,15 +200,15 @@ func TestMarkupIsShownAsText(t *testing.T) {
 	if len(payloads) < 60 {
 		t.Fatalf("only %d payloads", len(payloads))
 	}
-	plain, _ := read(t, w.preview(t, &textv1.SetMessageTextRequest{Kind: "init", Language: "en"}).Html)
+	plain, _ := read(t, w.preview(&textv1.SetMessageTextRequest{Kind: "init", Language: "en"}).Html)
 	for _, payload := range payloads {
 		r := &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: payload, PreHeader: payload,
 			Subject: payload, Greeting: payload, Text: payload, ButtonText: payload, FooterText: payload}
-		w.set(t, "o1", r)
-		if got := w.read(t, "o1", "en"); got.Title != payload || got.Text != payload || got.FooterText != payload {
+		w.set("o1", r)
+		if got := w.read("o1", "en"); got.Title != payload || got.Text != payload || got.FooterText != payload {
 			t.Errorf("%q is read as %v", payload, got)
 		}
-		got := w.preview(t, r)
+		got := w.preview(r)
 		elements, texts := read(t, got.Html)
 		if !slices.Equal(elements, plain) {
 			t.Errorf("%q makes\n%q\nwant\n%q", payload, elements, plain)
@@ -224,7 +224,7 @@ func TestMarkupIsShownAsText(t *testing.T) {
 }
 
 // Template languages and line breaks are refused in every part (hostile cases 14 and 16).
-func TestTemplatesAndHeaders(t *testing.T) {
+func TestTemplatesAndLineBreaksAreRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	attacks := []string{
@@ -244,7 +244,7 @@ func TestTemplatesAndHeaders(t *testing.T) {
 		"buttonText": func(r *textv1.SetMessageTextRequest, s string) { r.ButtonText = s },
 		"footerText": func(r *textv1.SetMessageTextRequest, s string) { r.FooterText = s },
 	}
-	owner := w.as(t.Context(), "o1", "ORG_OWNER")
+	owner := w.As("o1", "ORG_OWNER")
 	for part, put := range parts {
 		refuse := func(ctx context.Context, attack string) {
 			r := &textv1.SetMessageTextRequest{Kind: "init", Language: "en"}
@@ -267,7 +267,7 @@ func TestTemplatesAndHeaders(t *testing.T) {
 		Kind: "init", Language: "en", Text: strings.Repeat("{", 1_000_000),
 	})
 	refused(t, err, fault.ErrInvalidArgument, "text")
-	if len(w.events(t)) != 0 {
-		t.Errorf("something was saved: %v", w.events(t))
+	if len(w.events()) != 0 {
+		t.Errorf("something was saved: %v", w.events())
 	}
 }

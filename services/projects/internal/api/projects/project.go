@@ -81,44 +81,42 @@ func (s Server) GetProject(
 func (s Server) UpdateProject(
 	ctx context.Context, r *projectsv1.UpdateProjectRequest,
 ) (*projectsv1.UpdateProjectResponse, error) {
-	p, err := s.Store.ChangeProject(ctx, base.OrgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
+	details, err := s.change(ctx, r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		changed := p.Change(settings(r))
 		if changed == nil {
 			return nil, nil
 		}
 		return &projectsv1.ProjectChanged{Changed: changed}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &projectsv1.UpdateProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
+	return &projectsv1.UpdateProjectResponse{Details: details}, err
 }
 
 // DeactivateProject ends the tokens of a project's applications.
 func (s Server) DeactivateProject(
 	ctx context.Context, r *projectsv1.DeactivateProjectRequest,
 ) (*projectsv1.DeactivateProjectResponse, error) {
-	p, err := s.Store.ChangeProject(ctx, base.OrgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
+	details, err := s.change(ctx, r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		err := p.Deactivate()
 		return &projectsv1.ProjectDeactivated{Generation: uint64(p.Generation)}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &projectsv1.DeactivateProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
+	return &projectsv1.DeactivateProjectResponse{Details: details}, err
 }
 
 // ReactivateProject lets a project's applications get tokens again.
 func (s Server) ReactivateProject(
 	ctx context.Context, r *projectsv1.ReactivateProjectRequest,
 ) (*projectsv1.ReactivateProjectResponse, error) {
-	p, err := s.Store.ChangeProject(ctx, base.OrgID(ctx), r.ProjectId, func(p *domain.Project) (proto.Message, error) {
+	details, err := s.change(ctx, r.ProjectId, func(p *domain.Project) (proto.Message, error) {
 		return &projectsv1.ProjectReactivated{}, p.Reactivate()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &projectsv1.ReactivateProjectResponse{Details: resource.Changed(p.Record, p.OrgID)}, nil
+	return &projectsv1.ReactivateProjectResponse{Details: details}, err
+}
+
+func (s Server) change(
+	ctx context.Context, projectID string, change func(*domain.Project) (proto.Message, error),
+) (*heraldv1.ObjectDetails, error) {
+	p, err := s.Store.ChangeProject(ctx, base.OrgID(ctx), projectID, change)
+	return resource.Changed(p.Record, p.OrgID), err
 }
 
 // RemoveProject removes a project with everything in it.
