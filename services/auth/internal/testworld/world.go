@@ -51,7 +51,7 @@ func New(t *testing.T) (http.Handler, *Users, *Text) {
 	return pages, u, x
 }
 
-// Edge forwards requests for pages as the gateway does.
+// Edge forwards requests as the gateway does.
 type Edge struct{ Auth authv1.AuthClient }
 
 // NewEdge returns the edge of a service.
@@ -60,8 +60,25 @@ func NewEdge(t *testing.T, g boot.Ground) Edge {
 	return Edge{authv1.NewAuthClient(testkit.Calls(t, g, "gateway"))}
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler for pages.
 func (e Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	forward(w, r, func(in *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+		out, err := e.Auth.ServePage(r.Context(), &authv1.ServePageRequest{Request: in})
+		return out.GetResponse(), err
+	})
+}
+
+// ServeProgram forwards a request for an endpoint.
+func (e Edge) ServeProgram(w http.ResponseWriter, r *http.Request) {
+	forward(w, r, func(in *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
+		out, err := e.Auth.ServeEndpoint(r.Context(), &authv1.ServeEndpointRequest{Request: in})
+		return out.GetResponse(), err
+	})
+}
+
+func forward(
+	w http.ResponseWriter, r *http.Request, serve func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error),
+) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -73,16 +90,16 @@ func (e Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			in.Headers = append(in.Headers, &heraldv1.HttpHeader{Name: name, Value: v})
 		}
 	}
-	out, err := e.Auth.ServePage(r.Context(), &authv1.ServePageRequest{Request: in})
+	out, err := serve(in)
 	if err != nil {
 		http.Error(w, err.Error(), fault.From(err).HTTPStatus())
 		return
 	}
-	for _, h := range out.Response.Headers {
+	for _, h := range out.Headers {
 		w.Header().Add(h.Name, h.Value)
 	}
-	w.WriteHeader(int(out.Response.Status))
-	_, _ = w.Write(out.Response.Body)
+	w.WriteHeader(int(out.Status))
+	_, _ = w.Write(out.Body)
 }
 
 // ServeUsers answers the requests to the service users that auth sends.

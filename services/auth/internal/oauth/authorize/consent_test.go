@@ -8,34 +8,37 @@ import (
 	"strings"
 	"testing"
 
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
 )
 
 const consentPath = "/ui/login/consent"
 
 // asked returns the id of the request for which an answer asks the person.
-func (w *world) asked(out *httptest.ResponseRecorder) string {
-	w.Helper()
+func asked(t testing.TB, out *httptest.ResponseRecorder) string {
+	t.Helper()
 	id, ok := strings.CutPrefix(out.Header().Get("Location"), consentPath+"?request=")
 	if !ok || out.Code != http.StatusSeeOther {
-		w.Fatalf("%d %v", out.Code, out.Header())
+		t.Fatalf("%d %v", out.Code, out.Header())
 	}
 	return id
 }
 
-func (w *world) say(id, answer string, headers ...string) *httptest.ResponseRecorder {
+// say posts the person's answer.
+func say(w *testworld.OAuth, id, answer string, headers ...string) *httptest.ResponseRecorder {
 	w.Helper()
 	headers = append([]string{"Sec-Fetch-Site", "same-origin"}, headers...)
-	return w.visit("POST", consentPath, url.Values{"request": {id}, "answer": {answer}}, headers...)
+	return w.Visit("POST", consentPath, url.Values{"request": {id}, "answer": {answer}}, headers...)
 }
 
-// A person of another organization is asked once what an application learns, and again if it is more.
-func TestConsentOfStrangers(t *testing.T) {
+// A person of another organization is asked once which data an application gets, and again if it is more.
+func TestPersonOfAnotherOrganizationMustAgree(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.change(func() { w.access.OrgHasProject, w.apps["web"].App.Name = false, "Shop <b>" })
-	id := w.asked(w.ask("scope", "openid profile offline_access"))
-	page := w.visit("GET", consentPath+"?request="+id, nil)
+	w := testworld.NewOAuth(t)
+	w.Change(func() { w.Access.OrgHasProject, w.Apps["web"].App.Name = false, "Shop <b>" })
+	id := asked(t, w.Ask("scope", "openid profile offline_access"))
+	page := w.Visit("GET", consentPath+"?request="+id, nil)
 	text := html.UnescapeString(page.Body.String())
 	for _, want := range []string{"Share your data?", "Shop <b>", "Two", "that you have an account here",
 		"your name and language", "all of this also while"} {
@@ -46,52 +49,60 @@ func TestConsentOfStrangers(t *testing.T) {
 	if strings.Contains(page.Body.String(), "<b>") || strings.Contains(text, "your email address") {
 		t.Errorf("%s", page.Body)
 	}
-	if got := w.back(w.ask("prompt", "none")); got.Get("error") != "consent_required" || got.Get("state") != "st" {
-		t.Errorf("silently: %v", got)
-	}
-	if out := w.say(id, "allow", "Sec-Fetch-Site", "cross-site"); out.Code != http.StatusForbidden {
+	failed(t, w.Back(w.Ask("prompt", "none")), "consent_required")
+	if out := say(w, id, "allow", "Sec-Fetch-Site", "cross-site"); out.Code != http.StatusForbidden {
 		t.Errorf("another site agrees: %d", out.Code)
 	}
-	if got := w.back(w.say(id, "refuse")); got.Get("error") != "access_denied" || got.Get("state") != "st" {
-		t.Errorf("refused: %v", got)
-	}
-	id = w.asked(w.ask("scope", "openid profile offline_access"))
-	tokens := w.redeem(w.back(w.say(id, "allow")).Get("code"))
-	w.good(tokens)
-	if out := w.say(id, "allow"); out.Code != http.StatusBadRequest {
-		t.Errorf("twice: %d %v", out.Code, out.Header())
-	}
-	w.code("scope", "openid profile")
-	w.code("scope", "openid", "prompt", "none")
-	more := w.asked(w.ask("scope", "openid email"))
-	w.asked(w.ask("client_id", "other"))
-	w.back(w.say(more, "allow"))
-	w.code("scope", "openid profile email offline_access")
-	_, err := w.db.WithdrawConsent(t.Context(), "ada", "web", &authv1.ConsentWithdrawn{UserId: "ada"})
-	w.must(err)
-	w.refused(w.refresh(tokens.text("refresh_token")), 400, "invalid_grant")
-	w.asked(w.ask("scope", "openid"))
+	failed(t, w.Back(say(w, id, "refuse")), "access_denied")
+	id = asked(t, w.Ask("scope", "openid profile offline_access"))
+	tokens := w.Good(w.Redeem(w.Back(say(w, id, "allow")).Get("code")))
+	shown(t, say(w, id, "allow"))
+	w.Code("scope", "openid profile")
+	w.Code("scope", "openid", "prompt", "none")
+	more := asked(t, w.Ask("scope", "openid email"))
+	asked(t, w.Ask("client_id", "other"))
+	w.Back(say(w, more, "allow"))
+	w.Code("scope", "openid profile email offline_access")
+	_, err := w.Store.RevokeApp(t.Context(), "ada", "web", &authv1.ConsentWithdrawn{}, &authv1.AuthorizationEnded{})
+	w.Must(err)
+	w.Refused(w.Refresh(tokens.Text("refresh_token")), 400, "invalid_grant")
+	asked(t, w.Ask("scope", "openid"))
 }
 
-// Who wants the person asked anew gets that, and who belongs to the organization or has a grant is not asked.
-func TestConsentIsAskedAnew(t *testing.T) {
+// With prompt=consent a person is asked again. Nobody is asked for an application of the own organization, or of a
+// project that it may use.
+func TestConsentIsAskedAgainOnRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.change(func() { w.access.OrgHasProject = false })
-	w.back(w.say(w.asked(w.ask()), "allow"))
-	w.code()
-	id := w.asked(w.finish(w.waiting(w.ask("prompt", "consent"))))
-	if got := w.back(w.say(id, "allow")); got.Get("code") == "" {
+	w := testworld.NewOAuth(t)
+	w.Change(func() { w.Access.OrgHasProject = false })
+	w.Back(say(w, asked(t, w.Ask()), "allow"))
+	w.Code()
+	id := asked(t, w.Finish(w.Waiting(w.Ask("prompt", "consent"))))
+	if got := w.Back(say(w, id, "allow")); got.Get("code") == "" {
 		t.Errorf("%v", got)
 	}
-	later := w.asked(w.ask("scope", "openid phone"))
-	w.logout()
-	if out := w.say(later, "allow"); out.Header().Get("Location") != "/ui/login/?request="+later {
-		t.Errorf("without a login: %d %v", out.Code, out.Header())
+	later := asked(t, w.Ask("scope", "openid phone"))
+	w.Logout()
+	if got := w.Waiting(say(w, later, "allow")); got != later {
+		t.Errorf("without a login the person logs in for %s, not for %s", got, later)
 	}
-	w.login()
-	w.change(func() { w.apps["web"].OrgId = "o1" })
-	w.code("scope", "openid phone")
-	w.change(func() { w.apps["web"].OrgId, w.access.OrgHasProject = "o2", true })
-	w.code("scope", "openid phone email")
+	w.Login()
+	w.Change(func() { w.Apps["web"].OrgId = "o1" })
+	w.Code("scope", "openid phone")
+	w.Change(func() { w.Apps["web"].OrgId, w.Access.OrgHasProject = "o2", true })
+	w.Code("scope", "openid phone email")
+}
+
+// The consent page has a sentence for each scope that gives an application data.
+func TestConsentPageListsEveryScope(t *testing.T) {
+	t.Parallel()
+	w := testworld.NewOAuth(t)
+	w.Change(func() { w.Access.OrgHasProject = false })
+	id := asked(t, w.Ask("scope", strings.Join(domain.ScopesSupported(), " ")))
+	page := w.Visit("GET", consentPath+"?request="+id, nil).Body.String()
+	_, list, _ := strings.Cut(page, `<ul class="told">`)
+	list, _, _ = strings.Cut(list, "</ul>")
+	if n := strings.Count(list, "<li>"); n != len(domain.ScopesSupported()) || strings.Contains(list, "<li></li>") {
+		t.Errorf("%d sentences for %d scopes: %s", n, len(domain.ScopesSupported()), list)
+	}
 }

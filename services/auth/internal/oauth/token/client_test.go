@@ -1,4 +1,4 @@
-package authorize_test
+package token_test
 
 import (
 	"encoding/json"
@@ -12,19 +12,20 @@ import (
 
 	"herald/services/auth/internal/oauth/authorize"
 	"herald/services/auth/internal/oauth/token"
+	"herald/services/auth/internal/testworld"
 )
 
 // A client library of others logs a person in with PKCE, verifies the tokens and renews them.
-func TestStockClient(t *testing.T) {
+func TestForeignLibraryLogsIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := testworld.NewOAuth(t)
 	mux := http.NewServeMux()
-	mux.Handle(authorize.Path, w.pages)
-	mux.Handle(token.Path, w.programs)
+	mux.Handle(authorize.Path, w.Pages)
+	mux.Handle(token.Path, w.Programs)
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	c := oauth2.Config{
-		ClientID: "web", ClientSecret: "secret", RedirectURL: callback,
+		ClientID: "web", ClientSecret: "secret", RedirectURL: testworld.Callback,
 		Scopes:   []string{oidc.ScopeOpenID, oidc.ScopeOfflineAccess},
 		Endpoint: oauth2.Endpoint{AuthURL: server.URL + authorize.Path, TokenURL: server.URL + token.Path},
 	}
@@ -32,33 +33,35 @@ func TestStockClient(t *testing.T) {
 	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r, err := http.NewRequestWithContext(t.Context(), "GET",
 		c.AuthCodeURL("st", oauth2.S256ChallengeOption(verifier), oidc.Nonce("no")), http.NoBody)
-	w.must(err)
+	w.Must(err)
+	r.Header.Set("Cookie", w.Cookie())
 	answer, err := browser.Do(r)
-	w.must(err)
+	w.Must(err)
+	defer func() { _ = answer.Body.Close() }()
 	to, err := answer.Location()
-	w.must(err)
+	w.Must(err)
 	tokens, err := c.Exchange(t.Context(), to.Query().Get("code"), oauth2.VerifierOption(verifier))
-	w.must(err)
+	w.Must(err)
 	text, _ := tokens.Extra("id_token").(string)
-	check := oidc.NewVerifier(issuer, w.published(), &oidc.Config{ClientID: "web", Now: w.clock})
+	check := oidc.NewVerifier(testworld.Public, published(w), &oidc.Config{ClientID: "web", Now: w.Clock})
 	id, err := check.Verify(t.Context(), text)
-	w.must(err)
-	w.must(id.VerifyAccessToken(tokens.AccessToken))
+	w.Must(err)
+	w.Must(id.VerifyAccessToken(tokens.AccessToken))
 	if id.Subject != "ada" || id.Nonce != "no" || !tokens.Valid() {
 		t.Errorf("%+v, %+v", id, tokens)
 	}
 	next, err := c.TokenSource(t.Context(), &oauth2.Token{RefreshToken: tokens.RefreshToken}).Token()
-	w.must(err)
+	w.Must(err)
 	if next.AccessToken == tokens.AccessToken || next.RefreshToken == tokens.RefreshToken || !next.Valid() {
 		t.Errorf("%+v", next)
 	}
 }
 
 // published returns the keys that clients read.
-func (w *world) published() *oidc.StaticKeySet {
+func published(w *testworld.OAuth) *oidc.StaticKeySet {
 	w.Helper()
 	var set jose.JSONWebKeySet
-	w.must(json.Unmarshal(w.keys.JWKS(), &set))
+	w.Must(json.Unmarshal(w.Keys.JWKS(), &set))
 	known := &oidc.StaticKeySet{}
 	for _, k := range set.Keys {
 		known.PublicKeys = append(known.PublicKeys, k.Key)
