@@ -14,7 +14,7 @@ import (
 
 // plantings are the ways in which an owner of an organization makes what a person logs in with: all of them set a
 // password, and the imports a second factor and a link too.
-func (w *world) plantings(as context.Context) map[string]func(name string) (string, error) {
+func plantings(w *userstest.World, as context.Context) map[string]func(name string) (string, error) {
 	data := func(name, password, hash string) *usersv1.ImportHumanUserRequest {
 		r := userstest.Linked(name, "company/"+name)
 		r.Email.IsEmailVerified, r.Password, r.HashedPassword = true, password, userstest.Hashed(hash)
@@ -56,11 +56,11 @@ func (w *world) plantings(as context.Context) map[string]func(name string) (stri
 // role in the instance, however they were made. Roles that the owner may give end nothing.
 func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
-	for name, plant := range w.plantings(w.Login(w.Admin, planter, "")) {
+	for name, plant := range plantings(w, w.Login(w.Admin, planter, "")) {
 		w.SignIn()
 		id, err := plant(strings.ReplaceAll(name, " ", "-"))
 		if err != nil {
@@ -100,15 +100,13 @@ func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 // Otherwise somebody with the permissions sets the address first.
 func TestPasswordAfterThePromotion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
 	asPlanter := w.Login(w.Admin, planter, "")
 	choose := func(id string) {
 		t.Helper()
-		if _, err := w.CompleteKind("passwordreset", id, w.Mail(id).Code, "of her own choice"); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.CompleteKind("passwordreset", id, w.Mail(id).Code, "of her own choice"))
 		if !w.IsPassword(id, "of her own choice") {
 			t.Error("the password is another one")
 		}
@@ -116,9 +114,7 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 
 	id := w.Person(w.Admin, "own address")
 	set := &usersv1.SetPasswordRequest{UserId: id, Password: "known to the planter"}
-	if _, err := w.Gateway.SetPassword(asPlanter, set); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.SetPassword(asPlanter, set))
 	w.AddIamMember(id, "IAM_USER_MANAGER")
 	_, err := w.Gateway.UpdateMyPassword(w.Fresh(id, ""), &usersv1.UpdateMyPasswordRequest{
 		OldPassword: "known to the planter", NewPassword: "of the planter",
@@ -147,9 +143,7 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 	_, err = w.Gateway.RequestPasswordReset(w.Admin, reset)
 	testkit.Refused(t, err, "EMAIL_OUTRANKED")
 	w.UpdateEmail(got.UserId, m.Email.Email, true)
-	if _, err := w.Gateway.RequestPasswordReset(w.Admin, reset); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RequestPasswordReset(w.Admin, reset))
 	choose(got.UserId)
 }
 
@@ -157,16 +151,14 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 // because whoever chose the address may have read the mail.
 func TestPasswordOfAPlantedAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
 	got, err := w.Gateway.ImportHumanUser(w.Login(w.Admin, planter, ""), userstest.Minimal("planted"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Complete(got.UserId, w.Mail(got.UserId).Code, "of the planter"); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Complete(got.UserId, w.Mail(got.UserId).Code, "of the planter"))
 	w.AddMember(w.Admin, got.UserId, "ORG_OWNER")
 	if w.Hash(got.UserId) == "" {
 		t.Error("the password ended with a role that the planter has")
@@ -181,7 +173,7 @@ func TestPasswordOfAPlantedAddress(t *testing.T) {
 // imported has ended.
 func TestInitialUserAfterThePromotion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
 	m := userstest.Minimal("mini")
@@ -195,9 +187,7 @@ func TestInitialUserAfterThePromotion(t *testing.T) {
 		t.Error(s)
 	}
 	again := &usersv1.ResendInitializationRequest{UserId: got.UserId, Email: m.Email.Email}
-	if _, err := w.Gateway.ResendInitialization(w.Admin, again); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ResendInitialization(w.Admin, again))
 	mail := w.Mail(got.UserId)
 	if mail.PasswordSet {
 		t.Error("the mail says that there is a password")

@@ -13,7 +13,7 @@ import (
 // Credentials by somebody who has the new permissions stay, and so do the user's own.
 func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, inA := w.Org("A")
 	planter, bot := w.Person(inA, "planter"), w.Machine(inA, "bot")
 	w.AddMember(inA, planter, "ORG_OWNER")
@@ -38,9 +38,7 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.SetSecret(asPlanter, bot); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.SetSecret(asPlanter, bot))
 	// A second machine, which itself is promoted, makes one for the first.
 	other := w.Machine(inA, "other")
 	w.AddMember(inA, other, "ORG_OWNER")
@@ -53,9 +51,7 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 
 	w.AddMember(inA, bot, "ORG_USER_MANAGER") // the planter has all these permissions
 	for _, token := range []string{planted, administrators, own.Token, indirect} {
-		if _, err := w.Resolve(token, ""); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Resolve(token, ""))
 	}
 	w.AddIamMember(bot, "IAM_USER_MANAGER")
 	for what, token := range map[string]string{"planted": planted, "planted through another": indirect} {
@@ -87,7 +83,7 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 // of a mail that the promoter requested stays valid.
 func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, inA := w.Org("A")
 	manager := w.Person(inA, "manager")
 	w.AddMember(inA, manager, "ORG_USER_MANAGER")
@@ -118,9 +114,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	_, err = w.Gateway.ResendInitialization(inA, again)
 	testkit.Refused(t, err, "EMAIL_OUTRANKED")
 	again.Email = userstest.Minimal("planted").Email.Email
-	if _, err := w.Gateway.ResendInitialization(inA, again); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ResendInitialization(inA, again))
 	if _, err := w.Complete(planted, w.Mail(planted).Code, "correct horse"); err != nil {
 		t.Error(err)
 	}
@@ -141,15 +135,13 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 // gets a role in the instance. A mail is refused until somebody with the permissions sets the address again.
 func TestPlantedAddressEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, inA := w.Org("A")
 	owner, user := w.Person(inA, "owner"), w.Person(inA, "user")
 	w.AddMember(inA, owner, "ORG_OWNER")
 	asOwner := w.Login(inA, owner, "")
 	change := &usersv1.UpdateEmailRequest{UserId: user, Email: "planted@example.com", IsEmailVerified: true}
-	if _, err := w.Gateway.UpdateEmail(asOwner, change); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.UpdateEmail(asOwner, change))
 	w.Request("passwordreset", user)
 	code := w.Mail(user).Code
 	w.AddIamMember(user, "IAM_OWNER")
@@ -161,9 +153,7 @@ func TestPlantedAddressEndsWithThePromotion(t *testing.T) {
 	reset := &usersv1.RequestPasswordResetRequest{UserId: user}
 	_, err = w.Gateway.RequestPasswordReset(inA, reset)
 	testkit.Refused(t, err, "EMAIL_OUTRANKED")
-	if _, err := w.Gateway.UpdateEmail(inA, change); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.UpdateEmail(inA, change))
 	if _, err := w.Gateway.RequestPasswordReset(inA, reset); err != nil {
 		t.Errorf("the address was set again: %v", err)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // plantLogin is how somebody plants a login of a machine user. It returns the credential of its tokens.
-var plantLogin = map[string]func(w *world, as context.Context, userID string) string{
-	"key": func(w *world, as context.Context, userID string) string {
+var plantLogin = map[string]func(w *userstest.World, as context.Context, userID string) string{
+	"key": func(w *userstest.World, as context.Context, userID string) string {
 		w.Helper()
 		key, err := w.Gateway.AddMachineKey(as, &usersv1.AddMachineKeyRequest{
 			UserId: userID, PublicKey: userstest.PublicKey})
@@ -21,7 +21,7 @@ var plantLogin = map[string]func(w *world, as context.Context, userID string) st
 		}
 		return w.Subject(&usersv1.ResolveSubjectRequest{UserId: userID, KeyId: key.KeyId}).Credential
 	},
-	"secret": func(w *world, as context.Context, userID string) string {
+	"secret": func(w *userstest.World, as context.Context, userID string) string {
 		w.Helper()
 		made, err := w.SetSecret(as, userID)
 		if err != nil {
@@ -37,7 +37,7 @@ var plantLogin = map[string]func(w *world, as context.Context, userID string) st
 func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {
-		w := newWorld(t)
+		w := userstest.New(t)
 		_, inA := w.Org("A")
 		planter, planted, managed := w.Person(inA, "planter"), w.Machine(inA, "planted"), w.Machine(inA, "managed")
 		w.AddMember(inA, planter, "ORG_OWNER")
@@ -65,16 +65,14 @@ func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 func TestEndedLoginsMakeNothing(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {
-		w := newWorld(t)
+		w := userstest.New(t)
 		id := w.Machine(w.Admin, "bot")
 		c := w.Caller(w.Admin, id, "")
 		c.TokenID, c.Credential, c.AuthenticatedAt = "", plant(w, w.Admin, id), w.Ground.Now()
 		if name == "key" {
-			if _, err := w.RemoveKey(w.Admin, id, c.Credential[len("key:"):]); err != nil {
-				t.Fatal(err)
-			}
-		} else if _, err := w.RemoveSecret(w.Admin, id); err != nil {
-			t.Fatal(err)
+			w.Must(w.RemoveKey(w.Admin, id, c.Credential[len("key:"):]))
+		} else {
+			w.Must(w.RemoveSecret(w.Admin, id))
 		}
 		_, err := w.Gateway.AddMyPersonalAccessToken(w.As(c), &usersv1.AddMyPersonalAccessTokenRequest{})
 		testkit.Refused(t, err, "TOKEN_INVALID")

@@ -19,7 +19,15 @@ import (
 // Handlers returns the handlers of these events.
 func Handlers(u internals.Server) []event.Handler {
 	return []event.Handler{
-		event.On(owner(u)), event.On(membersOfProject(u)), event.On(idpRemoval(u)),
+		event.On(func(ctx context.Context, d event.Delivery, created *projectsv1.ProjectCreated) error {
+			return makeOwner(ctx, u, d, created.OwnerId)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
+			return u.Store.RemoveProjectMembers(ctx, d)
+		}),
+		event.On(func(ctx context.Context, d event.Delivery, _ *idpv1.IdpRemoved) error {
+			return u.Store.RemoveIdpLinks(ctx, d)
+		}),
 		event.On(func(ctx context.Context, d event.Delivery, withdrawn *authv1.ConsentWithdrawn) error {
 			return u.Store.RemovePATsOf(ctx, d, withdrawn.UserId, withdrawn.ClientId)
 		}),
@@ -29,31 +37,17 @@ func Handlers(u internals.Server) []event.Handler {
 	}
 }
 
-// owner makes the creator of a project its owner, in case projects could not request this at the
+// makeOwner makes the creator of a project its owner, in case projects could not request this at the
 // creation. A user who was removed meanwhile does not become owner.
-func owner(u internals.Server) func(context.Context, event.Delivery, *projectsv1.ProjectCreated) error {
-	return func(ctx context.Context, d event.Delivery, created *projectsv1.ProjectCreated) error {
-		if created.OwnerId == "" {
-			return nil
-		}
-		_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
-			OrgId: d.OrganizationID, ProjectId: d.AggregateID, UserId: created.OwnerId,
-		})
-		if errors.Is(err, usersfault.ErrUserNotFound) {
-			return nil
-		}
-		return err
+func makeOwner(ctx context.Context, u internals.Server, created event.Delivery, ownerID string) error {
+	if ownerID == "" {
+		return nil
 	}
-}
-
-func membersOfProject(u internals.Server) func(context.Context, event.Delivery, *projectsv1.ProjectRemoved) error {
-	return func(ctx context.Context, d event.Delivery, _ *projectsv1.ProjectRemoved) error {
-		return u.Store.RemoveProjectMembers(ctx, d)
+	_, err := u.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
+		OrgId: created.OrganizationID, ProjectId: created.AggregateID, UserId: ownerID,
+	})
+	if errors.Is(err, usersfault.ErrUserNotFound) {
+		return nil
 	}
-}
-
-func idpRemoval(u internals.Server) func(context.Context, event.Delivery, *idpv1.IdpRemoved) error {
-	return func(ctx context.Context, d event.Delivery, _ *idpv1.IdpRemoved) error {
-		return u.Store.RemoveIdpLinks(ctx, d)
-	}
+	return err
 }

@@ -24,35 +24,15 @@ func (m Member) Membership() caller.Membership {
 	return caller.Membership{OrganizationID: m.OrgID, ProjectID: m.ProjectID, Roles: m.Roles}
 }
 
-// Role is a role that a member can have.
-type Role = caller.Role
-
-// OrgRoles lists the roles of an organization's members.
-func OrgRoles() []Role { return caller.Roles(caller.Organization) }
-
-// ProjectRoles lists the roles of a project's members.
-func ProjectRoles() []Role { return caller.Roles(caller.Project) }
-
-// InstanceRoles lists the roles of the instance's members.
-func InstanceRoles() []Role { return caller.Roles(caller.Instance) }
-
-// Memberships returns Membership of each member.
-func Memberships(members []Member) []caller.Membership {
-	all := make([]caller.Membership, len(members))
-	for i, m := range members {
-		all[i] = m.Membership()
-	}
-	return all
-}
-
-// IsOwner reports whether the member owns the whole instance.
-func (m Member) IsOwner() bool { return m.OrgID == "" && slices.Contains(m.Roles, "IAM_OWNER") }
-
 // CheckEscalation returns a fault if a caller lacks a permission of members, whom the caller wants to
 // make or to act on. mine are the caller's roles in the organization orgID. The fault names the
 // permission, and the organization in which it is missing, or none if that is the whole instance.
 func CheckEscalation(mine []caller.Membership, orgID string, members ...Member) error {
-	missing, of, lacks := caller.MissingPermission(mine, Memberships(members))
+	theirs := make([]caller.Membership, len(members))
+	for i, m := range members {
+		theirs[i] = m.Membership()
+	}
+	missing, of, lacks := caller.MissingPermission(mine, theirs)
 	if !lacks {
 		return nil
 	}

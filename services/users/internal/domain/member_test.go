@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 )
 
@@ -16,8 +17,9 @@ func TestCheckRoles(t *testing.T) {
 	places := map[string]domain.Member{
 		"instance": {}, "organization": {OrgID: "o"}, "project": {OrgID: "o", ProjectID: "p"},
 	}
-	own := map[string][]domain.Role{
-		"instance": domain.InstanceRoles(), "organization": domain.OrgRoles(), "project": domain.ProjectRoles(),
+	own := map[string][]caller.Role{
+		"instance": caller.Roles(caller.Instance), "organization": caller.Roles(caller.Organization),
+		"project": caller.Roles(caller.Project),
 	}
 	for place, m := range places {
 		for of, roles := range own {
@@ -57,24 +59,6 @@ func TestMemberAssign(t *testing.T) {
 	} {
 		if m.Assign(c.roles) != c.changed || !slices.Equal(m.Roles, c.then) {
 			t.Errorf("assigned %v: %v, want %v, changed %t", c.roles, m.Roles, c.then, c.changed)
-		}
-	}
-}
-
-// The instance's owner has IAM_OWNER in the instance; in an organization it is not the same role.
-func TestIsOwner(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		member domain.Member
-		owner  bool
-	}{
-		"owner":          {domain.Member{Roles: []string{"IAM_OWNER_VIEWER", "IAM_OWNER"}}, true},
-		"viewer":         {domain.Member{Roles: []string{"IAM_OWNER_VIEWER"}}, false},
-		"no roles":       {domain.Member{}, false},
-		"somewhere else": {domain.Member{OrgID: "o", Roles: []string{"IAM_OWNER"}}, false},
-	} {
-		if c.member.IsOwner() != c.owner {
-			t.Errorf("%s: owner %t", name, !c.owner)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestForgetTries(t *testing.T) {
 			t.Fatal(wait, err)
 		}
 	}
-	w.must(nil, w.ForgetTries(t.Context(), now))
+	w.must(nil, w.Sweep(t.Context(), now))
 	if testkit.Rows(t, w.db, "password_tries") != 1 ||
 		testkit.Rows(t, w.db, "password_tries where user_id = 'kept'") != 1 {
 		t.Error("the wrong guesses are left")

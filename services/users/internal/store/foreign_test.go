@@ -186,14 +186,14 @@ var elsewhere = map[string]string{
 	"RemoveProjectMembers": "handles an event of projects", "RemoveIdpLinks": "handles an event of idp",
 	"KnownToken": "is by the token's hash", "Holders": "is by the token's hash",
 	"CodeHolder": "is by the code's holder", "RequestCode": "is by the code's holder",
-	"ForgetNotices": "is by the time", "ForgetMailCounts": "is by the time", "Sweep": "is by the time",
+	"Sweep":        "is by the time",
 	"RemovePATsOf": "is by the user of the event", "UseCode": "is by the code's holder",
 	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
 	"TryLogin": "login names are the instance's", "UntryLogin": "login names are the instance's",
 	"Named":    "login names are the instance's",
 	"LoggedIn": "is by the password's holder",
 	"TryCode":  "is by the code's holder", "UntryCode": "is by the code's holder",
-	"ForgetTries": "is by the time", "PrepareMail": "is by the mail's id",
+	"PrepareMail": "is by the mail's id",
 }
 
 // No method finds or changes an object of another organization. Each finds it in its own.

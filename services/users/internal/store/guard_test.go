@@ -130,7 +130,7 @@ func TestPromotionDuringEndOfOrganization(t *testing.T) {
 			w.org("org-a")
 			w.user("org-a", "u1")
 			ctx := caller.With(t.Context(), caller.Caller{UserID: "owner", OrganizationID: "org-a",
-				Memberships: domain.Memberships([]domain.Member{owner("owner", "org-a", "")})})
+				Memberships: []caller.Membership{owner("owner", "org-a", "").Membership()}})
 			tx := w.begin(`with locked as (select from organizations where id = 'org-a' for share)
 				insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
 				select 'u1', '', '', '{IAM_OWNER_VIEWER}', 1, now(), now() from locked`)

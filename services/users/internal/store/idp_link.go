@@ -19,17 +19,6 @@ const (
 	idpLinkFrom = `user_idp_links l join users u on u.id = l.user_id`
 )
 
-// insertIdpLinks is the part of a statement that writes the links of a new user.
-const insertIdpLinks = `idp_links as (
-	insert into user_idp_links (
-		user_id, idp_id, external_user_id, tenant_id, display_name, makers, sequence, created_at, changed_at)
-	select
-		created.id, l.idp_id, l.external_user_id, l.tenant_id, l.display_name, ` + makers + `, position, time, time
-	from event, created, unnest(
-		@idp_ids::text[], @external_user_ids::text[], @tenant_ids::text[], @external_names::text[]
-	) l (idp_id, external_user_id, tenant_id, display_name)
-)`
-
 func idpLinkArgs(links []domain.IdpLink) postgres.Args {
 	return postgres.Args{
 		"idp_ids":           search.Each(links, func(l domain.IdpLink) string { return l.IdpID }),

@@ -30,16 +30,11 @@ func (s Store) ImportUsers(ctx context.Context, orgID string, users []ImportRow)
 		}
 		many.Objects = append(many.Objects, o)
 	}
-	also := func(sql string, args postgres.Args) {
-		if args != nil {
-			many.SQL += sql
-			maps.Copy(many.Args, args)
-		}
-	}
-	also(insertCodes, codeValues(users))
-	also(insertFactors, factorValues(users))
-	also(insertMetadata, metadataValues(users))
-	also(insertManyIdpLinks, linkValues(users))
+	all := search.Each(users, func(u ImportRow) NewUser { return u.NewUser })
+	insertParts(all, func(sql string, args postgres.Args) {
+		many.SQL += ", " + sql
+		maps.Copy(many.Args, args)
+	})
 	return s.journal.CreateMany(ctx, many)
 }
 
@@ -56,6 +51,8 @@ var insertUsers = `created as (
 	order by u.id -- imports at once wait for each other in one order
 	on conflict do nothing`) + `
 	returning id, sequence as position
+), added as (
+	select e.n, c.id, e.id as event_id, e.position, e.time from created c join event e on e.position = c.position
 )`
 
 func userValues(users []ImportRow) postgres.Args {
@@ -90,101 +87,74 @@ func userValues(users []ImportRow) postgres.Args {
 	}
 }
 
-const insertCodes = `, code as (
-	insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
-	select c.id, m.purpose, e.id, m.nonce, m.mac, ` + makers + `, e.time
-	from created c join event e on e.position = c.position
-	join unnest(@code_rows::int[], @purposes::text[], @nonces::bytea[], @macs::bytea[]) m (n, purpose, nonce, mac)
-		on m.n = e.n
-)`
+const (
+	insertCodes = `code as (
+		insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
+		select a.id, m.purpose, a.event_id, m.nonce, m.mac, ` + makers + `, a.time
+		from added a
+		join unnest(@code_rows::int[], @purposes::text[], @nonces::bytea[], @macs::bytea[]) m (n, purpose, nonce, mac)
+			on m.n = a.n
+	)`
+	insertFactors = `factor as (
+		insert into otp_factors (user_id, secret, state, makers, sequence, created_at, changed_at)
+		select a.id, f.secret, @ready, ` + makers + `, a.position, a.time, a.time
+		from added a join unnest(@factor_rows::int[], @secrets::bytea[]) f (n, secret) on f.n = a.n
+	)`
+	insertMetadata = `metadata as (
+		insert into user_metadata (user_id, key, value, sequence, created_at, changed_at)
+		select a.id, m.key, m.value, a.position, a.time, a.time
+		from added a join unnest(@metadata_rows::int[], @keys::text[], @values::bytea[]) m (n, key, value) on m.n = a.n
+	)`
+	insertIdpLinks = `idp_links as (
+		insert into user_idp_links (
+			user_id, idp_id, external_user_id, tenant_id, display_name, makers, sequence, created_at, changed_at)
+		select
+			a.id, l.idp_id, l.external_user_id, l.tenant_id, l.display_name, ` + makers + `, a.position, a.time, a.time
+		from added a join unnest(
+			@link_rows::int[], @idp_ids::text[], @external_user_ids::text[], @tenant_ids::text[], @external_names::text[]
+		) l (n, idp_id, external_user_id, tenant_id, display_name) on l.n = a.n
+	)`
+)
 
-// codeValues returns nil if no user is sent a mail.
-func codeValues(users []ImportRow) postgres.Args {
-	var rows []int
+// insertParts calls also with SQL that inserts the rows of new users in other tables, and with its arguments. The SQL
+// reads the users from the table added with the columns n, id, event_id, position and time. n is the number of the
+// user, from 1.
+func insertParts(users []NewUser, also func(sql string, args postgres.Args)) {
+	var codes, factors, metadata, linked []int
 	var purposes []domain.Kind
-	var nonces, macs [][]byte
-	for i, u := range users {
-		if u.Code != nil {
-			rows, purposes = append(rows, i+1), append(purposes, u.Code.Kind)
-			nonces, macs = append(nonces, u.Code.Nonce), append(macs, u.Code.MAC)
-		}
-	}
-	if rows == nil {
-		return nil
-	}
-	return postgres.Args{"code_rows": rows, "purposes": purposes, "nonces": nonces, "macs": macs}
-}
-
-const insertFactors = `, factor as (
-	insert into otp_factors (user_id, secret, state, makers, sequence, created_at, changed_at)
-	select c.id, f.secret, @ready, ` + makers + `, e.position, e.time, e.time
-	from created c join event e on e.position = c.position
-	join unnest(@factor_rows::int[], @secrets::bytea[]) f (n, secret) on f.n = e.n
-)`
-
-// factorValues returns nil if no user has a second factor.
-func factorValues(users []ImportRow) postgres.Args {
-	var rows []int
-	var secrets [][]byte
-	for i, u := range users {
-		if u.OTP != nil {
-			rows, secrets = append(rows, i+1), append(secrets, u.OTP)
-		}
-	}
-	if rows == nil {
-		return nil
-	}
-	return postgres.Args{"factor_rows": rows, "secrets": secrets, "ready": domain.FactorReady}
-}
-
-const insertMetadata = `, metadata as (
-	insert into user_metadata (user_id, key, value, sequence, created_at, changed_at)
-	select c.id, m.key, m.value, e.position, e.time, e.time
-	from created c join event e on e.position = c.position
-	join unnest(@metadata_rows::int[], @keys::text[], @values::bytea[]) m (n, key, value) on m.n = e.n
-)`
-
-// metadataValues returns nil if no user has metadata.
-func metadataValues(users []ImportRow) postgres.Args {
-	var rows []int
 	var keys []string
-	var values [][]byte
-	for i, u := range users {
-		for key, value := range u.Metadata {
-			rows, keys, values = append(rows, i+1), append(keys, key), append(values, append([]byte{}, value...))
-		}
-	}
-	if rows == nil {
-		return nil
-	}
-	return postgres.Args{"metadata_rows": rows, "keys": keys, "values": values}
-}
-
-const insertManyIdpLinks = `, idp_links as (
-	insert into user_idp_links (
-		user_id, idp_id, external_user_id, tenant_id, display_name, makers, sequence, created_at, changed_at)
-	select c.id, l.idp_id, l.external_user_id, l.tenant_id, l.display_name, ` + makers + `, e.position, e.time, e.time
-	from created c join event e on e.position = c.position
-	join unnest(
-		@link_rows::int[], @idp_ids::text[], @external_user_ids::text[], @tenant_ids::text[], @external_names::text[]
-	) l (n, idp_id, external_user_id, tenant_id, display_name) on l.n = e.n
-)`
-
-// linkValues returns nil if no user has a linked account.
-func linkValues(users []ImportRow) postgres.Args {
-	var rows []int
+	var nonces, macs, secrets, values [][]byte
 	var links []domain.IdpLink
 	for i, u := range users {
+		if u.Code != nil {
+			codes, purposes = append(codes, i+1), append(purposes, u.Code.Kind)
+			nonces, macs = append(nonces, u.Code.Nonce), append(macs, u.Code.MAC)
+		}
+		if u.OTP != nil {
+			factors, secrets = append(factors, i+1), append(secrets, u.OTP)
+		}
+		for key, value := range u.Metadata {
+			metadata, keys = append(metadata, i+1), append(keys, key)
+			values = append(values, append([]byte{}, value...)) // nil would be null
+		}
 		for _, l := range u.IdpLinks {
-			rows, links = append(rows, i+1), append(links, l)
+			linked, links = append(linked, i+1), append(links, l)
 		}
 	}
-	if rows == nil {
-		return nil
+	if codes != nil {
+		also(insertCodes, postgres.Args{"code_rows": codes, "purposes": purposes, "nonces": nonces, "macs": macs})
 	}
-	args := idpLinkArgs(links)
-	args["link_rows"] = rows
-	return args
+	if factors != nil {
+		also(insertFactors, postgres.Args{"factor_rows": factors, "secrets": secrets, "ready": domain.FactorReady})
+	}
+	if metadata != nil {
+		also(insertMetadata, postgres.Args{"metadata_rows": metadata, "keys": keys, "values": values})
+	}
+	if linked != nil {
+		args := idpLinkArgs(links)
+		args["link_rows"] = linked
+		also(insertIdpLinks, args)
+	}
 }
 
 // Taken is the ids, names and accounts of new users that are taken.
@@ -245,6 +215,3 @@ func (s Store) Taken(ctx context.Context, ids, names []string, links []domain.Id
 	}
 	return t, err
 }
-
-// FoldedName returns the form of a login name in which login names are compared.
-func FoldedName(name string) string { return search.Fold(name) }

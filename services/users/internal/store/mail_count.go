@@ -1,9 +1,6 @@
 package store
 
 import (
-	"context"
-	"time"
-
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/postgres"
@@ -18,11 +15,4 @@ func countMails(s *event.Statement, counts []domain.MailCount) {
 		on conflict (key) do update set times = excluded.times
 			|| array(select t from unnest(c.times) t where t > excluded.times[1] - interval '1 day' order by t desc)
 	)`, postgres.Args{"mail_counts": counts})
-}
-
-// ForgetMailCounts removes the counts of mails that are older than a day.
-func (s Store) ForgetMailCounts(ctx context.Context, now time.Time) error {
-	_, err := s.journal.DB.Exec(ctx, `delete from mail_counts where times[1] < @old`,
-		postgres.Args{"old": now.Add(-24 * time.Hour)})
-	return postgres.Fault(err)
 }

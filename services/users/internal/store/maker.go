@@ -29,10 +29,11 @@ func madeWith(ctx context.Context) string {
 // members made for themselves stays, and so does what the first start made, whose maker is empty. Codes and the address
 // have no events.
 func endOutranked(save *event.Statement, m domain.Member) {
-	gets, roles, permissions := m.Gives()
+	gets := caller.PermissionsOf(m.Roles)
 	if len(gets) == 0 {
 		return
 	}
+	roles, permissions := caller.RolesGiving(gets)
 	if save.Along != "" {
 		save.Along += ` union all `
 	}

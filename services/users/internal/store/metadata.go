@@ -90,17 +90,3 @@ func (s Store) SearchMetadata(
 		search.Select(metadataColumns, metadataFrom, "m.created_at, m.key").
 			Where("u.org_id = ?", orgID).Where("m.user_id = ?", userID), p)
 }
-
-// metadataOf returns the part of a statement that writes the metadata of a new user.
-func metadataOf(all map[string][]byte) (sql string, args postgres.Args) {
-	var keys []string
-	var values [][]byte
-	for key, value := range all {
-		keys, values = append(keys, key), append(values, append([]byte{}, value...)) // nil would be null
-	}
-	return `metadata as (
-		insert into user_metadata (user_id, key, value, sequence, created_at, changed_at)
-		select created.id, m.key, m.value, position, time, time
-		from event, created, unnest(@keys::text[], @values::bytea[]) m (key, value)
-	)`, postgres.Args{"keys": keys, "values": values}
-}

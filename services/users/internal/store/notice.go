@@ -46,10 +46,3 @@ func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail,
 	return Mail{User: n.User, OrgName: n.OrgName, Notice: &n.Notice, NoticedAt: n.NoticedAt},
 		postgres.Missing(err, usersfault.ErrNotificationObsolete)
 }
-
-// ForgetNotices removes the contents of notices after domain.NoticeKept.
-func (s Store) ForgetNotices(ctx context.Context, now time.Time) error {
-	_, err := s.journal.DB.Exec(ctx, `delete from notices where time < @old`,
-		postgres.Args{"old": now.Add(-domain.NoticeKept)})
-	return postgres.Fault(err)
-}

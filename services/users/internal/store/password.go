@@ -70,14 +70,6 @@ func (s Store) UntryPassword(ctx context.Context, userID string) error {
 	return postgres.Fault(err)
 }
 
-// ForgetTries removes guesses that refuse no further ones.
-func (s Store) ForgetTries(ctx context.Context, now time.Time) error {
-	args := triesArgs(now)
-	delete(args, "pauses")
-	_, err := s.journal.DB.Exec(ctx, `delete from password_tries t where `+triesForgotten, args)
-	return postgres.Fault(err)
-}
-
 // whoseName is SQL for the user with a login name. If nobody has the name, it is the only user with that e-mail
 // address.
 const whoseName = `people as not materialized (

@@ -120,11 +120,11 @@ type Holder struct {
 }
 
 // Memberships returns the row's membership, or nothing in the one row of a holder without any.
-func (h Holder) Memberships() []domain.Membership {
+func (h Holder) Memberships() []caller.Membership {
 	if h.Place == nil {
 		return nil
 	}
-	return []domain.Membership{{OrganizationID: *h.Place, ProjectID: *h.Project, Roles: h.Roles}}
+	return []caller.Membership{{OrganizationID: *h.Place, ProjectID: *h.Project, Roles: h.Roles}}
 }
 
 // Holders returns the user of a personal access token by its hash: a row for each membership, and no row for an unknown
@@ -145,7 +145,8 @@ func (s Store) CheckedHolders(ctx context.Context, c domain.CheckedSubject, orgI
 // holders does not read roles on projects if a role on the organization or the instance has all their permissions,
 // because there may be thousands.
 func (s Store) holders(ctx context.Context, tokens, where string, args postgres.Args) ([]Holder, error) {
-	args["above_in_instance"], args["above_in_org"] = domain.AboveProjects()
+	args["above_in_instance"] = caller.AboveProjects(caller.Instance)
+	args["above_in_org"] = caller.AboveProjects(caller.Organization)
 	return postgres.All[Holder](ctx, s.journal.DB, `select
 			p.id as token_id, u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
 			p.scopes, p.expires_at, requested.id as requested_id, a.state as requested_state,

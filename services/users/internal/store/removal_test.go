@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"herald/services/users/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
@@ -18,7 +17,7 @@ func TestRemoveOrg(t *testing.T) {
 	w.must(nil, w.CreateInstance(t.Context(), instance("first"), instanceHappened))
 	w.org("org-a")
 	asOwner := caller.With(t.Context(), caller.Caller{UserID: "first-admin", OrganizationID: "first-org",
-		Memberships: domain.Memberships([]domain.Member{{Roles: []string{"IAM_OWNER"}}})})
+		Memberships: []caller.Membership{{Roles: []string{"IAM_OWNER"}}}})
 	if _, err := w.RemoveOrg(asOwner, "first-org", happened); !errors.Is(err, usersfault.ErrOrgOfInstance) {
 		t.Errorf("the instance's own: %v", err)
 	}

@@ -4,9 +4,22 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"herald/services/users/internal/domain"
+	"herald/shared/postgres"
 )
 
-// Sweep deletes guesses and counts of mails that no longer count, and the contents of old notices.
+// Sweep deletes guesses that refuse no further ones, notices after domain.NoticeKept, and counts of mails after a day.
 func (s Store) Sweep(ctx context.Context, now time.Time) error {
-	return errors.Join(s.ForgetTries(ctx, now), s.ForgetNotices(ctx, now), s.ForgetMailCounts(ctx, now))
+	tries := triesArgs(now)
+	delete(tries, "pauses")
+	forget := func(sql string, args postgres.Args) error {
+		_, err := s.journal.DB.Exec(ctx, sql, args)
+		return postgres.Fault(err)
+	}
+	return errors.Join(
+		forget(`delete from password_tries t where `+triesForgotten, tries),
+		forget(`delete from notices where time < @old`, postgres.Args{"old": now.Add(-domain.NoticeKept)}),
+		forget(`delete from mail_counts where times[1] < @old`, postgres.Args{"old": now.Add(-24 * time.Hour)}),
+	)
 }

@@ -70,28 +70,15 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 	args["made_with"] = madeWith(ctx)
 	save := event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
-		SQL:  `created as (` + insertUser("@", "") + ` returning id)`,
+		SQL: `created as (` + insertUser("@", "") + ` returning id), added as (
+			select 1 as n, created.id, @event_id::text as event_id, position, time from event, created
+		)`,
 		Args: args,
 	}
 	if u.Code != nil {
 		save.EventID = u.Code.NotificationID
-		save.Also(`code as (
-			insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
-			select created.id, @purpose, @event_id, @nonce, @mac, `+makers+`, time from event, created
-		)`, postgres.Args{"purpose": u.Code.Kind, "nonce": u.Code.Nonce, "mac": u.Code.MAC})
 	}
-	if u.OTP != nil {
-		save.Also(`factor as (
-			insert into otp_factors (user_id, secret, state, makers, sequence, created_at, changed_at)
-			select created.id, @otp, @ready, `+makers+`, position, time, time from event, created
-		)`, postgres.Args{"otp": u.OTP, "ready": domain.FactorReady})
-	}
-	if len(u.IdpLinks) > 0 {
-		save.Also(insertIdpLinks, idpLinkArgs(u.IdpLinks))
-	}
-	if len(u.Metadata) > 0 {
-		save.Also(metadataOf(u.Metadata))
-	}
+	insertParts([]NewUser{u}, save.Also)
 	return save
 }
 

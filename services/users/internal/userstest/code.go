@@ -75,9 +75,7 @@ func (w *World) Unwritten(run func()) {
 // SetColumns sets columns of a user in the database, also to values that no method sets.
 func (w *World) SetColumns(userID, set string) {
 	w.Helper()
-	if _, err := w.Service.DB.Exec(w.Context(), "update users set "+set+" where id = $1", userID); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.Service.DB.Exec(w.Context(), "update users set "+set+" where id = $1", userID))
 }
 
 // State returns the state of a user.

@@ -9,15 +9,11 @@ import (
 // AddMember gives a user roles in the organization that a caller acts on.
 func (w *World) AddMember(ctx context.Context, userID string, roles ...string) {
 	w.Helper()
-	if _, err := w.Gateway.AddOrgMember(ctx, &usersv1.AddMemberRequest{UserId: userID, Roles: roles}); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.Gateway.AddOrgMember(ctx, &usersv1.AddMemberRequest{UserId: userID, Roles: roles}))
 }
 
 // AddIamMember gives a user roles in the instance.
 func (w *World) AddIamMember(userID string, roles ...string) {
 	w.Helper()
-	if _, err := w.Gateway.AddIamMember(w.Admin, &usersv1.AddMemberRequest{UserId: userID, Roles: roles}); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.Gateway.AddIamMember(w.Admin, &usersv1.AddMemberRequest{UserId: userID, Roles: roles}))
 }

@@ -15,9 +15,6 @@ import (
 // CheckIdpLinks returns a fault if a link names a provider that the user's organization does not
 // have.
 func (b Base) CheckIdpLinks(ctx context.Context, orgID string, links []domain.IdpLink) error {
-	if len(links) == 0 {
-		return nil
-	}
 	known, err := b.KnownIdps(ctx, orgID, links)
 	if err != nil {
 		return err

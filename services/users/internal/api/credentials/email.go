@@ -156,8 +156,5 @@ func (s Server) VerifyMyEmail(
 		return nil, err
 	}
 	done, err := s.Redeem(ctx, t, code, "")
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.VerifyMyEmailResponse{Details: resource.Changed(done.Record, done.OrgID)}, nil
+	return &usersv1.VerifyMyEmailResponse{Details: resource.Changed(done.Record, done.OrgID)}, err
 }

@@ -17,7 +17,7 @@ import (
 
 func TestUpdateEmail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	changed := w.UpdateEmail(id, " new@example.com ", false)
 	event, name, data := w.Last(id)
@@ -75,7 +75,7 @@ func TestUpdateEmail(t *testing.T) {
 // A change of the address ends the code of a password reset, which was mailed to the old address.
 func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	for name, c := range map[string]struct {
 		address  string
 		verified bool
@@ -94,7 +94,7 @@ func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 
 func TestUpdateEmailOfWaitingUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	newcomer := func(name, password string, verified bool) (string, string) {
 		t.Helper()
 		r := userstest.Minimal(name)
@@ -160,7 +160,7 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 // not enough.
 func TestOwnEmail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(w.Admin, id, "ORG_OWNER")
 	for _, fresh := range []bool{false, true} {
@@ -183,7 +183,7 @@ func TestOwnEmail(t *testing.T) {
 // The permission to change users is enough for an address that is not verified, and stays so.
 func TestManagersChangeUnverifiedEmails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	manager, id, waiting := w.Person(w.Admin, "manager"), w.Person(w.Admin, "mini"), w.Initial("waiting")
 	w.AddMember(w.Admin, manager, "ORG_USER_MANAGER")
 	as := w.Login(w.Admin, manager, "")
@@ -227,7 +227,7 @@ func TestManagersChangeUnverifiedEmails(t *testing.T) {
 
 func TestUpdateEmailRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, machine, inactive := w.Person(w.Admin, "mini"), w.Person(w.Admin, "machine"), w.Person(w.Admin, "inactive")
 	w.SetColumns(machine, "type = 2")
 	w.SetColumns(inactive, "state = 2")
@@ -268,7 +268,7 @@ func TestUpdateEmailRefuses(t *testing.T) {
 
 func TestResendEmailVerification(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, verified, waiting, machine, inactive := w.Unverified("mini"), w.Person(w.Admin, "verified"),
 		w.Initial("waiting"), w.Unverified("machine"), w.Unverified("inactive")
 	w.SetColumns(machine, "type = 2")
@@ -308,7 +308,7 @@ func TestMyEmail(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id := w.Person(w.Admin, "mini")
 	orgA, inA := w.Org("A")
 	w.AddMember(inA, id, "ORG_OWNER_VIEWER")
@@ -358,9 +358,7 @@ func TestMyEmail(t *testing.T) {
 		mini = w.As(c)
 		testkit.Refused(t, verify(second.Code), "CODE_EXPIRED")
 	})
-	if _, err := w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{}))
 	code := w.Mail(id).Code
 	done, err := w.Gateway.VerifyMyEmail(mini,
 		&usersv1.VerifyMyEmailRequest{Code: strings.ToLower(code[:4]) + " - " + code[4:]})
@@ -378,7 +376,7 @@ func TestMyEmail(t *testing.T) {
 // right code is refused.
 func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Unverified("mini")
 	mini := w.Login(w.Admin, id, "")
 	right := w.Mail(id).Code
@@ -396,9 +394,7 @@ func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 		_, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: right})
 		testkit.Refused(t, err, "CODE_LOCKED")
 	})
-	if _, err := w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{}))
 	if _, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: w.Mail(id).Code}); err != nil {
 		t.Errorf("the new mail's code: %v", err)
 	}
@@ -423,7 +419,7 @@ func guesses(guess func(i int) error) int64 {
 // two calls come.
 func TestUpdateEmailAgainstItsCode(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	for round := range 30 {
 		id := w.Unverified(fmt.Sprint("mini-", round))
 		code, next := w.Mail(id).Code, fmt.Sprintf("new-%d@example.com", round)

@@ -14,14 +14,14 @@ import (
 	"herald/shared/testkit"
 )
 
-func (w *world) changeEmail(ctx context.Context, userID, address string, verified bool) error {
+func changeEmail(w *userstest.World, ctx context.Context, userID, address string, verified bool) error {
 	_, err := w.Gateway.UpdateEmail(ctx, &usersv1.UpdateEmailRequest{
 		UserId: userID, Email: address, IsEmailVerified: verified,
 	})
 	return err
 }
 
-func (w *world) changeMyEmail(me context.Context, address string) error {
+func changeMyEmail(w *userstest.World, me context.Context, address string) error {
 	_, err := w.Gateway.UpdateMyEmail(me, &usersv1.UpdateMyEmailRequest{Email: address})
 	return err
 }
@@ -33,23 +33,21 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	for i := range domain.CodesADay - 1 {
-		if err := w.changeMyEmail(w.Fresh(id, ""), fmt.Sprintf("victim%d@example.com", i)); err != nil {
+		if err := changeMyEmail(w, w.Fresh(id, ""), fmt.Sprintf("victim%d@example.com", i)); err != nil {
 			t.Fatalf("change %d: %v", i, err)
 		}
 	}
 	me := w.Fresh(id, "")
-	if _, err := w.Gateway.ResendMyEmailVerification(me, &usersv1.ResendMyEmailVerificationRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ResendMyEmailVerification(me, &usersv1.ResendMyEmailVerificationRequest{}))
 	w.Unwritten(func() {
-		testkit.Refused(t, w.changeMyEmail(me, "victim@example.com"), "TOO_MANY_MAILS")
+		testkit.Refused(t, changeMyEmail(w, me, "victim@example.com"), "TOO_MANY_MAILS")
 		_, err := w.Gateway.ResendMyEmailVerification(me, &usersv1.ResendMyEmailVerificationRequest{})
 		testkit.Refused(t, err, "TOO_MANY_MAILS")
 	})
-	if err := w.changeMyEmail(w.Fresh(other, ""), "victim@example.com"); err != nil {
+	if err := changeMyEmail(w, w.Fresh(other, ""), "victim@example.com"); err != nil {
 		t.Errorf("another person: %v", err)
 	}
 	ahead.Add(int64(domain.CodePause + time.Second))
@@ -60,7 +58,7 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 	}
 	ahead.Add(int64(24 * time.Hour))
 	w.SignIn()
-	if err := w.changeMyEmail(w.Fresh(id, ""), "new@example.com"); err != nil {
+	if err := changeMyEmail(w, w.Fresh(id, ""), "new@example.com"); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
 }
@@ -69,12 +67,12 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 // had sent.
 func TestMailsOfManagersAreNotCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	recovered := func() {
 		t.Helper()
 		for _, verified := range []bool{false, true} {
-			if err := w.changeEmail(w.Admin, id, "mini@example.com", verified); err != nil {
+			if err := changeEmail(w, w.Admin, id, "mini@example.com", verified); err != nil {
 				t.Errorf("the address, verified %v: %v", verified, err)
 			}
 			if verified {
@@ -97,11 +95,11 @@ func TestMailsOfManagersAreNotCounted(t *testing.T) {
 		recovered()
 	}
 	for i := range domain.CodesADay {
-		if err := w.changeMyEmail(w.Fresh(id, ""), fmt.Sprintf("victim%d@example.com", i)); err != nil {
+		if err := changeMyEmail(w, w.Fresh(id, ""), fmt.Sprintf("victim%d@example.com", i)); err != nil {
 			t.Fatalf("change %d: %v", i, err)
 		}
 	}
-	testkit.Refused(t, w.changeMyEmail(w.Fresh(id, ""), "victim@example.com"), "TOO_MANY_MAILS")
+	testkit.Refused(t, changeMyEmail(w, w.Fresh(id, ""), "victim@example.com"), "TOO_MANY_MAILS")
 	recovered()
 }
 
@@ -110,21 +108,19 @@ func TestMailsOfManagersAreNotCounted(t *testing.T) {
 // keep others from using an address.
 func TestMailsToAnAddressAreCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	written := []string{"victim@example.com", "Victim@Example.com"}
 	for i := range domain.CodesADay {
 		id := w.Person(w.Admin, fmt.Sprint("mini", i))
-		if err := w.changeMyEmail(w.Fresh(id, ""), written[i%2]); err != nil {
+		if err := changeMyEmail(w, w.Fresh(id, ""), written[i%2]); err != nil {
 			t.Fatalf("change %d: %v", i, err)
 		}
-		if _, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: id}); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: id}))
 	}
 	id, waiting := w.Person(w.Admin, "mini"), w.Initial("waiting")
 	me := w.Fresh(id, "")
-	w.Unwritten(func() { testkit.Refused(t, w.changeMyEmail(me, "victim@example.com"), "TOO_MANY_MAILS") })
-	if err := w.changeEmail(w.Admin, id, "victim@example.com", false); err != nil {
+	w.Unwritten(func() { testkit.Refused(t, changeMyEmail(w, me, "victim@example.com"), "TOO_MANY_MAILS") })
+	if err := changeEmail(w, w.Admin, id, "victim@example.com", false); err != nil {
 		t.Errorf("by a manager: %v", err)
 	}
 	if _, err := w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{
@@ -134,7 +130,7 @@ func TestMailsToAnAddressAreCounted(t *testing.T) {
 	_, elsewhere := w.Org("Acme")
 	c := w.Caller(elsewhere, w.Person(elsewhere, "acme"), "")
 	c.AuthenticatedAt = w.Ground.Now()
-	if err := w.changeMyEmail(w.As(c), "victim@example.com"); err != nil {
+	if err := changeMyEmail(w, w.As(c), "victim@example.com"); err != nil {
 		t.Errorf("in another organization: %v", err)
 	}
 }
@@ -142,7 +138,7 @@ func TestMailsToAnAddressAreCounted(t *testing.T) {
 // Of fifty changes at once ten send a mail.
 func TestMailsAtOnceAreCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	people := make([]context.Context, 50)
 	for i := range people {
 		people[i] = w.Fresh(w.Person(w.Admin, fmt.Sprint("mini", i)), "")
@@ -151,7 +147,7 @@ func TestMailsAtOnceAreCounted(t *testing.T) {
 	var sent atomic.Int64
 	for _, me := range people {
 		wait.Go(func() {
-			if err := w.changeMyEmail(me, "victim@example.com"); err == nil {
+			if err := changeMyEmail(w, me, "victim@example.com"); err == nil {
 				sent.Add(1)
 			} else {
 				testkit.Refused(t, err, "TOO_MANY_MAILS")
@@ -168,7 +164,7 @@ func TestMailsAtOnceAreCounted(t *testing.T) {
 // a password by mails to their address.
 func TestNoticesAreCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	unverified, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	for _, id := range []string{unverified, other} { // they have the same address
 		w.SetColumns(id, "email_verified = false")
@@ -189,7 +185,7 @@ func TestNoticesAreCounted(t *testing.T) {
 	me := w.Fresh(unverified, "")
 	w.Unwritten(func() {
 		testkit.Refused(t, password(me), "TOO_MANY_MAILS")
-		testkit.Refused(t, w.changeMyEmail(me, "new@example.com"), "TOO_MANY_MAILS")
+		testkit.Refused(t, changeMyEmail(w, me, "new@example.com"), "TOO_MANY_MAILS")
 	})
 	if err := w.SetPassword(unverified, "correct horse", false); err != nil {
 		t.Errorf("by a manager: %v", err)
@@ -210,11 +206,11 @@ func TestNoticesAreCounted(t *testing.T) {
 	}
 	w.AddMember(w.Admin, other, "ORG_OWNER") // an owner may set the own address as verified, without a code
 	for i := range domain.CodesADay - 1 {
-		if err := w.changeEmail(w.Fresh(other, ""), other, fmt.Sprintf("victim%d@example.com", i%2), true); err != nil {
+		if err := changeEmail(w, w.Fresh(other, ""), other, fmt.Sprintf("victim%d@example.com", i%2), true); err != nil {
 			t.Fatalf("address %d: %v", i, err)
 		}
 	}
-	testkit.Refused(t, w.changeEmail(w.Fresh(other, ""), other, "victim@example.com", true), "TOO_MANY_MAILS")
+	testkit.Refused(t, changeEmail(w, w.Fresh(other, ""), other, "victim@example.com", true), "TOO_MANY_MAILS")
 }
 
 // Adding and removing an authenticator app again and again sends no more notices either.
@@ -226,9 +222,7 @@ func TestNoticesOfAppsAreCounted(t *testing.T) {
 		if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
 			t.Fatalf("app %d: %v", i, err)
 		}
-		if _, err := o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{}); err != nil {
-			t.Fatal(err)
-		}
+		o.Must(o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{}))
 		added, err := o.Add(false)
 		if err != nil {
 			t.Fatal(err)

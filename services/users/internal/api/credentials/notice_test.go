@@ -12,7 +12,7 @@ import (
 )
 
 // noticed returns the newest notice to a user and its kind, as the service notification gets them.
-func (w *world) noticed(userID string) (kind string, m *usersv1.PrepareMailResponse) {
+func noticed(w *userstest.World, userID string) (kind string, m *usersv1.PrepareMailResponse) {
 	w.Helper()
 	kinds, ids := w.Asked(w.OrgID, userID)
 	for i, id := range ids {
@@ -33,7 +33,7 @@ func (w *world) noticed(userID string) (kind string, m *usersv1.PrepareMailRespo
 // login name.
 func TestNotices(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	me := w.Fresh(id, "")
 	expect := func(what, kind, recipient string, own bool, err error) {
@@ -41,7 +41,7 @@ func TestNotices(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		got, m := w.noticed(id)
+		got, m := noticed(w, id)
 		if m == nil || got != kind || m.Recipient != recipient || m.ChangedByReader != own || m.Code != "" ||
 			m.Expiry != nil || m.VerifiedEmail != "" || m.OrgName != "Herald" || m.ChangeDate == nil ||
 			m.UserName != map[bool]string{true: "mini", false: recipient}[recipient != "third@example.com"] {
@@ -95,7 +95,7 @@ func TestNoticesOfFactors(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		got, m := (&world{o.World}).noticed(o.UserID)
+		got, m := noticed(o.World, o.UserID)
 		if m == nil || got != kind || m.Recipient != "mini@example.com" || m.ChangedByReader != own || m.Code != "" ||
 			m.UserName != "mini" || m.ChangeDate == nil {
 			t.Errorf("%s: a notice %s: %v", what, got, m)
@@ -104,7 +104,7 @@ func TestNoticesOfFactors(t *testing.T) {
 			t.Errorf("%s: event %s %s", what, event, data)
 		}
 	}
-	if kind, _ := (&world{o.World}).noticed(o.UserID); kind != "" {
+	if kind, _ := noticed(o.World, o.UserID); kind != "" {
 		t.Errorf("an app that no login asks for: a notice %s", kind)
 	}
 	verified, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
@@ -137,12 +137,8 @@ func TestNoticesOfFactors(t *testing.T) {
 	before = o.Rows("notices")
 	o.Me = o.Caller(o.Admin, o.UserID, "")
 	for range 2 {
-		if _, err := o.Add(false); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{}); err != nil {
-			t.Fatal(err)
-		}
+		o.Must(o.Add(false))
+		o.Must(o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{}))
 	}
 	if n := o.Rows("notices"); n != before {
 		t.Errorf("%d notices of an app that no login asked for", n-before)
@@ -153,9 +149,7 @@ func TestNoticesOfFactors(t *testing.T) {
 	}
 	o.Key = added.Secret
 	o.Ahead.Add(int64(30 * time.Second))
-	if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
-		t.Fatal(err)
-	}
+	o.Must(o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())))
 	_, err = o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{})
 	expect("the user removes the app", "otpremoved", true, err)
 }
@@ -163,7 +157,7 @@ func TestNoticesOfFactors(t *testing.T) {
 // The notice of a removed user is obsolete, and nothing of it is left.
 func TestNoticeOfRemovedUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.UpdateEmail(id, "new@example.com", true)
 	_, ids := w.Asked(w.OrgID, id)
@@ -171,9 +165,7 @@ func TestNoticeOfRemovedUser(t *testing.T) {
 	if at < 0 {
 		t.Fatalf("no notice among %v", ids)
 	}
-	if _, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: id}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: id}))
 	_, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: ids[at], UserId: id})
 	testkit.Refused(t, err, "NOTIFICATION_OBSOLETE")
 	if n := w.Rows("notices"); n != 0 {

@@ -16,7 +16,7 @@ import (
 
 func TestSetPassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.Request("passwordreset", id)
 	code := w.Mail(id).Code
@@ -46,7 +46,7 @@ func TestSetPassword(t *testing.T) {
 // Only the mailed code allows to choose a first password, whatever happened to the user before.
 func TestSetPasswordOfWaitingUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Minimal("verified")
 	r.Email.IsEmailVerified = true
 	got, err := w.Gateway.ImportHumanUser(w.Admin, r)
@@ -63,9 +63,7 @@ func TestSetPasswordOfWaitingUser(t *testing.T) {
 		}
 		refuses()
 		for _, move := range []string{"deactivated", "reactivated", "locked", "unlocked"} {
-			if _, err := w.Moves()[move](w.Admin, id); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(w.Moves()[move](w.Admin, id))
 			refuses()
 		}
 		if w.State(id) != usersv1.UserState_USER_STATE_INITIAL {
@@ -76,7 +74,7 @@ func TestSetPasswordOfWaitingUser(t *testing.T) {
 
 func TestSetPasswordRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, machine := w.Person(w.Admin, "mini"), w.Person(w.Admin, "machine")
 	w.SetColumns(machine, "type = 2")
 	w.Unwritten(func() {
@@ -93,7 +91,7 @@ func TestSetPasswordRefuses(t *testing.T) {
 // A change of one's own password needs a login of the last ten minutes. A token is not enough.
 func TestOwnPassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	set := func(ctx context.Context) error {
 		_, err := w.Gateway.SetPassword(ctx, &usersv1.SetPasswordRequest{UserId: w.AdminID, Password: "correct horse"})
 		return err
@@ -115,7 +113,7 @@ func TestOwnPassword(t *testing.T) {
 
 func TestPasswordReset(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.SetColumns(id, "password_change_required = true")
 	r, err := w.Gateway.RequestPasswordReset(w.Admin, &usersv1.RequestPasswordResetRequest{UserId: id})
@@ -169,7 +167,7 @@ func TestPasswordReset(t *testing.T) {
 
 func TestRequestPasswordResetRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	machine, inactive := w.Person(w.Admin, "machine"), w.Person(w.Admin, "inactive")
 	w.SetColumns(machine, "type = 2")
 	w.SetColumns(inactive, "state = 2")
@@ -188,7 +186,7 @@ func TestRequestPasswordResetRefuses(t *testing.T) {
 
 func TestPasswordResetGuessesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.Request("passwordreset", id)
 	right := w.Mail(id).Code
@@ -208,7 +206,7 @@ func TestPasswordResetGuessesAtOnce(t *testing.T) {
 // Of many uses of a code at once one succeeds, for each kind.
 func TestCodesTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	reset := w.Person(w.Admin, "reset")
 	w.Request("passwordreset", reset)
 	for kind, id := range map[string]string{"verifyemail": w.Unverified("unverified"), "passwordreset": reset} {
@@ -232,7 +230,7 @@ func TestCodesTwiceAtOnce(t *testing.T) {
 }
 
 // acts are the administrator's calls that change a user's e-mail or password or mail a code.
-func (w *world) acts() map[string]func(ctx context.Context, userID string) error {
+func acts(w *userstest.World) map[string]func(ctx context.Context, userID string) error {
 	return map[string]func(ctx context.Context, userID string) error{
 		"ResendInitialization": func(ctx context.Context, id string) error {
 			_, err := w.Gateway.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: id,
@@ -264,7 +262,7 @@ func (w *world) acts() map[string]func(ctx context.Context, userID string) error
 // permissions. A user of another organization is not found, whatever permissions the user has.
 func TestMailEscalation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	_, inB := w.Org("B")
 	ownerA, manager, above, ownerB := w.Person(inA, "owner-a"), w.Person(inA, "manager"), w.Person(inA, "above"),
@@ -275,7 +273,7 @@ func TestMailEscalation(t *testing.T) {
 	w.AddMember(inB, ownerB, "ORG_OWNER")
 	asA, asManager := w.Login(inA, ownerA, ""), w.Login(inA, manager, "")
 	w.Unwritten(func() {
-		for name, act := range w.acts() {
+		for name, act := range acts(w) {
 			testkit.Refused(t, act(asA, above), "ESCALATION", "user.delete", "the whole instance")
 			if strings.Contains(name, "Password") {
 				testkit.Refused(t, act(asManager, above), "PERMISSION_DENIED", "user.credential.write")
@@ -284,7 +282,7 @@ func TestMailEscalation(t *testing.T) {
 			}
 		}
 	})
-	for name, act := range w.acts() { // the same calls succeed for other users
+	for name, act := range acts(w) { // the same calls succeed for other users
 		plain := w.Person(inA, "plain-"+name)
 		w.AddMember(inB, plain, "ORG_OWNER") // roles elsewhere do not shield
 		if err := act(asA, plain); err != nil && !strings.Contains(err.Error(), "USER_NOT_INITIAL") &&
@@ -297,20 +295,14 @@ func TestMailEscalation(t *testing.T) {
 // No table contains a code or a password, and no event a personal value.
 func TestMailsLeakNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.UpdateEmail(id, "canary@example.com", false)
 	secrets := []string{w.Mail(id).Code, "canary horse", "horse canary"}
-	if _, err := w.CompleteKind("verifyemail", id, secrets[0], ""); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Gateway.RequestPasswordReset(w.Admin, &usersv1.RequestPasswordResetRequest{UserId: id}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.CompleteKind("verifyemail", id, secrets[0], ""))
+	w.Must(w.Gateway.RequestPasswordReset(w.Admin, &usersv1.RequestPasswordResetRequest{UserId: id}))
 	secrets = append(secrets, w.Mail(id).Code)
-	if _, err := w.CompleteKind("passwordreset", id, secrets[3], secrets[1]); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.CompleteKind("passwordreset", id, secrets[3], secrets[1]))
 	if err := w.SetPassword(id, secrets[2], false); err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +328,7 @@ func TestMailsLeakNothing(t *testing.T) {
 func TestRequiredChangeRefusesTheSamePassword(t *testing.T) {
 	t.Parallel()
 	const required, same = "given hörse", "given ho\u0308rse"
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	generation := uint64(1)
 	for way, choose := range map[string]func(typed string) error{
@@ -376,7 +368,7 @@ func TestRequiredChangeRefusesTheSamePassword(t *testing.T) {
 // GetMyUser returns whether the caller has a password. A user who logs in only with a linked account has none.
 func TestMyUserReportsPassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	for _, hash := range []string{userstest.SomeHash, ""} {
 		w.SetColumns(id, "password_hash = '"+hash+"'")

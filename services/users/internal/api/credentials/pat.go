@@ -54,10 +54,7 @@ func (s Server) GetPersonalAccessToken(
 	ctx context.Context, r *usersv1.GetPersonalAccessTokenRequest,
 ) (*usersv1.GetPersonalAccessTokenResponse, error) {
 	t, err := s.Store.PAT(ctx, base.OrgID(ctx), r.UserId, r.TokenId)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.GetPersonalAccessTokenResponse{Pat: token(t)}, nil
+	return &usersv1.GetPersonalAccessTokenResponse{Pat: token(t)}, err
 }
 
 // SearchPersonalAccessTokens lists a user's tokens.
@@ -83,12 +80,9 @@ func (s Server) searchTokens(
 		return nil, err
 	}
 	list, err := s.Store.SearchPATs(ctx, orgID, userID, p)
-	if err != nil {
-		return nil, err
-	}
 	return &usersv1.SearchPersonalAccessTokensResponse{
 		Details: list.Details(), Result: search.Each(list.Rows, token),
-	}, nil
+	}, err
 }
 
 // RemovePersonalAccessToken ends a user's token.
@@ -110,10 +104,7 @@ func (s Server) removeToken(
 	ctx context.Context, orgID, userID, tokenID string,
 ) (*usersv1.RemovePersonalAccessTokenResponse, error) {
 	t, err := s.Store.RemovePAT(ctx, orgID, userID, tokenID, &usersv1.PersonalAccessTokenRemoved{UserId: userID})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.RemovePersonalAccessTokenResponse{Details: resource.Changed(t.Record, orgID)}, nil
+	return &usersv1.RemovePersonalAccessTokenResponse{Details: resource.Changed(t.Record, orgID)}, err
 }
 
 func token(t domain.PAT) *usersv1.PersonalAccessToken {

@@ -13,7 +13,7 @@ import (
 // whatever reason. What the person made, in the pages or with another application, stays.
 func TestTokensEndWithTheAccessOfTheirApplication(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	with := func(userID, clientID string) string {
 		t.Helper()

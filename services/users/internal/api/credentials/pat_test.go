@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/userstest"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -20,7 +21,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id := w.Person(w.Admin, "mini")
 	forever, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
 	if err != nil || !secret.PersonalAccessToken.WellFormed(forever.Token) {
@@ -68,10 +69,8 @@ func TestPersonalAccessTokens(t *testing.T) {
 	ahead.Store(int64(61 * time.Minute))
 	_, err = w.Resolve(hour.Token, "")
 	testkit.Refused(t, err, "TOKEN_INVALID")
-	if _, err := w.Gateway.RemoveMyPersonalAccessToken(testkit.As(t.Context(), g, c),
-		&usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: forever.TokenId}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveMyPersonalAccessToken(testkit.As(t.Context(), g, c),
+		&usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: forever.TokenId}))
 	_, err = w.Resolve(forever.Token, "")
 	testkit.Refused(t, err, "TOKEN_INVALID")
 	_, err = w.Resolve("hrld_", "")
@@ -81,7 +80,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 // A token can end itself on either path. It cannot end another token of its user, because that needs a login.
 func TestTokenEndsItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(w.Admin, id, "ORG_OWNER")
 	var tokens []*usersv1.AddPersonalAccessTokenResponse
@@ -134,7 +133,7 @@ func TestTokenEndsItself(t *testing.T) {
 // information about it.
 func TestResolveInOrganizations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	orgB, _ := w.Org("B")
 	id := w.Person(w.Admin, "mini")
@@ -161,7 +160,7 @@ func TestResolveInOrganizations(t *testing.T) {
 // lets in nobody, also while it still has members.
 func TestResolveInStatesOfOrganizations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER")
@@ -177,10 +176,8 @@ func TestResolveInStatesOfOrganizations(t *testing.T) {
 		{domain.OrgRemoved, "PERMISSION_DENIED", "ORG_NOT_FOUND"},
 	} {
 		// Nothing sweeps an organization whose state is set like this, so its members stay.
-		if _, err := w.Service.DB.Exec(t.Context(), "update organizations set state = $1 where id = $2", c.state,
-			orgA); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Service.DB.Exec(t.Context(), "update organizations set state = $1 where id = $2", c.state,
+			orgA))
 		for token, want := range map[string]string{pat.Token: c.member, w.AdminToken: c.admin} {
 			_, err := w.Resolve(token, orgA)
 			if want != "" {
@@ -202,16 +199,14 @@ func TestResolveLeavesOutWhatIsCovered(t *testing.T) {
 	for role, want := range map[string]int{"ORG_OWNER": 1, "ORG_OWNER_VIEWER": 3} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := userstest.New(t)
 			orgA, inA := w.Org("A")
 			id := w.Person(w.Admin, "mini")
 			w.AddMember(inA, id, role)
-			if _, err := w.Service.DB.Exec(t.Context(),
+			w.Must(w.Service.DB.Exec(t.Context(),
 				`insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
 				select $1, $2, project, '{PROJECT_OWNER}', 0, now(), now() from unnest('{one,two}'::text[]) project`,
-				id, orgA); err != nil {
-				t.Fatal(err)
-			}
+				id, orgA))
 			c := w.Caller(w.Admin, id, orgA)
 			if len(c.Memberships) != want || !c.Can("project.write", "one") || !c.Can("project.write", "two") {
 				t.Errorf("%+v, want %d memberships", c.Memberships, want)

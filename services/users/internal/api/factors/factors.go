@@ -113,10 +113,7 @@ func (s Server) removeOTP(ctx context.Context, orgID, userID string) (*usersv1.R
 		change.Notice, removed.Notice = base.OTPNotice(f, domain.KindOTPRemoved, caller.From(ctx).UserID == f.UserID)
 		return change
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.RemoveOtpResponse{Details: resource.Changed(f.Record, orgID)}, nil
+	return &usersv1.RemoveOtpResponse{Details: resource.Changed(f.Record, orgID)}, err
 }
 
 // SearchMyAuthFactors lists the caller's second factors.
@@ -142,10 +139,7 @@ func (s Server) searchFactors(
 		return nil, err
 	}
 	list, err := s.Store.SearchOTP(ctx, orgID, userID, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchAuthFactorsResponse{Details: list.Details(), Result: search.Each(list.Rows, factor)}, nil
+	return &usersv1.SearchAuthFactorsResponse{Details: list.Details(), Result: search.Each(list.Rows, factor)}, err
 }
 
 func factor(f domain.OTP) *usersv1.AuthFactor {

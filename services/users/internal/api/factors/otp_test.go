@@ -231,9 +231,7 @@ func TestOTPOfOthers(t *testing.T) {
 	o.AddMember(o.Admin, viewer, "ORG_OWNER_VIEWER")
 	owner := o.Person(o.Admin, "owner")
 	o.AddMember(o.Admin, owner, "ORG_OWNER")
-	if _, err := o.Gateway.AddMyOtp(o.Admin, &usersv1.AddMyOtpRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	o.Must(o.Gateway.AddMyOtp(o.Admin, &usersv1.AddMyOtpRequest{}))
 	if n, err := search(o.Login(o.Admin, viewer, ""), o.UserID); n != 1 || err != nil {
 		t.Errorf("the viewer finds %d, %v", n, err)
 	}
@@ -294,12 +292,8 @@ func TestImportedOTP(t *testing.T) {
 func TestOTPGoesWithItsUser(t *testing.T) {
 	t.Parallel()
 	o := userstest.NewOTP(t)
-	if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.Gateway.RemoveUser(o.Admin, &usersv1.RemoveUserRequest{UserId: o.UserID}); err != nil {
-		t.Fatal(err)
-	}
+	o.Must(o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())))
+	o.Must(o.Gateway.RemoveUser(o.Admin, &usersv1.RemoveUserRequest{UserId: o.UserID}))
 	if n := o.Rows(`events e join events c on c.id = e.data->>'cause' where e.aggregate = 'otp' and e.name = 'removed'
 		and e.aggregate_id = $1 and c.aggregate_id = $1`, o.UserID); n != 1 || o.Stored() != "" {
 		t.Errorf("%d events, app %q", n, o.Stored())
@@ -311,7 +305,7 @@ func TestOTPGoesWithItsUser(t *testing.T) {
 func TestOTPLeaksNothing(t *testing.T) {
 	t.Parallel()
 	var log testkit.Lines
-	w := startWorld(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, &log))
+	w := userstest.Start(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, &log))
 	events, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.users.otp.>")
 	if err != nil {
 		t.Fatal(err)

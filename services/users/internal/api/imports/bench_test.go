@@ -11,7 +11,7 @@ import (
 // BenchmarkImport measures the service's part of an import: NATS, middleware, checks and one
 // statement.
 func BenchmarkImport(b *testing.B) {
-	w := newWorld(b)
+	w := userstest.New(b)
 	var n atomic.Int64
 	b.SetParallelism(8)
 	b.RunParallel(func(pb *testing.PB) {
@@ -28,7 +28,7 @@ func BenchmarkImport(b *testing.B) {
 // BenchmarkImportUsers measures the service's part of a bulk import: a request with a thousand
 // users.
 func BenchmarkImportUsers(b *testing.B) {
-	w := newWorld(b)
+	w := userstest.New(b)
 	n := 0
 	for b.Loop() {
 		b.StopTimer()

@@ -16,6 +16,7 @@ import (
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/rpc"
+	"herald/shared/search"
 )
 
 // rowState is what is known of a row of an import while it is processed, also of a refused one.
@@ -266,7 +267,7 @@ func checkRow(row proto.Message, userID string) error {
 
 // identify sets the id of a new user, and the name and digest with which other users are compared.
 func (s Server) identify(a *rowState, fields map[string]string) {
-	a.name = store.FoldedName(a.user.UserName)
+	a.name = search.Fold(a.user.UserName)
 	a.user.ID, a.user.Digest = a.id, domain.NewDigest(s.Lasting, a.id, fields)
 }
 

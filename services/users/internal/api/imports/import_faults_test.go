@@ -12,7 +12,7 @@ import (
 // refused. All of it is imported once there is room.
 func TestImportUsersIntoAFullDisk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	for _, sql := range []string{
 		`create function full_disk() returns trigger language plpgsql as $$ begin
 			raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
@@ -20,9 +20,7 @@ func TestImportUsersIntoAFullDisk(t *testing.T) {
 		`create trigger full_disk after insert on events for each row when (new.aggregate_id = 'b')
 			execute function full_disk()`,
 	} {
-		if _, err := w.Service.DB.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Service.DB.Exec(t.Context(), sql))
 	}
 	mailed := row("c")
 	mailed.User.Email.IsEmailVerified = false
@@ -40,9 +38,7 @@ func TestImportUsersIntoAFullDisk(t *testing.T) {
 	if err != nil || checked.NewUsers != 3 {
 		t.Errorf("the check, which writes nothing, says %v, %v", checked, err)
 	}
-	if _, err := w.Service.DB.Exec(t.Context(), "drop trigger full_disk on events"); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Service.DB.Exec(t.Context(), "drop trigger full_disk on events"))
 	ids, errs := w.Imported(w.Admin, batch)
 	if !slices.Equal(ids, []string{"a", "b", "c"}) || len(errs) > 0 || w.Rows("events") != events+3 ||
 		w.Rows("codes") != 1 {

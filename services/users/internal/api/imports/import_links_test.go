@@ -20,7 +20,7 @@ func linkedRow(id string, accounts ...string) *usersv1.ImportHumanUserRow {
 // the same answer.
 func TestImportUsersLinked(t *testing.T) {
 	t.Parallel()
-	w, known := newLinkedWorld(t)
+	w, known := userstest.NewLinkedWorld(t)
 	w.ImportLinked(userstest.Linked("before", "company/taken"))
 	verified := linkedRow("verified", "company/2")
 	verified.User.Email.IsEmailVerified = true
@@ -91,12 +91,10 @@ func TestImportUsersLinked(t *testing.T) {
 // The bulk import and the single import write the same for a row with links.
 func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	one := userstest.Linked("one", "company/1", "school/1")
 	one.UserId, one.Idps[0].TenantId = "one", "contoso"
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, one); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(w.Admin, one))
 	other := linkedRow("other", "company/2", "school/2")
 	other.User.Idps[0].TenantId = "contoso"
 	for i, l := range other.User.Idps {
@@ -105,7 +103,7 @@ func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 	if ids, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID, linkedRow("around"), other)); len(ids) != 2 {
 		t.Fatal(errs)
 	}
-	w.alike("one", "other")
+	alike(w, "one", "other")
 	if n := w.Rows(`user_idp_links a join user_idp_links b using (idp_id, tenant_id, display_name)
 		where a.user_id = 'one' and b.user_id = 'other' and a.tenant_id = (case a.idp_id when 'company' then 'contoso'
 			else 'school.example' end)`); n != 2 {
@@ -116,7 +114,7 @@ func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 // If two batches at once have the same account, it is linked to one user.
 func TestImportUsersLinkedAtOnce(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	answers := make(chan *usersv1.ImportResponse, 2)
 	for _, id := range []string{"a", "b"} {
 		go func() {

@@ -14,7 +14,7 @@ import (
 // the caller cannot test passwords. The import of another user is compared with the first one.
 func TestRepeatsOfUsersAboveTheCallerAreNotCompared(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	owner := w.Person(w.Admin, "owner")
 	w.AddMember(w.Admin, owner, "ORG_OWNER")
 	asOwner := w.Login(w.Admin, owner, "")
@@ -24,11 +24,9 @@ func TestRepeatsOfUsersAboveTheCallerAreNotCompared(t *testing.T) {
 		return d
 	}
 	for _, id := range []string{"boss", "equal", "elsewhere"} {
-		if _, err := w.Gateway.ImportHumanUser(w.Admin, &usersv1.ImportHumanUserRequest{
+		w.Must(w.Gateway.ImportHumanUser(w.Admin, &usersv1.ImportHumanUserRequest{
 			UserId: id, User: data(id, "correct horse"),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	_, inB := w.Org("B")
 	w.AddIamMember("boss", "IAM_USER_MANAGER")

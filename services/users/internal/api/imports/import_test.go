@@ -20,7 +20,7 @@ import (
 // hash or neither.
 func TestImportDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	for name, c := range map[string]struct {
 		verified       bool
 		password, hash string
@@ -171,7 +171,7 @@ func TestImportRefusesCredentials(t *testing.T) {
 // and name the field, and nothing may be written.
 func importRefuses(t *testing.T, cases map[string]importRefusal) {
 	t.Helper()
-	w := newWorld(t)
+	w := userstest.New(t)
 	before := w.Rows("events")
 	for name, c := range cases {
 		for shape, wrap := range map[string]func(*usersv1.ImportHumanUserRequest) *usersv1.ImportHumanUserRequest{
@@ -192,7 +192,7 @@ func importRefuses(t *testing.T, cases map[string]importRefusal) {
 
 func TestImportRefusesShapesAndIDs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	type request = usersv1.ImportHumanUserRequest
 	before := w.Rows("events")
 	for name, c := range map[string]struct {
@@ -218,7 +218,7 @@ func TestImportRefusesShapesAndIDs(t *testing.T) {
 
 func TestImportKeepsEverything(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Wrapped(&usersv1.ImportHumanUserRequest{
 		UserId: "mini-1", UserName: "  Mini ",
 		Profile: &usersv1.Profile{FirstName: " Mini", LastName: "Mouse ", NickName: "Mimi", PreferredLanguage: "de_CH",
@@ -230,9 +230,7 @@ func TestImportKeepsEverything(t *testing.T) {
 		OtpCode:  "jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp",
 		Metadata: []*usersv1.Metadata{{Key: "shoe", Value: []byte{0, 255}}, {Key: "hat"}},
 	})
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, r); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
 	got, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: "mini-1"})
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +266,7 @@ func TestImportKeepsEverything(t *testing.T) {
 
 func TestImportRepeated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, elsewhere := w.Org("Elsewhere")
 	first := userstest.Minimal("mini")
 	first.UserId, first.PasswordChangeRequired = "m1", true // without a password it says nothing
@@ -307,7 +305,7 @@ func TestImportRepeated(t *testing.T) {
 // Of twenty equal imports at once one is written, and all have the same answer.
 func TestImportAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	var wait sync.WaitGroup
 	answers := make([]*usersv1.ImportHumanUserResponse, 20)
 	for i := range answers {
@@ -334,7 +332,7 @@ func TestImportAtOnce(t *testing.T) {
 // Nobody can log in with what the database contains, and events contain no personal values.
 func TestImportLeaksNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Minimal("canary-name")
 	r.UserId, r.OtpCode, r.Password = "c1", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "canary horse"
 	r.Profile.FirstName, r.Email.Email = "CanaryFirst", "canary@example.com"

@@ -30,7 +30,7 @@ func rows(ids ...string) (all []*usersv1.ImportHumanUserRow) {
 // The bulk import and the single import write the same.
 func TestImportUsersAsOneByOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	whole := &usersv1.HumanUserData{
 		UserName: "  Mini ", Profile: &usersv1.Profile{FirstName: " Mini", LastName: "Mouse ", NickName: "Mimi",
 			PreferredLanguage: "de_CH", Gender: usersv1.Gender_GENDER_FEMALE},
@@ -50,22 +50,20 @@ func TestImportUsersAsOneByOne(t *testing.T) {
 		w.SignIn()
 		one, other := proto.CloneOf(data), proto.CloneOf(data)
 		other.UserName += "2"
-		if _, err := w.Gateway.ImportHumanUser(w.Admin, &usersv1.ImportHumanUserRequest{
+		w.Must(w.Gateway.ImportHumanUser(w.Admin, &usersv1.ImportHumanUserRequest{
 			UserId: name + "-1", User: one,
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		ids, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID,
 			&usersv1.ImportHumanUserRow{UserId: name + "-2", User: other}))
 		if len(errs) > 0 || !slices.Equal(ids, []string{name + "-2"}) {
 			t.Fatalf("%s: %v %v", name, ids, errs)
 		}
-		w.alike(name+"-1", name+"-2")
+		alike(w, name+"-1", name+"-2")
 	}
 }
 
 // alike fails the test if two users differ in more than ids, names, times and secrets.
-func (w *world) alike(one, other string) {
+func alike(w *userstest.World, one, other string) {
 	w.Helper()
 	own := `- '{id,user_id,user_name,user_name_folded,sequence,created_at,changed_at,import_digest,position,time,
 		aggregate_id,history_id,secret,nonce,mac,made_at,notification_id,password_hash}'::text[]`
@@ -103,7 +101,7 @@ func (w *world) alike(one, other string) {
 // Each kind of wrong row is refused and does not stop the others.
 func TestImportUsersRefusesRows(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	w.Person(w.Admin, "taken")
 	elsewhere, there := w.Org("Elsewhere")
 	if ids, errs := w.Imported(there, userstest.Bulk(elsewhere, row("theirs"))); len(ids) != 1 {
@@ -158,7 +156,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 
 func TestImportUsersDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	active, inactive, locked := row("active"), row("inactive"), row("locked")
 	active.State, inactive.State, locked.State = usersv1.UserState_USER_STATE_INITIAL,
 		usersv1.UserState_USER_STATE_INACTIVE, usersv1.UserState_USER_STATE_LOCKED
@@ -216,7 +214,7 @@ func TestImportUsersDecidesStateAndMail(t *testing.T) {
 // An import creates a missing organization once, if the caller may. Else its users are refused.
 func TestImportUsersMakesOrganizations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Bulk("acme", row("a"), row("b"))
 	_, errs := w.Imported(w.Admin, r)
 	if errs[1].GetReason() != "ORG_NOT_FOUND" || errs[2].GetReason() != "ORG_NOT_FOUND" {
@@ -254,7 +252,7 @@ func TestImportUsersMakesOrganizations(t *testing.T) {
 // The permission is needed in every organization of the request. Without it nothing is written.
 func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	mine, _ := w.Org("Mine")
 	theirs, _ := w.Org("Theirs")
 	owner := w.Person(w.Admin, "owner")
@@ -262,11 +260,9 @@ func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Gateway.AddOrgMember(w.As(c), &usersv1.AddMemberRequest{
+	w.Must(w.Gateway.AddOrgMember(w.As(c), &usersv1.AddMemberRequest{
 		UserId: owner, Roles: []string{"ORG_OWNER"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	as := w.Login(w.Admin, owner, mine)
 	both := userstest.Bulk(mine, row("a"))
 	both.DataOrgs.Orgs = append(both.DataOrgs.Orgs, userstest.Bulk(theirs, row("b")).DataOrgs.Orgs...)
@@ -291,7 +287,7 @@ func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 // Of equal batches at once each has the same answer, and each user is written once.
 func TestImportUsersAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	var ids []string
 	for i := range 200 {
 		ids = append(ids, fmt.Sprintf("u-%d", i))
@@ -322,7 +318,7 @@ func TestImportUsersAtOnce(t *testing.T) {
 
 func TestImportUsersBringsMachines(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	machine := func(id, name string) *usersv1.ImportMachineUserRow {
 		return &usersv1.ImportMachineUserRow{UserId: id, User: &usersv1.CreateMachineUserRequest{
 			UserName: id, Name: name, Description: "builds",
@@ -356,7 +352,7 @@ func TestImportUsersBringsMachines(t *testing.T) {
 		"where id = 'm1') where id = $1", made.UserId); err != nil { // only imports have a digest
 		t.Fatal(err)
 	}
-	w.alike(made.UserId, "m1")
+	alike(w, made.UserId, "m1")
 	r = userstest.Bulk(w.OrgID, row("x"))
 	r.DataOrgs.Orgs[0].HumanUsers[0].UserId = "m1"
 	if _, errs := w.Imported(w.Admin, r); errs[1].GetReason() != "IMPORT_DIFFERS" {
@@ -371,13 +367,11 @@ func TestImportUsersBringsMachines(t *testing.T) {
 // Rows with ids of removed users are refused. The other rows are imported.
 func TestImportUsersAfterRemoval(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	if _, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID, rows("a", "b", "c")...)); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	if _, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: "b"}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: "b"}))
 	r := userstest.Bulk(w.OrgID, rows("a", "b", "d", "e")...)
 	checked, err := w.Gateway.CheckImport(w.Admin, r)
 	if err != nil || checked.NewUsers != 2 || checked.KnownUsers != 1 || len(checked.Errors) != 1 {

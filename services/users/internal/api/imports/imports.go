@@ -73,12 +73,9 @@ func (s Server) ImportHumanUser(
 	if n.Digest != nil && (errors.Is(err, usersfault.ErrUserIDTaken) || errors.Is(err, usersfault.ErrUserNameTaken)) {
 		return s.repeated(ctx, n, err)
 	}
-	if err != nil {
-		return nil, err
-	}
 	return &usersv1.ImportHumanUserResponse{
 		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: created.InitMail,
-	}, nil
+	}, err
 }
 
 // repeated returns the answer to an import whose id or name is taken, because it may be a repeated

@@ -16,7 +16,7 @@ import (
 // ListAskedMails lists the mail of every call that returns a notification's id, and no other.
 func TestAskedMails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	imported, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Minimal("mini"))
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestAskedMailsAreBounded(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id := w.Initial("mini")
 	ahead.Add(int64(4 * time.Minute))
 	if kinds, _ := w.Asked(w.OrgID, id); len(kinds) != 1 {
@@ -105,12 +105,10 @@ func TestAskedMailsAreBounded(t *testing.T) {
 	if kinds, _ := w.Asked(w.OrgID, id); len(kinds) != 0 {
 		t.Errorf("after 5 minutes: %v", kinds)
 	}
-	if _, err := w.Service.DB.Exec(t.Context(),
+	w.Must(w.Service.DB.Exec(t.Context(),
 		`insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 		select 'many' || i, 'human', $1, $1, 'password_reset_requested', $2, 'auth', '{"mail":"passwordreset"}', $3
-		from generate_series(1, 300) i`, id, w.OrgID, g.Now()); err != nil {
-		t.Fatal(err)
-	}
+		from generate_series(1, 300) i`, id, w.OrgID, g.Now()))
 	if _, ids := w.Asked(w.OrgID, id); len(ids) != 100 || ids[0] != "many300" || ids[99] != fmt.Sprint("many", 201) {
 		t.Errorf("%d of many: %v", len(ids), ids)
 	}

@@ -104,10 +104,7 @@ func (s Server) CompleteCode(
 		return nil, err
 	}
 	done, err := s.Redeem(password.In(ctx, code.OrgID), t, code, r.Password)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.CompleteCodeResponse{LoginName: done.UserName}, nil
+	return &usersv1.CompleteCodeResponse{LoginName: done.UserName}, err
 }
 
 // RequestCode sends a mail again. The response is the same whether the user exists or not.

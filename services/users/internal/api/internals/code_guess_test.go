@@ -22,7 +22,7 @@ func TestGuessesBetweenMails(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	ids := map[string]string{"a user": w.Person(w.Admin, "mini"), "nobody": "nobody"}
 	after := func(d time.Duration) {
 		ahead.Add(int64(d + time.Millisecond))
@@ -75,7 +75,7 @@ func TestGuessesAtCodesOfNoUse(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	reset := func(name, set string) (id string) {
 		id = w.Person(w.Admin, name)
 		w.Request("passwordreset", id)
@@ -110,7 +110,7 @@ func TestGuessesAtCodesOfNoUse(t *testing.T) {
 // of a wrong code returns nothing and counts, so that nobody can guess codes by opening links.
 func TestCheckCode(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
 	check := func(userID, code string, known bool) {
@@ -143,7 +143,7 @@ func TestCheckCode(t *testing.T) {
 // compared.
 func TestInitializationGuesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, other := w.Initial("mini"), w.Initial("maxi")
 	right, foreign := w.Mail(id).Code, w.Mail(other).Code
 	for i, guess := range []string{"", foreign, "AAAAAAAA", strings.Repeat("A", 10000), right + "A", right[:7],
@@ -166,9 +166,7 @@ func TestInitializationGuesses(t *testing.T) {
 	_, err = w.Complete("nobody", "AAAAAAAA", "correct horse")
 	testkit.Refused(t, err, "CODE_LOCKED") // as for a user who exists
 
-	if _, err := w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{UserId: id}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{UserId: id}))
 	_, err = w.Complete(id, right, "correct horse")
 	testkit.Refused(t, err, "CODE_WRONG") // replaced by a newer one
 	if _, err = w.Complete(id, w.Mail(id).Code, "correct horse"); err != nil {
@@ -178,7 +176,7 @@ func TestInitializationGuesses(t *testing.T) {
 
 func TestInitializationGuessesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Initial("mini")
 	var wait sync.WaitGroup
 	var evaluated atomic.Int64
@@ -200,7 +198,7 @@ func TestInitializationGuessesAtOnce(t *testing.T) {
 // of the user who gets the id later.
 func TestGuessesInAdvance(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, before := "4711", w.Rows("codes")+w.Rows("password_tries")
 	w.Unwritten(func() {
 		for n := range 11 {
@@ -217,9 +215,7 @@ func TestGuessesInAdvance(t *testing.T) {
 	}
 	r := userstest.Minimal("mini")
 	r.UserId = id
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, r); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
 	if _, err := w.Complete(id, w.Mail(id).Code, "correct horse"); err != nil {
 		t.Errorf("the right code of the user who came later: %v", err)
 	}
@@ -229,7 +225,7 @@ func TestGuessesInAdvance(t *testing.T) {
 // accepted at once.
 func TestHashingTakesTurns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgID, owner := w.Org("Flood")
 	hasher := w.Person(owner, "hasher")
 	flood, stop := context.WithCancel(owner)
@@ -260,7 +256,7 @@ func TestHashingTakesTurns(t *testing.T) {
 // counted as a guess.
 func TestCodeRefusedForLackOfRoom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	victim := w.Person(w.Admin, "victim")
 	flood, stop := context.WithCancel(w.Admin)
 	var wait sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 
 func TestInitialization(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Initial("mini")
 	m := w.Mail(id)
 	if again := w.Mail(id); !proto.Equal(m, again) {
@@ -55,7 +55,7 @@ func TestInitialization(t *testing.T) {
 // A user who was imported with a password can initialize without choosing one.
 func TestInitializationWithPassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Minimal("mini")
 	r.HashedPassword = userstest.Hashed(userstest.SomeHash)
 	got, err := w.Gateway.ImportHumanUser(w.Admin, r)
@@ -73,7 +73,7 @@ func TestInitializationWithPassword(t *testing.T) {
 
 func TestInitializationTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
 	var wait sync.WaitGroup
@@ -96,7 +96,7 @@ func TestInitializationExpires(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
@@ -133,26 +133,22 @@ func TestInitializationExpires(t *testing.T) {
 // A mail is obsolete when its code was used or replaced.
 func TestObsoleteMail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Initial("mini")
 	var first string
 	if err := w.Service.DB.QueryRow(t.Context(), `select notification_id from codes where user_id = $1`, id).
 		Scan(&first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{UserId: id,
-		Email: "new@example.com"}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{UserId: id,
+		Email: "new@example.com"}))
 	_, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: first, UserId: id})
 	testkit.Refused(t, err, "NOTIFICATION_OBSOLETE")
 	m := w.Mail(id)
 	if m.Recipient != "new@example.com" {
 		t.Errorf("recipient %s", m.Recipient)
 	}
-	if _, err := w.Complete(id, m.Code, "correct horse"); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Complete(id, m.Code, "correct horse"))
 	_, err = w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: first, UserId: id})
 	testkit.Refused(t, err, "NOTIFICATION_OBSOLETE")
 }
@@ -160,7 +156,7 @@ func TestObsoleteMail(t *testing.T) {
 // A code works only for its own kind of mail. Unknown kinds are refused.
 func TestKindsOfCodes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	waiting := w.Initial("waiting")
 	unverified := w.Unverified("unverified")
 	reset := w.Person(w.Admin, "reset")
@@ -213,7 +209,7 @@ func TestRequestCode(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	ids := map[string]string{
 		"INITIAL": w.Initial("waiting"), "unverified": w.Unverified("unverified"), "verified": w.Person(w.Admin,
 			"verified"),
@@ -264,7 +260,7 @@ func TestRequestCodeInALoop(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	mails := func(userID string) int {
 		return w.Rows("events where name = 'password_reset_requested' and aggregate_id = $1", userID)
@@ -297,7 +293,7 @@ func TestLifetimes(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	for kind, c := range map[string]struct {
 		id       string
 		lifetime time.Duration

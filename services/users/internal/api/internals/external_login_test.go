@@ -9,7 +9,7 @@ import (
 	"herald/shared/testkit"
 )
 
-func (w *world) came(account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
+func came(w *userstest.World, account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
 	w.Helper()
 	idp, id, _ := strings.Cut(account, "/")
 	return w.Auth.CheckExternalAccount(w.Context(), &usersv1.CheckExternalAccountRequest{
@@ -20,31 +20,29 @@ func (w *world) came(account, tenant, only string) (*usersv1.CheckExternalAccoun
 // Provider, tenant and id together name an account. An e-mail address names nobody.
 func TestCheckExternalAccount(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("ada", "company/1", "school/2")
 	r.Email, r.OtpCode = &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true}, "JBSWY3DPEHPK3PXPJBSWY3DP"
 	r.Idps[0].TenantId = "Company-Tenant"
 	ada := w.ImportLinked(r)
-	got, err := w.came("company/1", "company-tenant", "")
+	got, err := came(w, "company/1", "company-tenant", "")
 	if err != nil || got.UserId != ada || got.OrgId != w.OrgID || !got.OrgActive || got.Generation != 1 ||
 		got.OrgGeneration != 1 || got.State != usersv1.UserState_USER_STATE_ACTIVE || !got.NeedsFactor ||
 		got.Credential != "idp:company:1" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := w.came("school/2", "any", "school.example"); err != nil || got.UserId != ada {
+	if got, err := came(w, "school/2", "any", "school.example"); err != nil || got.UserId != ada {
 		t.Errorf("without a tenant: %v, %v", got, err)
 	}
 	for account, want := range map[string]string{
 		"company/1": "IDP_LINK_OTHER_TENANT", "school/2": "IDP_LINK_OTHER_TENANT", "school/1": "IDP_LINK_NOT_FOUND",
 		"company/ada@example.com": "IDP_LINK_NOT_FOUND", "company/": "IDP_LINK_NOT_FOUND", "/1": "IDP_LINK_NOT_FOUND",
 	} {
-		_, err := w.came(account, "another", "another.example")
+		_, err := came(w, account, "another", "another.example")
 		testkit.Refused(t, err, want)
 	}
-	if _, err := w.Moves()["locked"](w.Admin, ada); err != nil {
-		t.Fatal(err)
-	}
-	got, err = w.came("school/2", "any", "school.example")
+	w.Must(w.Moves()["locked"](w.Admin, ada))
+	got, err = came(w, "school/2", "any", "school.example")
 	if err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -53,7 +51,7 @@ func TestCheckExternalAccount(t *testing.T) {
 // A login with an account ends with the link, and with it what was made during the login.
 func TestLoginsEndWithTheLink(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	ada := w.ImportLinked(userstest.Linked("ada", "company/1", "company/2"))
 	other := w.ImportLinked(userstest.Linked("eve", "company/3"))
 	resolve := func(credential string) error {
@@ -79,11 +77,9 @@ func TestLoginsEndWithTheLink(t *testing.T) {
 			and t.makers @> l.makers where t.id = $1 and t.user_id = any (t.makers)`, made.TokenId); n != 1 {
 		t.Error("the token does not have the makers of the link")
 	}
-	if _, err := w.Gateway.RemoveUserIdpLink(w.Admin, &usersv1.RemoveUserIdpLinkRequest{
+	w.Must(w.Gateway.RemoveUserIdpLink(w.Admin, &usersv1.RemoveUserIdpLinkRequest{
 		UserId: ada, IdpId: "company", ExternalUserId: "1",
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	testkit.Refused(t, resolve("idp:company:1"), "TOKEN_INVALID")
 	if err := resolve("idp:company:2"); err != nil {
 		t.Errorf("the other account: %v", err)
@@ -109,7 +105,7 @@ func external(name, account string) *usersv1.CreateExternalUserRequest {
 // Nobody else made the account's link, so it stays when the user gets a role.
 func TestCreateExternalUser(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	for name, verified := range map[string]bool{"ada": true, "eve": false} {
 		r := external(name, "company/"+name)
 		r.OrgId, r.User.Email.IsEmailVerified = w.OrgID, verified
@@ -117,7 +113,7 @@ func TestCreateExternalUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.came("company/"+name, "t1", "")
+		got, err := came(w, "company/"+name, "t1", "")
 		if err != nil || got.UserId != made.UserId || got.State != usersv1.UserState_USER_STATE_ACTIVE {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -126,7 +122,7 @@ func TestCreateExternalUser(t *testing.T) {
 			t.Errorf("%s: %d mails", name, mails)
 		}
 		w.AddIamMember(made.UserId, "IAM_OWNER")
-		if _, err := w.came("company/"+name, "t1", ""); err != nil {
+		if _, err := came(w, "company/"+name, "t1", ""); err != nil {
 			t.Errorf("%s with a role: %v", name, err)
 		}
 		_, err = w.Auth.CreateExternalUser(t.Context(), r)
@@ -150,20 +146,16 @@ func TestCreateExternalUser(t *testing.T) {
 // A login updates the fields that the provider sends, and nothing else.
 func TestUpdateExternalUser(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	ada := w.ImportLinked(userstest.Linked("ada", "company/1"))
 	before := w.User(ada)
-	if _, err := w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: ada}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: ada}))
 	if got := w.User(ada); got.Details.Sequence != before.Details.Sequence {
 		t.Errorf("nothing to take over changed %v", got)
 	}
-	if _, err := w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{
+	w.Must(w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{
 		UserId: ada, LastName: "Byron", PreferredLanguage: "de-CH",
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	got, was := w.User(ada).GetHuman(), before.GetHuman()
 	if got.Profile.LastName != "Byron" || got.Profile.FirstName != was.Profile.FirstName ||
 		got.Profile.PreferredLanguage != "de-CH" || got.Profile.DisplayName != was.Profile.DisplayName ||
@@ -177,7 +169,7 @@ func TestUpdateExternalUser(t *testing.T) {
 // A person can link an account while the login with the password is valid, and is then the maker of the link.
 func TestLinkExternalAccount(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("ada", "company/1")
 	r.Password = "correct horse"
 	ada := w.ImportLinked(r)
@@ -214,7 +206,7 @@ func TestLinkExternalAccount(t *testing.T) {
 	if err := link("password", generation, "company/3"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.came("company/3", "t1", ""); err != nil || got.UserId != ada {
+	if got, err := came(w, "company/3", "t1", ""); err != nil || got.UserId != ada {
 		t.Errorf("%v, %v", got, err)
 	}
 	if n := w.Rows(`user_idp_links where external_user_id = '3' and $1 = any (makers)`, ada); n != 1 {
@@ -224,9 +216,7 @@ func TestLinkExternalAccount(t *testing.T) {
 			and data = '{"idpId": "company"}'`, ada); n != 1 {
 		t.Errorf("%d events", n)
 	}
-	if _, err := w.Gateway.LockUser(w.Admin, &usersv1.LockUserRequest{UserId: ada}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.LockUser(w.Admin, &usersv1.LockUserRequest{UserId: ada}))
 	testkit.Refused(t, link("password", generation, "company/4"), "TOKEN_INVALID")
 	testkit.Refused(t, link("password", generation+1, "company/4"), "TOKEN_INVALID")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/services/users/internal/userstest"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -15,7 +16,7 @@ func TestRequestCodeByName(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	active, initial := w.Person(w.Admin, "Mini"), w.Initial("Waiting")
 	machine, shared, namesake := w.Person(w.Admin, "robot"), w.Person(w.Admin, "one"), w.Person(w.Admin, "two")
 	w.Unverified("unverified")

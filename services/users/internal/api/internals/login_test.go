@@ -14,16 +14,16 @@ import (
 )
 
 // later returns a world whose time moves.
-func later(t *testing.T) (*world, *atomic.Int64) {
+func later(t *testing.T) (*userstest.World, *atomic.Int64) {
 	t.Helper()
 	g, ahead := testkit.Ground(t), new(atomic.Int64)
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	return startWorld(t, g), ahead
+	return userstest.Start(t, g), ahead
 }
 
 func TestCheckPassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	ada := w.Somebody("Ada", "ada@example.com", "correct horse")
 	for _, name := range []string{"Ada", "ada", " ADA ", "ada@example.com", "Ada@EXAMPLE.com", "Ａｄａ"} {
 		got, err := w.Check(name, "correct horse")
@@ -58,7 +58,7 @@ func TestCheckPassword(t *testing.T) {
 // An e-mail address that is somebody's login name is that user's, and one that two users have is nobody's.
 func TestLoginByEmail(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	one := w.Somebody("one", "both@example.com", "correct horse")
 	if got, err := w.Check("both@example.com", "correct horse"); err != nil || got.UserId != one {
 		t.Errorf("alone: %v, %v", got, err)
@@ -66,18 +66,14 @@ func TestLoginByEmail(t *testing.T) {
 	_, in := w.Org("Other")
 	r := userstest.Minimal("two")
 	r.Email, r.Password = &usersv1.Email{Email: "both@example.com", IsEmailVerified: true}, "correct horse"
-	if _, err := w.Gateway.ImportHumanUser(in, r); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(in, r))
 	_, err := w.Check("both@example.com", "correct horse")
 	testkit.Refused(t, err, "LOGIN_WRONG")
 	named := w.Somebody("both@example.com", "third@example.com", "third horse")
 	if got, err := w.Check("both@example.com", "third horse"); err != nil || got.UserId != named {
 		t.Errorf("as a login name: %v, %v", got, err)
 	}
-	if _, err := w.Gateway.RemoveMyOrg(in, &usersv1.RemoveMyOrgRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveMyOrg(in, &usersv1.RemoveMyOrgRequest{}))
 	_, err = w.Check("two", "correct horse")
 	testkit.Refused(t, err, "LOGIN_WRONG")
 }
@@ -85,7 +81,7 @@ func TestLoginByEmail(t *testing.T) {
 // With the right password the answer has the reason why the login is not complete.
 func TestCheckPasswordReturnsState(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	if err := w.SetPassword(id, "second horse", true); err != nil {
 		t.Fatal(err)
@@ -94,29 +90,21 @@ func TestCheckPasswordReturnsState(t *testing.T) {
 	if err != nil || !got.ChangeRequired || got.Generation != 2 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if _, err := w.Moves()["locked"](w.Admin, id); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Moves()["locked"](w.Admin, id))
 	if got, err := w.Check("ada", "second horse"); err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
 		t.Errorf("%v, %v", got, err)
 	}
 	r := userstest.Minimal("new")
 	r.Password = "first horse!"
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, r); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
 	if got, err := w.Check("new", "first horse!"); err != nil || got.State != usersv1.UserState_USER_STATE_INITIAL {
 		t.Errorf("%v, %v", got, err)
 	}
 	org, in := w.Org("Closed")
 	r = userstest.Minimal("closed")
 	r.Email, r.Password = &usersv1.Email{Email: "c@example.com", IsEmailVerified: true}, "correct horse"
-	if _, err := w.Gateway.ImportHumanUser(in, r); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Gateway.DeactivateMyOrg(in, &usersv1.DeactivateMyOrgRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(in, r))
+	w.Must(w.Gateway.DeactivateMyOrg(in, &usersv1.DeactivateMyOrgRequest{}))
 	if got, err := w.Check("closed", "correct horse"); err != nil || got.OrgActive || got.OrgId != org ||
 		got.OrgGeneration != 2 {
 		t.Errorf("%v, %v", got, err)
@@ -179,7 +167,7 @@ func TestGuessesAtPasswords(t *testing.T) {
 // A login replaces an older hash by one of today, and ends nothing.
 func TestLoginRenewsHash(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Minimal("old")
 	r.Email.IsEmailVerified = true
 	r.HashedPassword = &usersv1.HashedPassword{Value: "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"}
@@ -270,7 +258,7 @@ func TestCheckFactor(t *testing.T) {
 // A password that an administrator chose is replaced at the login, once.
 func TestChooseNextPassword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	choose := func(generation uint64, typed string) error {
 		_, err := w.Auth.ChooseNextPassword(t.Context(), &usersv1.ChooseNextPasswordRequest{
@@ -296,7 +284,7 @@ func TestChooseNextPassword(t *testing.T) {
 // Every change of a password ends the logins with the old one.
 func TestPasswordChangeEndsLogins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	generation := func() uint64 { return w.Subject(&usersv1.ResolveSubjectRequest{UserId: id}).Generation }
 	if err := w.SetPassword(id, "second horse", false); err != nil || generation() != 2 {

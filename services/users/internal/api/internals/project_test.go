@@ -15,12 +15,12 @@ import (
 
 // projects is a double of the service projects.
 type projects struct {
-	*world
+	*userstest.World
 	userstest.Client
 	testkit.Herald
 }
 
-func (w *world) projects() projects {
+func newProjects(w *userstest.World) projects {
 	w.Helper()
 	return projects{w, userstest.NewClient(testkit.Calls(w, w.Ground, "projects")),
 		userstest.Kit.Herald(w, w.Ground, "projects")}
@@ -28,12 +28,12 @@ func (w *world) projects() projects {
 
 // publish publishes an event of a project, caused by a user, and returns its id.
 func (p projects) publish(projectID, userID string, m proto.Message) string {
-	p.world.Helper()
+	p.World.Helper()
 	return p.Tell(p.OrgID, projectID, userID, m)
 }
 
 // until waits for a condition on the members to hold.
-func (w *world) until(condition string, args ...any) {
+func until(w *userstest.World, condition string, args ...any) {
 	w.Helper()
 	testkit.Until(w, w.Service.DB, "members", condition, args...)
 }
@@ -42,8 +42,8 @@ func (w *world) until(condition string, args ...any) {
 // the role was removed, and not after the project was.
 func TestProjectOwners(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	p := w.projects()
+	w := userstest.New(t)
+	p := newProjects(w)
 	id := w.Person(w.Admin, "mini")
 	owners := func(project string) int {
 		return w.Rows("members where user_id = $1 and org_id = $2 and project_id = $3 and roles = '{PROJECT_OWNER}'",
@@ -62,7 +62,7 @@ func TestProjectOwners(t *testing.T) {
 	if owners("p1") != 1 || w.Rows("events where aggregate = 'member' and data->>'projectId' = 'p1'") != 1 {
 		t.Error("20 calls at once did not make one owner, once")
 	}
-	if asMini := w.loginCaller(id); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") ||
+	if asMini := loginCaller(w, id); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") ||
 		asMini.Can("project.write", "") {
 		t.Errorf("the owner is %+v", asMini)
 	}
@@ -72,21 +72,17 @@ func TestProjectOwners(t *testing.T) {
 	testkit.Refused(t, err, "USER_NOT_FOUND")
 
 	p.publish("p2", id, &projectsv1.ProjectCreated{OwnerId: id})
-	w.until("exists (select from members where project_id = 'p2')")
+	until(w, "exists (select from members where project_id = 'p2')")
 	if owners("p2") != 1 {
 		t.Error("the event made another owner")
 	}
-	if _, err := w.Service.DB.Exec(t.Context(), "delete from members where project_id = 'p2'"); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Service.DB.Exec(t.Context(), "delete from members where project_id = 'p2'"))
 	p.publish("p2", id, &projectsv1.ProjectCreated{OwnerId: id}) // delivered again
 	p.publish("p2", "nobody", &projectsv1.ProjectCreated{OwnerId: "nobody"})
-	if _, err := w.Service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', "+
-		"1, now(), now())", id, w.OrgID); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', "+
+		"1, now(), now())", id, w.OrgID))
 	gone := p.publish("p2", id, &projectsv1.ProjectRemoved{})
-	w.until("not exists (select from members where project_id = 'p2')")
+	until(w, "not exists (select from members where project_id = 'p2')")
 	if w.Rows(`events where aggregate = 'member' and name = 'removed' and aggregate_id = $1 and organization_id = $2
 		and actor = $1 and data = jsonb_build_object('userId', $1::text, 'projectId', 'p2', 'cause', $3::text)`,
 		id, w.OrgID, gone) != 1 {
@@ -105,7 +101,7 @@ func TestProjectOwners(t *testing.T) {
 }
 
 // loginCaller returns the caller of a new token of a user.
-func (w *world) loginCaller(userID string) caller.Caller {
+func loginCaller(w *userstest.World, userID string) caller.Caller {
 	w.Helper()
 	r, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
 	if err != nil {
@@ -120,8 +116,8 @@ func (w *world) loginCaller(userID string) caller.Caller {
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	p := w.projects()
+	w := userstest.New(t)
+	p := newProjects(w)
 	orgA, inA := w.Org("A")
 	id := w.Person(inA, "mini")
 	user, err := p.ResolveUser(t.Context(), &usersv1.ResolveUserRequest{UserId: id})

@@ -28,10 +28,7 @@ func (s Server) MakeProjectOwner(
 // ResolveOrg returns the name and state of an organization.
 func (s Server) ResolveOrg(ctx context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
 	o, err := s.Store.Org(ctx, r.OrgId)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.ResolveOrgResponse{Name: o.Name, State: usersv1.OrgState(o.State)}, nil
+	return &usersv1.ResolveOrgResponse{Name: o.Name, State: usersv1.OrgState(o.State)}, err
 }
 
 // ResolveUser returns the organization, state and type of a user. A user of another organization than the one in the
@@ -42,10 +39,7 @@ func (s Server) ResolveUser(ctx context.Context, r *usersv1.ResolveUserRequest) 
 		resolve = func(ctx context.Context, id string) (domain.User, error) { return s.Store.User(ctx, r.OrgId, id) }
 	}
 	found, err := resolve(ctx, r.UserId)
-	if err != nil {
-		return nil, err
-	}
 	return &usersv1.ResolveUserResponse{
 		OrgId: found.OrgID, State: usersv1.UserState(found.State), Type: usersv1.UserType(found.Type),
-	}, nil
+	}, err
 }

@@ -30,20 +30,18 @@ func slowHash(t *testing.T, password string) string {
 }
 
 // slowly imports active people into an organization, all with that hash.
-func (w *world) slowly(in context.Context, name, hash string, n int) {
+func slowly(w *userstest.World, in context.Context, name, hash string, n int) {
 	w.Helper()
 	for i := range n {
 		r := userstest.Minimal(fmt.Sprint(name, i))
 		r.Email = &usersv1.Email{Email: fmt.Sprintf("%s%d@example.com", name, i), IsEmailVerified: true}
 		r.HashedPassword = &usersv1.HashedPassword{Value: hash}
-		if _, err := w.Gateway.ImportHumanUser(in, r); err != nil {
-			w.Fatal(err)
-		}
+		w.Must(w.Gateway.ImportHumanUser(in, r))
 	}
 }
 
 // guessing lets 20 clients guess at the passwords of people with slow hashes, until the test calls stop.
-func (w *world) guessing(people int) (stop func()) {
+func guessing(w *userstest.World, people int) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var clients sync.WaitGroup
 	for client := range 20 {
@@ -65,16 +63,16 @@ func (w *world) guessing(people int) (stop func()) {
 // Hostile case 31: while 20 clients guess at the passwords of people with the slowest hashes, people of other
 // organizations log in: at once with Herald's own hash, and in turns with slow ones.
 func TestSlowHashesStopNobody(t *testing.T) { // not parallel: it measures times
-	w := newWorld(t)
+	w := userstest.New(t)
 	begun := time.Now()
 	hash := slowHash(t, "correct horse")
 	most := max(time.Second, 2*time.Since(begun)) // on a busy machine
 	_, attacked := w.Org("Attacked")
 	_, other := w.Org("Other")
-	w.slowly(attacked, "guessed", hash, 100)
-	w.slowly(other, "slow", hash, 3)
+	slowly(w, attacked, "guessed", hash, 100)
+	slowly(w, other, "slow", hash, 3)
 	w.Somebody("quick", "quick@example.com", "correct horse")
-	stop := w.guessing(100)
+	stop := guessing(w, 100)
 	defer stop()
 	var in func(name string, tries int) time.Duration
 	in = func(name string, tries int) time.Duration {

@@ -18,7 +18,7 @@ import (
 // The service auth finds a user of any organization, with everything that tokens depend on.
 func TestResolveSubject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	id := w.Person(inA, "mini")
@@ -43,9 +43,7 @@ func TestResolveSubject(t *testing.T) {
 	if got := w.Subject(&usersv1.ResolveSubjectRequest{OrgIds: []string{orgB}}); len(got.Orgs) != 1 || got.OrgId != "" {
 		t.Errorf("only organizations: %v", got)
 	}
-	if _, err := w.Gateway.DeactivateMyOrg(inB, &usersv1.DeactivateMyOrgRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.DeactivateMyOrg(inB, &usersv1.DeactivateMyOrgRequest{}))
 	if got := w.Subject(&usersv1.ResolveSubjectRequest{OrgIds: []string{orgB}}); got.Orgs[0].Generation != 2 ||
 		got.Orgs[0].State != usersv1.OrgState_ORG_STATE_INACTIVE {
 		t.Errorf("an inactive organization: %v", got)
@@ -57,7 +55,7 @@ func TestResolveSubject(t *testing.T) {
 // The secret or a key of a machine user has a credential while the user has it.
 func TestResolveSubjectWithCredential(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, other := w.Machine(w.Admin, "ci"), w.Machine(w.Admin, "cd")
 	made, err := w.SetSecret(w.Admin, id)
 	if err != nil {
@@ -97,7 +95,7 @@ func TestResolveSubjectWithCredential(t *testing.T) {
 // The credential of an earlier answer is returned while the user has it, without a key.
 func TestResolveSubjectStillHasCredential(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	machine, person := w.Machine(w.Admin, "ci"), w.Person(w.Admin, "ada")
 	made, err := w.SetSecret(w.Admin, machine)
 	if err != nil {
@@ -128,7 +126,7 @@ func TestResolveCaller(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	orgA, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	resolve := func(s *usersv1.CheckedSubject, orgID string) (caller.Caller, error) {
@@ -194,23 +192,17 @@ func TestResolveCaller(t *testing.T) {
 // The deactivation of an organization on which a token depends ends it for good.
 func TestResolveCallerAfterADeactivation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	r := &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
 		UserId: w.Machine(inA, "ci"), Generation: 1, Orgs: []*usersv1.CheckedOrg{{Id: orgB, Generation: 1}},
 	}}
-	if _, err := w.Auth.ResolveCaller(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Gateway.DeactivateMyOrg(inB, &usersv1.DeactivateMyOrgRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Auth.ResolveCaller(t.Context(), r))
+	w.Must(w.Gateway.DeactivateMyOrg(inB, &usersv1.DeactivateMyOrgRequest{}))
 	_, err := w.Auth.ResolveCaller(t.Context(), r)
 	testkit.Refused(t, err, "TOKEN_INVALID")
-	if _, err := w.Gateway.ReactivateMyOrg(inB, &usersv1.ReactivateMyOrgRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ReactivateMyOrg(inB, &usersv1.ReactivateMyOrgRequest{}))
 	_, err = w.Auth.ResolveCaller(t.Context(), r)
 	testkit.Refused(t, err, "TOKEN_INVALID")
 }

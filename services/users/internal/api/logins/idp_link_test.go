@@ -21,7 +21,7 @@ import (
 // decides on the initialize-user mail.
 func TestLinkDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	for name, c := range map[string]struct {
 		verified bool
 		hash     string
@@ -61,7 +61,7 @@ func TestLinkDecidesStateAndMail(t *testing.T) {
 // Links are listed and removed one by one. The user's history has an event of each.
 func TestIdpLinks(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("mini", "company/1", "school/1", "company/a b/c")
 	r.Idps[0].TenantId = "72F988BF-86F1-41AF-91AB-2D7CD011DB47"
 	id := w.ImportLinked(r)
@@ -100,7 +100,7 @@ func TestIdpLinks(t *testing.T) {
 // Callers list their own links, and remove one after a login of the last ten minutes.
 func TestMyIdpLinks(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("mini", "company/1")
 	r.Email.IsEmailVerified = true
 	id, other := w.ImportLinked(r), w.ImportLinked(userstest.Linked("other", "company/2"))
@@ -129,7 +129,7 @@ func TestMyIdpLinks(t *testing.T) {
 // organization's users are not found.
 func TestIdpLinkRefusals(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	id := w.ImportLinked(userstest.Linked("mini", "company/1"))
 	owner := w.Person(w.Admin, "owner")
 	w.AddMember(w.Admin, owner, "ORG_OWNER")
@@ -170,7 +170,7 @@ func TestIdpLinkRefusals(t *testing.T) {
 // Links with which an import is refused.
 func TestImportRefusesLinks(t *testing.T) {
 	t.Parallel()
-	w, known := newLinkedWorld(t)
+	w, known := userstest.NewLinkedWorld(t)
 	w.ImportLinked(userstest.Linked("mini", "company/1"))
 	before := w.Rows("events")
 	for name, c := range map[string]struct {
@@ -214,7 +214,7 @@ func TestImportRefusesLinks(t *testing.T) {
 // the provider was removed. Other links are other content.
 func TestLinkedImportAgain(t *testing.T) {
 	t.Parallel()
-	w, known := newLinkedWorld(t)
+	w, known := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("mini", "company/1", "school/1")
 	r.UserId = "m1"
 	first, err := w.Gateway.ImportHumanUser(w.Admin, r)
@@ -248,7 +248,7 @@ func TestLinkedImportAgain(t *testing.T) {
 // Without the service idp an import with links fails, and nothing is written.
 func TestLinkedImportWithoutIdp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	before := w.Rows("events")
 	_, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Linked("mini", "company/1"))
 	testkit.Refused(t, err, "UNAVAILABLE")
@@ -263,7 +263,7 @@ func TestLinkedImportWithoutIdp(t *testing.T) {
 // The event of a provider's removal removes the links to it.
 func TestLinksGoWithTheirProvider(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	mini := w.ImportLinked(userstest.Linked("mini", "company/1", "school/1"))
 	other := w.ImportLinked(userstest.Linked("other", "school/2"))
 	cause := userstest.Kit.Herald(t, w.Ground, "idp").Tell(w.OrgID, "school", "remover", &idpv1.IdpRemoved{})
@@ -283,12 +283,10 @@ func TestLinksGoWithTheirProvider(t *testing.T) {
 // The links of a removed user are removed. Another user can then be linked to the accounts.
 func TestLinksGoWithTheirUser(t *testing.T) {
 	t.Parallel()
-	w, _ := newLinkedWorld(t)
+	w, _ := userstest.NewLinkedWorld(t)
 	mini := w.ImportLinked(userstest.Linked("mini", "company/1", "company/2", "school/1"))
 	w.ImportLinked(userstest.Linked("other", "school/2"))
-	if _, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: mini}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: mini}))
 	const along = `events e join events c on c.id = e.data->>'cause' and c.aggregate = 'user' and c.name = 'removed'
 		where e.aggregate = 'idp_link' and e.aggregate_id = $1 and e.data->>'idpId' in ('company', 'school')`
 	if n := w.Rows(along, mini); n != 2 || w.Rows("user_idp_links") != 1 {

@@ -41,10 +41,7 @@ func (s Server) searchIdpLinks(
 		return nil, err
 	}
 	list, err := s.Store.SearchIdpLinks(ctx, orgID, userID, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchUserIdpLinksResponse{Details: list.Details(), Result: search.Each(list.Rows, idpLink)}, nil
+	return &usersv1.SearchUserIdpLinksResponse{Details: list.Details(), Result: search.Each(list.Rows, idpLink)}, err
 }
 
 // RemoveUserIdpLink unlinks a user from an account at an identity provider.
@@ -70,10 +67,7 @@ func (s Server) removeIdpLink(
 	ctx context.Context, key domain.IdpLink,
 ) (*usersv1.RemoveUserIdpLinkResponse, error) {
 	l, err := s.Store.RemoveIdpLink(ctx, key, &usersv1.IdpLinkRemoved{IdpId: key.IdpID})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.RemoveUserIdpLinkResponse{Details: resource.Changed(l.Record, l.OrgID)}, nil
+	return &usersv1.RemoveUserIdpLinkResponse{Details: resource.Changed(l.Record, l.OrgID)}, err
 }
 
 func idpLink(l domain.IdpLink) *usersv1.UserIdpLink {

@@ -81,10 +81,7 @@ func (s Server) GetMachineKey(
 	ctx context.Context, r *usersv1.GetMachineKeyRequest,
 ) (*usersv1.GetMachineKeyResponse, error) {
 	k, err := s.Store.MachineKey(ctx, base.OrgID(ctx), r.UserId, r.KeyId)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.GetMachineKeyResponse{Key: machineKey(k)}, nil
+	return &usersv1.GetMachineKeyResponse{Key: machineKey(k)}, err
 }
 
 // SearchMachineKeys lists a machine user's keys. A person has none.
@@ -96,12 +93,9 @@ func (s Server) SearchMachineKeys(
 		return nil, err
 	}
 	list, err := s.Store.SearchMachineKeys(ctx, base.OrgID(ctx), r.UserId, p)
-	if err != nil {
-		return nil, err
-	}
 	return &usersv1.SearchMachineKeysResponse{
 		Details: list.Details(), Result: search.Each(list.Rows, machineKey),
-	}, nil
+	}, err
 }
 
 // RemoveMachineKey removes a machine user's key.
@@ -110,10 +104,7 @@ func (s Server) RemoveMachineKey(
 ) (*usersv1.RemoveMachineKeyResponse, error) {
 	k, err := s.Store.RemoveMachineKey(ctx, base.OrgID(ctx), r.UserId, r.KeyId,
 		&usersv1.MachineKeyRemoved{UserId: r.UserId})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.RemoveMachineKeyResponse{Details: resource.Changed(k.Record, k.OrgID)}, nil
+	return &usersv1.RemoveMachineKeyResponse{Details: resource.Changed(k.Record, k.OrgID)}, err
 }
 
 func machineKey(k domain.MachineKey) *heraldv1.Key {

@@ -17,14 +17,14 @@ import (
 )
 
 // secretRows returns 1 if the hash of a secret is stored for a user, else 0.
-func (w *world) secretRows(userID, clientSecret string) int {
+func secretRows(w *userstest.World, userID, clientSecret string) int {
 	w.Helper()
 	return w.Rows("users where id = $1 and secret_hash = $2", userID, hex.EncodeToString(secret.Hash(clientSecret)))
 }
 
 func TestMachineSecrets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")
 	_, err := w.RemoveSecret(w.Admin, id)
 	testkit.Refused(t, err, "SECRET_NOT_FOUND")
@@ -33,7 +33,7 @@ func TestMachineSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`^[a-zA-Z0-9]{64}$`).MatchString(first.ClientSecret) || first.ClientId != id ||
-		w.secretRows(id, first.ClientSecret) != 1 {
+		secretRows(w, id, first.ClientSecret) != 1 {
 		t.Errorf("client %q", first.ClientId)
 	}
 	got := w.User(id)
@@ -42,14 +42,14 @@ func TestMachineSecrets(t *testing.T) {
 		t.Errorf("%v after %v", got, first.Details)
 	}
 	second, err := w.SetSecret(w.Admin, id)
-	if err != nil || second.ClientSecret == first.ClientSecret || w.secretRows(id, first.ClientSecret) != 0 ||
-		w.secretRows(id, second.ClientSecret) != 1 {
+	if err != nil || second.ClientSecret == first.ClientSecret || secretRows(w, id, first.ClientSecret) != 0 ||
+		secretRows(w, id, second.ClientSecret) != 1 {
 		t.Errorf("the old secret stays: %v", err)
 	}
 	// A change of the name keeps the secret.
 	if _, err := w.Gateway.UpdateMachineUser(w.Admin, &usersv1.UpdateMachineUserRequest{
 		UserId: id, UserName: "ci", Name: "CI",
-	}); err != nil || w.secretRows(id, second.ClientSecret) != 1 {
+	}); err != nil || secretRows(w, id, second.ClientSecret) != 1 {
 		t.Errorf("the secret went with the name: %v", err)
 	}
 	gone, err := w.RemoveSecret(w.Admin, id)
@@ -70,16 +70,12 @@ func TestMachineSecrets(t *testing.T) {
 
 func TestMachineSecretsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	person, asleep := w.Person(w.Admin, "mini"), w.Machine(w.Admin, "asleep")
-	if _, err := w.SetSecret(w.Admin, asleep); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.SetSecret(w.Admin, asleep))
 	_, in := w.Org("A")
 	for out, back := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
-		if _, err := w.Moves()[out](w.Admin, asleep); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Moves()[out](w.Admin, asleep))
 		before := w.Rows("events")
 		for userID, want := range map[string]string{
 			person: "USER_NOT_MACHINE", asleep: "USER_NOT_ACTIVE", "nobody": "USER_NOT_FOUND",
@@ -98,13 +94,9 @@ func TestMachineSecretsRefused(t *testing.T) {
 		if w.Rows("events") != before || !w.User(asleep).GetMachine().HasSecret {
 			t.Errorf("%s: something was written", out)
 		}
-		if _, err := w.Moves()[back](w.Admin, asleep); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Moves()[back](w.Admin, asleep))
 	}
-	if _, err := w.Moves()["locked"](w.Admin, asleep); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Moves()["locked"](w.Admin, asleep))
 	if _, err := w.RemoveSecret(w.Admin, asleep); err != nil {
 		t.Error(err)
 	}
@@ -114,7 +106,7 @@ func TestMachineSecretsRefused(t *testing.T) {
 // succeeds.
 func TestMachineSecretsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")
 	made := make([]*usersv1.SetMachineSecretResponse, 20)
 	if n := testkit.Race(t, 20, func(i int) (err error) {
@@ -126,7 +118,7 @@ func TestMachineSecretsAtOnce(t *testing.T) {
 	last := slices.MaxFunc(made, func(a, b *usersv1.SetMachineSecretResponse) int {
 		return int(a.Details.Sequence) - int(b.Details.Sequence)
 	})
-	if w.secretRows(id, last.ClientSecret) != 1 {
+	if secretRows(w, id, last.ClientSecret) != 1 {
 		t.Error("the last secret is not the one that counts")
 	}
 	if n := testkit.Race(t, 20, func(int) error {
@@ -139,7 +131,7 @@ func TestMachineSecretsAtOnce(t *testing.T) {
 
 // credentialCalls makes all calls that add or remove a key or a secret of a machine, and returns
 // their errors.
-func (w *world) credentialCalls(ctx context.Context, userID, keyID string) map[string]error {
+func credentialCalls(w *userstest.World, ctx context.Context, userID, keyID string) map[string]error {
 	_, added := w.AddKey(ctx, userID, userstest.PublicKey)
 	_, removed := w.RemoveKey(ctx, userID, keyID)
 	_, set := w.SetSecret(ctx, userID)
@@ -151,7 +143,7 @@ func (w *world) credentialCalls(ctx context.Context, userID, keyID string) map[s
 // the one for credentials. A machine itself needs a login with its key or secret.
 func TestMachineCredentialsProtected(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, in := w.Org("A")
 	id, owner := w.Machine(in, "ci"), w.Machine(in, "owner")
 	w.AddMember(in, id, "ORG_OWNER")
@@ -162,9 +154,7 @@ func TestMachineCredentialsProtected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.SetSecret(in, userID); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.SetSecret(in, userID))
 		keys[userID] = made.KeyId
 	}
 	itself := w.Caller(in, id, orgA)
@@ -180,20 +170,20 @@ func TestMachineCredentialsProtected(t *testing.T) {
 		"a user manager":   {w.Login(in, manager, orgA), id, "PERMISSION_DENIED"},
 		"an owner's owner": {w.As(itself), owner, "ESCALATION"},
 	} {
-		for call, err := range w.credentialCalls(c.ctx, c.userID, keys[c.userID]) {
+		for call, err := range credentialCalls(w, c.ctx, c.userID, keys[c.userID]) {
 			t.Log(label, call)
 			testkit.Refused(t, err, c.want)
 		}
 	}
 	itself.AuthenticatedAt = w.Ground.Now().Add(-11 * time.Minute)
-	for _, err := range w.credentialCalls(w.As(itself), id, keys[id]) {
+	for _, err := range credentialCalls(w, w.As(itself), id, keys[id]) {
 		testkit.Refused(t, err, "FRESH_LOGIN_REQUIRED")
 	}
 	if w.Rows("events where aggregate in ('machine', 'machine_key')") != events {
 		t.Error("something was written")
 	}
 	itself.AuthenticatedAt = w.Ground.Now().Add(-time.Minute)
-	for call, err := range w.credentialCalls(w.As(itself), id, keys[id]) {
+	for call, err := range credentialCalls(w, w.As(itself), id, keys[id]) {
 		if err != nil {
 			t.Errorf("%s: %v", call, err)
 		}

@@ -46,13 +46,13 @@ func keyFileOf(t testing.TB, details []byte) (f keyFile) {
 	return f
 }
 
-func (w *world) getKey(ctx context.Context, userID, keyID string) (*heraldv1.Key, error) {
+func getKey(w *userstest.World, ctx context.Context, userID, keyID string) (*heraldv1.Key, error) {
 	r, err := w.Gateway.GetMachineKey(ctx, &usersv1.GetMachineKeyRequest{UserId: userID, KeyId: keyID})
 	return r.GetKey(), err
 }
 
 // storedKey returns the stored public key in PEM.
-func (w *world) storedKey(id string) []byte {
+func storedKey(w *userstest.World, id string) []byte {
 	w.Helper()
 	var der []byte
 	if err := w.Service.DB.QueryRow(w.Context(), "select public_key from machine_keys where id = $1", id).
@@ -64,7 +64,7 @@ func (w *world) storedKey(id string) []byte {
 
 func TestMachineKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")
 	before := w.User(id)
 	made, err := w.Gateway.AddMachineKey(w.Admin, &usersv1.AddMachineKeyRequest{
@@ -81,7 +81,7 @@ func TestMachineKeys(t *testing.T) {
 	if f != (keyFile{Type: "serviceaccount", KeyID: made.KeyId, UserID: id, ExpirationDate: forever}) {
 		t.Errorf("%+v", f)
 	}
-	got, err := w.getKey(w.Admin, id, made.KeyId)
+	got, err := getKey(w, w.Admin, id, made.KeyId)
 	if err != nil || !proto.Equal(got, &heraldv1.Key{
 		Id: made.KeyId, Details: made.Details, Type: heraldv1.KeyType_KEY_TYPE_JSON,
 		ExpirationDate: timestamppb.New(forever),
@@ -99,7 +99,7 @@ func TestMachineKeys(t *testing.T) {
 		f.KeyID != own.KeyId || !f.ExpirationDate.Equal(until.Truncate(time.Microsecond)) {
 		t.Errorf("%+v", f)
 	}
-	if string(w.storedKey(own.KeyId)) != string(userstest.PublicKey) {
+	if string(storedKey(w, own.KeyId)) != string(userstest.PublicKey) {
 		t.Error("another key is kept than that of the caller's own")
 	}
 	list, err := w.Gateway.SearchMachineKeys(w.Admin, &usersv1.SearchMachineKeysRequest{UserId: id})
@@ -129,7 +129,7 @@ func TestMachineKeys(t *testing.T) {
 // OpenSSL verifies a signature by the key file with the stored public key, and with no other.
 func TestMachineKeySigns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")
 	made, err := w.AddKey(w.Admin, id, nil)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestMachineKeySigns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored := w.storedKey(made.KeyId)
+	stored := storedKey(w, made.KeyId)
 	if out, ok := verified(t, stored, jwt, signature); !ok {
 		t.Errorf("OpenSSL does not verify what the key file signs: %s", out)
 	}
@@ -160,7 +160,7 @@ func TestMachineKeySigns(t *testing.T) {
 	}
 	if other, err := w.AddKey(w.Admin, id, nil); err != nil {
 		t.Error(err)
-	} else if _, ok := verified(t, w.storedKey(other.KeyId), jwt, signature); ok {
+	} else if _, ok := verified(t, storedKey(w, other.KeyId), jwt, signature); ok {
 		t.Error("another key verifies it too")
 	}
 }
@@ -194,7 +194,7 @@ func TestRemoveMachineKey(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id := w.Machine(w.Admin, "ci")
 	own, err := w.Gateway.AddMachineKey(w.Admin, &usersv1.AddMachineKeyRequest{UserId: id,
 		PublicKey: userstest.PublicKey, ExpirationDate: timestamppb.New(g.Now().Add(time.Hour))})
@@ -203,7 +203,7 @@ func TestRemoveMachineKey(t *testing.T) {
 	}
 	ahead.Store(int64(2 * time.Hour))
 	w.SignIn()
-	if _, err := w.getKey(w.Admin, id, own.KeyId); err != nil {
+	if _, err := getKey(w, w.Admin, id, own.KeyId); err != nil {
 		t.Error(err)
 	}
 	if n := testkit.Race(t, 20, func(int) error {
@@ -215,7 +215,7 @@ func TestRemoveMachineKey(t *testing.T) {
 	}, "MACHINE_KEY_NOT_FOUND"); n != 1 {
 		t.Errorf("%d of 20 removals succeeded", n)
 	}
-	_, err = w.getKey(w.Admin, id, own.KeyId)
+	_, err = getKey(w, w.Admin, id, own.KeyId)
 	testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
 	if w.Rows("events where aggregate = 'machine_key' and name = 'removed' and aggregate_id = $1", own.KeyId) != 1 {
 		t.Error("the removal is not one event")
@@ -224,16 +224,14 @@ func TestRemoveMachineKey(t *testing.T) {
 
 func TestMachineKeysRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, other := w.Machine(w.Admin, "ci"), w.Machine(w.Admin, "cd")
 	asleep, person := w.Machine(w.Admin, "asleep"), w.Person(w.Admin, "mini")
 	kept, err := w.AddKey(w.Admin, asleep, userstest.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Moves()["deactivated"](w.Admin, asleep); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Moves()["deactivated"](w.Admin, asleep))
 	before := w.Rows("events")
 	for label, c := range map[string]struct {
 		request *usersv1.AddMachineKeyRequest
@@ -270,7 +268,7 @@ func TestMachineKeysRefused(t *testing.T) {
 
 	// A key is found only with its user's id, whatever the user's state.
 	for _, userID := range []string{other, person, "nobody"} {
-		_, err = w.getKey(w.Admin, userID, kept.KeyId)
+		_, err = getKey(w, w.Admin, userID, kept.KeyId)
 		testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
 		_, err = w.RemoveKey(w.Admin, userID, kept.KeyId)
 		testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
@@ -281,7 +279,7 @@ func TestMachineKeysRefused(t *testing.T) {
 		UserId: id, Query: &heraldv1.ListQuery{Limit: 1001},
 	})
 	testkit.Refused(t, err, "LIMIT_EXCEEDED", "1000")
-	_, err = w.getKey(w.Admin, asleep, kept.KeyId)
+	_, err = getKey(w, w.Admin, asleep, kept.KeyId)
 	if err == nil {
 		_, err = w.RemoveKey(w.Admin, asleep, kept.KeyId)
 	}
@@ -294,7 +292,7 @@ func TestMachineKeysRefused(t *testing.T) {
 // machine's keys are removed.
 func TestMachineTakesKeysAlong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")
 	key, err := w.AddKey(w.Admin, id, userstest.PublicKey)
 	if err != nil {
@@ -305,17 +303,13 @@ func TestMachineTakesKeysAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, move := range []string{"deactivated", "reactivated", "locked", "unlocked"} {
-		if _, err := w.Moves()[move](w.Admin, id); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Moves()[move](w.Admin, id))
 	}
-	if _, err := w.getKey(w.Admin, id, key.KeyId); err != nil || w.secretRows(id, set.ClientSecret) != 1 {
+	if _, err := getKey(w, w.Admin, id, key.KeyId); err != nil || secretRows(w, id, set.ClientSecret) != 1 {
 		t.Errorf("after all moves: %v", err)
 	}
-	if _, err := w.Moves()["removed"](w.Admin, id); err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.getKey(w.Admin, id, key.KeyId)
+	w.Must(w.Moves()["removed"](w.Admin, id))
+	_, err = getKey(w, w.Admin, id, key.KeyId)
 	testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
 	if w.Rows("machine_keys") != 0 || w.Rows(`events e join events c on c.id = e.data->>'cause'
 		where c.name = 'removed' and c.aggregate = 'user' and e.name = 'removed' and e.aggregate = 'machine_key'
@@ -327,7 +321,7 @@ func TestMachineTakesKeysAlong(t *testing.T) {
 // Of many keys that are added at once each is stored.
 func TestMachineKeysAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")
 	if n := testkit.Race(t, 20, func(int) error {
 		_, err := w.AddKey(w.Admin, id, userstest.PublicKey)

@@ -17,7 +17,7 @@ import (
 
 func TestMachines(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	made, err := w.Gateway.CreateMachineUser(w.Admin, &usersv1.CreateMachineUserRequest{
 		UserName: " ci ", Name: " CI ", Description: " builds ",
 	})
@@ -79,7 +79,7 @@ func TestMachines(t *testing.T) {
 
 func TestMachinesRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	ci := w.Machine(w.Admin, "ci")
 	_, in := w.Org("A")
 	before := w.Rows("events")
@@ -142,7 +142,7 @@ func TestMachinesRefused(t *testing.T) {
 // Callers who lack a permission of a machine cannot change it.
 func TestMachinesEscalation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, in := w.Org("A")
 	deploy := w.Machine(in, "deploy")
 	w.AddMember(in, deploy, "ORG_OWNER")
@@ -161,7 +161,7 @@ func TestMachinesEscalation(t *testing.T) {
 // Of many people and machines that are created at once with the same name one succeeds.
 func TestMachineNamesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	ids := make([]string, 10)
 	for i := range ids {
 		ids[i] = w.Machine(w.Admin, fmt.Sprint("machine", i))
@@ -193,7 +193,7 @@ func TestMachineNamesAtOnce(t *testing.T) {
 // Many changes of a machine at once all succeed, and the last one is stored.
 func TestMachineChangesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")
 	answers := make([]*heraldv1.ObjectDetails, 20)
 	if n := testkit.Race(t, 20, func(i int) error {

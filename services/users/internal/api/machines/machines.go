@@ -26,10 +26,7 @@ func (s Server) CreateMachineUser(
 	m := domain.NewMachine(base.OrgID(ctx), resource.NewID(), base.MachineData(r))
 	record, err := s.Store.CreateUser(ctx, store.NewUser{User: m},
 		&usersv1.MachineCreated{State: usersv1.UserState(m.State)})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.MachineUserResponse{UserId: m.ID, Details: resource.Details(record, m.OrgID)}, nil
+	return &usersv1.MachineUserResponse{UserId: m.ID, Details: resource.Details(record, m.OrgID)}, err
 }
 
 // UpdateMachineUser replaces a machine user's names, description and token type. If nothing
@@ -44,8 +41,5 @@ func (s Server) UpdateMachineUser(
 		}
 		return store.UserChange{Event: &usersv1.MachineChanged{Changed: changed}}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.MachineUserResponse{UserId: r.UserId, Details: details}, nil
+	return &usersv1.MachineUserResponse{UserId: r.UserId, Details: details}, err
 }

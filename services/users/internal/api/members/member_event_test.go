@@ -15,7 +15,7 @@ import (
 // in an organization or on a project.
 func TestPlacesOfMembers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	id := w.Person(w.Admin, "mini")
 	did := func(_ any, err error) {

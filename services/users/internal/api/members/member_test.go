@@ -15,7 +15,7 @@ import (
 
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	_, err := w.Gateway.AddOrgMember(w.Admin, &usersv1.AddMemberRequest{
 		UserId: id, Roles: []string{"ORG_OWNER", "IAM_OWNER"},
@@ -52,9 +52,7 @@ func TestMembers(t *testing.T) {
 		list.Result[0].Details.Sequence != first.Details.Sequence {
 		t.Errorf("members %v, %v", list, err)
 	}
-	if _, err := w.Gateway.RemoveOrgMember(w.Admin, &usersv1.RemoveMemberRequest{UserId: id}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveOrgMember(w.Admin, &usersv1.RemoveMemberRequest{UserId: id}))
 	_, err = w.Gateway.RemoveOrgMember(w.Admin, &usersv1.RemoveMemberRequest{UserId: id})
 	testkit.Refused(t, err, "MEMBER_NOT_FOUND")
 }
@@ -63,7 +61,7 @@ func TestMembers(t *testing.T) {
 // that they lack.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	_, inB := w.Org("B")
 	ownerA, ownerB, both := w.Person(inA, "owner-a"), w.Person(inB, "owner-b"), w.Person(inA, "both")
@@ -104,7 +102,7 @@ func TestEscalation(t *testing.T) {
 
 func TestLastOwner(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, err := w.Gateway.UpdateIamMember(w.Admin, &usersv1.UpdateMemberRequest{
 		UserId: w.AdminID, Roles: []string{"IAM_OWNER_VIEWER"},
 	})
@@ -140,20 +138,16 @@ func TestLastOwner(t *testing.T) {
 			t.Fatalf("%d owners are left, %d were removed", n, removed.Load())
 		}
 		if w.Rows("members where user_id = $1 and org_id = ''", w.AdminID) == 0 {
-			if _, err := w.Gateway.AddIamMember(asSecond, &usersv1.AddMemberRequest{UserId: w.AdminID,
-				Roles: []string{"IAM_OWNER"}}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Gateway.RemoveIamMember(w.Admin, &usersv1.RemoveMemberRequest{UserId: second}); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(w.Gateway.AddIamMember(asSecond, &usersv1.AddMemberRequest{UserId: w.AdminID,
+				Roles: []string{"IAM_OWNER"}}))
+			w.Must(w.Gateway.RemoveIamMember(w.Admin, &usersv1.RemoveMemberRequest{UserId: second}))
 		}
 	}
 }
 
 func TestMemberships(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER")

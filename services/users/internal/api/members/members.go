@@ -9,6 +9,7 @@ import (
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"
@@ -100,10 +101,7 @@ func (s Server) addMember(ctx context.Context, m domain.Member, roles []string) 
 	record, err := s.Store.CreateMember(ctx, m, &usersv1.MemberAdded{
 		UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.MemberResponse{Details: resource.Details(record, m.OrgID)}, nil
+	return &usersv1.MemberResponse{Details: resource.Details(record, m.OrgID)}, err
 }
 
 func (s Server) updateMember(
@@ -143,10 +141,7 @@ func (s Server) changeMember(
 			}
 			return change(m)
 		})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
+	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, err
 }
 
 // SearchOrgMembers lists the members of the organization acted on.
@@ -191,10 +186,7 @@ func (s Server) searchMembers(
 		}
 	}
 	list, err := s.Store.SearchMembers(ctx, query, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchMembersResponse{Details: list.Details(), Result: search.Each(list.Rows, member)}, nil
+	return &usersv1.SearchMembersResponse{Details: list.Details(), Result: search.Each(list.Rows, member)}, err
 }
 
 func member(m store.NamedMember) *usersv1.Member {
@@ -206,27 +198,28 @@ func member(m store.NamedMember) *usersv1.Member {
 func (s Server) SearchOrgMemberRoles(
 	context.Context, *usersv1.SearchRolesRequest,
 ) (*usersv1.SearchRolesResponse, error) {
-	return s.roles(domain.OrgRoles()), nil
+	return s.roles(caller.Organization), nil
 }
 
 // SearchProjectMemberRoles lists the roles of projects.
 func (s Server) SearchProjectMemberRoles(
 	context.Context, *usersv1.SearchRolesRequest,
 ) (*usersv1.SearchRolesResponse, error) {
-	return s.roles(domain.ProjectRoles()), nil
+	return s.roles(caller.Project), nil
 }
 
 // SearchIamMemberRoles lists the roles of the instance.
 func (s Server) SearchIamMemberRoles(
 	context.Context, *usersv1.SearchRolesRequest,
 ) (*usersv1.SearchRolesResponse, error) {
-	return s.roles(domain.InstanceRoles()), nil
+	return s.roles(caller.Instance), nil
 }
 
-func (s Server) roles(all []domain.Role) *usersv1.SearchRolesResponse {
-	list := search.List[domain.Role]{Rows: all, Total: uint64(len(all)), At: s.Now()}
+func (s Server) roles(level caller.Level) *usersv1.SearchRolesResponse {
+	all := caller.Roles(level)
+	list := search.List[caller.Role]{Rows: all, Total: uint64(len(all)), At: s.Now()}
 	return &usersv1.SearchRolesResponse{Details: list.Details(),
-		Result: search.Each(all, func(r domain.Role) *usersv1.Role {
+		Result: search.Each(all, func(r caller.Role) *usersv1.Role {
 			return &usersv1.Role{Role: r.Name, Permissions: r.Permissions}
 		})}
 }

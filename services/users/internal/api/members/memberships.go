@@ -41,10 +41,7 @@ func (s Server) memberships(
 	ctx context.Context, orgID, userID string, p search.Page,
 ) (*usersv1.SearchMembershipsResponse, error) {
 	list, err := s.Store.SearchMemberships(ctx, orgID, userID, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: search.Each(list.Rows, membership)}, nil
+	return &usersv1.SearchMembershipsResponse{Details: list.Details(), Result: search.Each(list.Rows, membership)}, err
 }
 
 func membership(m store.IdentifiedMember) *usersv1.Membership {
@@ -80,8 +77,5 @@ func (s Server) RemoveMyMembership(
 func (s Server) removeMembership(ctx context.Context, orgID, userID, id string) (*usersv1.MemberResponse, error) {
 	m, err := s.Store.RemoveMembership(ctx, orgID, userID, id,
 		func(m domain.Member) proto.Message { return memberRemoved(m) })
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
+	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, err
 }

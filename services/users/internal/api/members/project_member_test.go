@@ -12,7 +12,7 @@ import (
 
 func TestProjectMembers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	add := func(ctx context.Context, project, user string, roles ...string) error {
 		_, err := w.Gateway.AddProjectMember(ctx, &usersv1.AddProjectMemberRequest{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"herald/services/users/internal/userstest"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -12,7 +13,7 @@ import (
 // revokes tokens; the other organization learns no name.
 func TestRolesElsewhereShieldNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	mini, owner := w.Person(inA, "mini"), w.Person(inA, "owner")
@@ -63,7 +64,7 @@ func TestRolesElsewhereShieldNobody(t *testing.T) {
 // Users can end all their own memberships. Callers cannot end a membership of a user with more permissions.
 func TestEndMemberships(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, inA := w.Org("A")
 	_, inB := w.Org("B")
 	mini, owner, manager := w.Person(inA, "mini"), w.Person(inA, "owner"), w.Person(inA, "manager")
@@ -111,7 +112,7 @@ func TestEndMemberships(t *testing.T) {
 // An owner of an organization cannot end the logins of users who have more permissions in the instance than the owner.
 func TestOrganizationOfInstanceMembersStays(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, inA := w.Org("A")
 	owner, above := w.Person(inA, "owner"), w.Person(inA, "above")
 	w.AddMember(inA, owner, "ORG_OWNER")

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/services/users/internal/userstest"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
@@ -14,7 +15,7 @@ import (
 
 func TestOrganizations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	made, err := w.Gateway.CreateOrg(w.Admin, &usersv1.CreateOrgRequest{Name: " Déjà Vu AG "})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func TestOrganizations(t *testing.T) {
 
 func TestOrganizationStates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(inA, "mini")
 	w.AddMember(inA, id, "ORG_OWNER")
@@ -93,9 +94,7 @@ func TestOrganizationStates(t *testing.T) {
 	if _, err := w.Resolve(w.AdminToken, orgA); err != nil {
 		t.Errorf("the instance's owner in an inactive organization: %v", err)
 	}
-	if _, err := w.Gateway.ReactivateMyOrg(inA, &usersv1.ReactivateMyOrgRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ReactivateMyOrg(inA, &usersv1.ReactivateMyOrgRequest{}))
 	if _, err := w.Resolve(pat.Token, ""); err != nil {
 		t.Errorf("the token works again after reactivation: %v", err)
 	}
@@ -103,7 +102,7 @@ func TestOrganizationStates(t *testing.T) {
 
 func TestSearches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("Straße")
 	ids := []string{w.Person(inA, "anna"), w.Person(inA, "Åsa_1"), w.Person(inA, "bob%")}
 	type user = usersv1.UserFilter
@@ -163,7 +162,7 @@ func TestSearches(t *testing.T) {
 // Hostile case 30: a manager of settings cannot deactivate or remove the organization of its owners.
 func TestSettingsManagerEndsNoOrganization(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(inA, "settings")
 	w.AddMember(inA, id, "ORG_SETTINGS_MANAGER")

@@ -36,28 +36,19 @@ func (s Server) SearchMyOrgChanges(
 func (s Server) CreateOrg(ctx context.Context, r *usersv1.CreateOrgRequest) (*usersv1.CreateOrgResponse, error) {
 	o := domain.Org{ID: resource.NewID(), Name: r.Name, State: domain.OrgActive}
 	record, err := s.MakeOrg(ctx, o, caller.From(ctx).UserID)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.CreateOrgResponse{Id: o.ID, Details: resource.Details(record, o.ID)}, nil
+	return &usersv1.CreateOrgResponse{Id: o.ID, Details: resource.Details(record, o.ID)}, err
 }
 
 // GetMyOrg reads the organization acted on.
 func (s Server) GetMyOrg(ctx context.Context, _ *usersv1.GetMyOrgRequest) (*usersv1.GetMyOrgResponse, error) {
 	o, err := s.Store.Org(ctx, base.OrgID(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.GetMyOrgResponse{Org: org(o)}, nil
+	return &usersv1.GetMyOrgResponse{Org: org(o)}, err
 }
 
 // GetOrg returns an organization of the instance.
 func (s Server) GetOrg(ctx context.Context, r *usersv1.GetOrgRequest) (*usersv1.GetOrgResponse, error) {
 	o, err := s.Store.Org(ctx, r.OrgId)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.GetOrgResponse{Org: org(o)}, nil
+	return &usersv1.GetOrgResponse{Org: org(o)}, err
 }
 
 // UpdateMyOrg renames the organization acted on.
@@ -68,10 +59,7 @@ func (s Server) UpdateMyOrg(ctx context.Context, r *usersv1.UpdateMyOrgRequest) 
 		}
 		return &usersv1.OrgChanged{Changed: []string{"name"}}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.UpdateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
+	return &usersv1.UpdateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, err
 }
 
 // DeactivateMyOrg deactivates the organization acted on.
@@ -82,10 +70,7 @@ func (s Server) DeactivateMyOrg(
 		err := o.Deactivate()
 		return &usersv1.OrgDeactivated{Generation: uint64(o.Generation)}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.DeactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
+	return &usersv1.DeactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, err
 }
 
 // ReactivateMyOrg reactivates the organization acted on.
@@ -95,10 +80,7 @@ func (s Server) ReactivateMyOrg(
 	o, err := s.Store.ChangeOrg(ctx, base.OrgID(ctx), func(o *domain.Org) (proto.Message, error) {
 		return &usersv1.OrgReactivated{}, o.Reactivate()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.ReactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
+	return &usersv1.ReactivateMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, err
 }
 
 // RemoveMyOrg removes the organization acted on. Its objects are removed in the background.
@@ -106,10 +88,7 @@ func (s Server) RemoveMyOrg(
 	ctx context.Context, _ *usersv1.RemoveMyOrgRequest,
 ) (*usersv1.RemoveMyOrgResponse, error) {
 	o, err := s.Store.RemoveOrg(ctx, base.OrgID(ctx), &usersv1.OrgRemoved{})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.RemoveMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, nil
+	return &usersv1.RemoveMyOrgResponse{Details: resource.Changed(o.Record, o.ID)}, err
 }
 
 // SearchOrgs lists the instance's organizations.
@@ -131,10 +110,7 @@ func (s Server) SearchOrgs(ctx context.Context, r *usersv1.SearchOrgsRequest) (*
 		}
 	}
 	list, err := s.Store.SearchOrgs(ctx, query, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchOrgsResponse{Details: list.Details(), Result: search.Each(list.Rows, org)}, nil
+	return &usersv1.SearchOrgsResponse{Details: list.Details(), Result: search.Each(list.Rows, org)}, err
 }
 
 func org(o domain.Org) *usersv1.Org {

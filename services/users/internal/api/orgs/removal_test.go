@@ -13,18 +13,16 @@ import (
 // removed, each with an event that names the cause. Other organizations keep theirs.
 func TestRemoveOrg(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("Acme")
 	owner, guest := w.Person(inA, "owner"), w.Person(w.Admin, "guest")
 	w.AddMember(inA, owner, "ORG_OWNER")
 	w.AddMember(inA, guest, "ORG_OWNER_VIEWER")
 	w.AddMember(w.Admin, owner, "ORG_OWNER_VIEWER")
 	for i := range 230 { // three batches
-		if _, err := w.Service.DB.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name,
+		w.Must(w.Service.DB.Exec(t.Context(), `insert into users (id, org_id, type, state, user_name,
 			user_name_folded, sequence, created_at, changed_at) values ($1, $2, 1, 1, $1, $1, 1, now(), now())`,
-			fmt.Sprint("u", i), orgA); err != nil {
-			t.Fatal(err)
-		}
+			fmt.Sprint("u", i), orgA))
 	}
 	pat, err := w.Gateway.AddPersonalAccessToken(inA, &usersv1.AddPersonalAccessTokenRequest{UserId: owner})
 	if err != nil {
@@ -73,7 +71,7 @@ func TestRemoveOrg(t *testing.T) {
 
 func TestRemoveOrgRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, err := w.Gateway.RemoveMyOrg(w.Admin, &usersv1.RemoveMyOrgRequest{})
 	testkit.Refused(t, err, "ORG_OF_INSTANCE")
 	_, inA := w.Org("A")
@@ -89,15 +87,11 @@ func TestRemoveOrgRefuses(t *testing.T) {
 
 	owner := w.Person(inA, "owner")
 	w.AddIamMember(owner, "IAM_OWNER")
-	if _, err := w.Gateway.RemoveIamMember(w.Admin, &usersv1.RemoveMemberRequest{UserId: w.AdminID}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveIamMember(w.Admin, &usersv1.RemoveMemberRequest{UserId: w.AdminID}))
 	_, err = w.Gateway.RemoveMyOrg(inA, &usersv1.RemoveMyOrgRequest{})
 	testkit.Refused(t, err, "LAST_IAM_OWNER")
-	if _, err := w.Gateway.AddIamMember(w.Login(inA, owner, ""), &usersv1.AddMemberRequest{UserId: w.AdminID,
-		Roles: []string{"IAM_OWNER"}}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.AddIamMember(w.Login(inA, owner, ""), &usersv1.AddMemberRequest{UserId: w.AdminID,
+		Roles: []string{"IAM_OWNER"}}))
 	if n := testkit.Race(t, 20, func(int) error {
 		_, err := w.Gateway.RemoveMyOrg(inA, &usersv1.RemoveMyOrgRequest{})
 		return err
@@ -110,12 +104,10 @@ func TestRemoveOrgRefuses(t *testing.T) {
 // the first one failed.
 func TestRemoveOrgAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	guest := w.Person(w.Admin, "guest")
-	if _, err := w.Gateway.RemoveMyOrg(inA, &usersv1.RemoveMyOrgRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveMyOrg(inA, &usersv1.RemoveMyOrgRequest{}))
 	testkit.Until(t, w.Service.DB, "organizations", "not exists (select from organizations where id = $1)", orgA)
 	_, err := w.Gateway.ImportHumanUser(inA, userstest.Minimal("late"))
 	testkit.Refused(t, err, "ORG_NOT_FOUND")
@@ -125,8 +117,6 @@ func TestRemoveOrgAgain(t *testing.T) {
 		t.Error("nobody looks any more, although a request may still write")
 	}
 	const later = "update removals set heard_at = now() - interval '2 minutes'"
-	if _, err := w.Service.DB.Exec(t.Context(), later); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Service.DB.Exec(t.Context(), later))
 	testkit.Until(t, w.Service.DB, "removals", "not exists (select from removals)")
 }

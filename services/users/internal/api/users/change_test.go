@@ -13,24 +13,18 @@ import (
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "ada")
-	if _, err := w.Gateway.AddOrgMember(w.Admin, &usersv1.AddMemberRequest{UserId: id,
-		Roles: []string{"ORG_OWNER_VIEWER"}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id,
-		Email: "new@example.com"}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.AddOrgMember(w.Admin, &usersv1.AddMemberRequest{UserId: id,
+		Roles: []string{"ORG_OWNER_VIEWER"}}))
+	w.Must(w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id,
+		Email: "new@example.com"}))
 	added, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Gateway.RemovePersonalAccessToken(w.Admin, &usersv1.RemovePersonalAccessTokenRequest{UserId: id,
-		TokenId: added.TokenId}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemovePersonalAccessToken(w.Admin, &usersv1.RemovePersonalAccessTokenRequest{UserId: id,
+		TokenId: added.TokenId}))
 	ada := w.Login(w.Admin, id, "")
 	want := []string{
 		"pat.added by " + w.AdminID, "pat.removed by " + w.AdminID, "pat.added by " + w.AdminID,
@@ -53,9 +47,7 @@ func TestChanges(t *testing.T) {
 	}
 
 	org, in := w.Org("Acme")
-	if _, err := w.Gateway.UpdateMyOrg(in, &usersv1.UpdateMyOrgRequest{Name: "Acme Ltd"}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.UpdateMyOrg(in, &usersv1.UpdateMyOrgRequest{Name: "Acme Ltd"}))
 	changes, err := w.Gateway.SearchMyOrgChanges(in, &usersv1.SearchMyOrgChangesRequest{})
 	if err != nil || !slices.Equal(userstest.Kinds(changes), []string{"org.changed by " + w.AdminID, "org.created by " +
 		w.AdminID}) || org == w.OrgID {

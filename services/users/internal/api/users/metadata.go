@@ -40,10 +40,7 @@ func (s Server) GetUserMetadata(
 	ctx context.Context, r *usersv1.GetUserMetadataRequest,
 ) (*usersv1.GetUserMetadataResponse, error) {
 	m, err := s.Store.Metadata(ctx, base.OrgID(ctx), r.UserId, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.GetUserMetadataResponse{Metadata: metadata(m)}, nil
+	return &usersv1.GetUserMetadataResponse{Metadata: metadata(m)}, err
 }
 
 // RemoveUserMetadata removes a metadata key of a user.
@@ -51,10 +48,7 @@ func (s Server) RemoveUserMetadata(
 	ctx context.Context, r *usersv1.RemoveUserMetadataRequest,
 ) (*usersv1.RemoveUserMetadataResponse, error) {
 	m, err := s.Store.RemoveMetadata(ctx, base.OrgID(ctx), r.UserId, r.Key, &usersv1.UserMetadataRemoved{Key: r.Key})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.RemoveUserMetadataResponse{Details: resource.Changed(m.Record, m.OrgID)}, nil
+	return &usersv1.RemoveUserMetadataResponse{Details: resource.Changed(m.Record, m.OrgID)}, err
 }
 
 // SearchUserMetadata lists the metadata of a user.
@@ -66,10 +60,7 @@ func (s Server) SearchUserMetadata(
 		return nil, err
 	}
 	list, err := s.Store.SearchMetadata(ctx, base.OrgID(ctx), r.UserId, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchUserMetadataResponse{Details: list.Details(), Result: search.Each(list.Rows, metadata)}, nil
+	return &usersv1.SearchUserMetadataResponse{Details: list.Details(), Result: search.Each(list.Rows, metadata)}, err
 }
 
 func metadata(m domain.Metadata) *usersv1.UserMetadata {

@@ -14,20 +14,20 @@ import (
 	"herald/shared/testkit"
 )
 
-func (w *world) note(ctx context.Context, userID, key, value string) (*heraldv1.ObjectDetails, error) {
+func note(w *userstest.World, ctx context.Context, userID, key, value string) (*heraldv1.ObjectDetails, error) {
 	r, err := w.Gateway.SetUserMetadata(ctx, &usersv1.SetUserMetadataRequest{UserId: userID, Key: key,
 		Value: []byte(value)})
 	return r.GetDetails(), err
 }
 
-func (w *world) noted(userID, key string) (*usersv1.UserMetadata, error) {
+func noted(w *userstest.World, userID, key string) (*usersv1.UserMetadata, error) {
 	r, err := w.Gateway.GetUserMetadata(w.Admin, &usersv1.GetUserMetadataRequest{UserId: userID, Key: key})
 	return r.GetMetadata(), err
 }
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Minimal("mini")
 	r.Metadata = []*usersv1.Metadata{{Key: "size", Value: []byte("s")}}
 	imported, err := w.Gateway.ImportHumanUser(w.Admin, r)
@@ -35,11 +35,11 @@ func TestMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := imported.UserId
-	if m, err := w.noted(id, "size"); err != nil || string(m.Value) != "s" ||
+	if m, err := noted(w, id, "size"); err != nil || string(m.Value) != "s" ||
 		!proto.Equal(m.Details, imported.Details) {
 		t.Errorf("of the import: %v, %v", m, err)
 	}
-	changed, err := w.note(w.Admin, id, "size", "m")
+	changed, err := note(w, w.Admin, id, "size", "m")
 	if err != nil || changed.Sequence <= imported.Details.Sequence || changed.CreationDate != nil {
 		t.Fatalf("%v, %v", changed, err)
 	}
@@ -47,12 +47,12 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("event %s %s", name, data)
 	}
 	w.Unwritten(func() {
-		if again, err := w.note(w.Admin, id, "size", "m"); err != nil || !proto.Equal(again, changed) {
+		if again, err := note(w, w.Admin, id, "size", "m"); err != nil || !proto.Equal(again, changed) {
 			t.Errorf("the same again answered %v, %v; want %v", again, err, changed)
 		}
 	})
-	empty, err := w.note(w.Admin, id, "a/b ü", "")
-	if m, _ := w.noted(id, "a/b ü"); err != nil || len(m.GetValue()) != 0 || !proto.Equal(m.GetDetails(), empty) {
+	empty, err := note(w, w.Admin, id, "a/b ü", "")
+	if m, _ := noted(w, id, "a/b ü"); err != nil || len(m.GetValue()) != 0 || !proto.Equal(m.GetDetails(), empty) {
 		t.Errorf("an empty value: %v, %v; read %v", empty, err, m)
 	}
 	list, err := w.Gateway.SearchUserMetadata(w.Admin, &usersv1.SearchUserMetadataRequest{UserId: id,
@@ -65,12 +65,10 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("the user has moved: %v", u.Details)
 	}
 	remove := &usersv1.RemoveUserMetadataRequest{UserId: id, Key: "size"}
-	if _, err := w.Gateway.RemoveUserMetadata(w.Admin, remove); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveUserMetadata(w.Admin, remove))
 	_, err = w.Gateway.RemoveUserMetadata(w.Admin, remove)
 	testkit.Refused(t, err, "METADATA_NOT_FOUND")
-	_, err = w.noted(id, "size")
+	_, err = noted(w, id, "size")
 	testkit.Refused(t, err, "METADATA_NOT_FOUND")
 	if _, name, data := w.Last(id); name != "metadata_removed" || data != `{"key": "size"}` {
 		t.Errorf("event %s %s", name, data)
@@ -79,7 +77,7 @@ func TestMetadata(t *testing.T) {
 
 func TestMetadataRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, owner := w.Person(w.Admin, "mini"), w.Person(w.Admin, "owner")
 	w.AddMember(w.Admin, id, "ORG_USER_MANAGER")
 	w.AddMember(w.Admin, owner, "ORG_OWNER")
@@ -95,24 +93,22 @@ func TestMetadataRefuses(t *testing.T) {
 		{w.Admin, id, "size", strings.Repeat("a", 1<<16+1), "INVALID_ARGUMENT"},
 	} {
 		w.Unwritten(func() {
-			_, err := w.note(c.ctx, c.user, c.key, c.value)
+			_, err := note(w, c.ctx, c.user, c.key, c.value)
 			testkit.Refused(t, err, c.want)
 		})
 	}
 	// At the maximum no key is added, whether the calls come at once or one after another. Values
 	// can be changed.
 	for i := range 90 {
-		if _, err := w.note(w.Admin, id, fmt.Sprint(i), strings.Repeat("a", 1<<16)); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(note(w, w.Admin, id, fmt.Sprint(i), strings.Repeat("a", 1<<16)))
 	}
 	if n := testkit.Race(t, 20, func(i int) error {
-		_, err := w.note(w.Admin, id, fmt.Sprint(90+i), strings.Repeat("a", 1<<16))
+		_, err := note(w, w.Admin, id, fmt.Sprint(90+i), strings.Repeat("a", 1<<16))
 		return err
 	}, "METADATA_LIMIT"); n != 10 {
 		t.Errorf("%d of 20 found room for 10", n)
 	}
-	if _, err := w.note(w.Admin, id, "0", "b"); err != nil {
+	if _, err := note(w, w.Admin, id, "0", "b"); err != nil {
 		t.Error(err)
 	}
 	if list, err := w.Gateway.SearchUserMetadata(w.Admin, &usersv1.SearchUserMetadataRequest{UserId: id}); err != nil ||
@@ -124,9 +120,9 @@ func TestMetadataRefuses(t *testing.T) {
 // Of many calls at once that set the same value of a new key one writes an event.
 func TestMetadataAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
-	if n := testkit.Race(t, 20, func(int) error { _, err := w.note(w.Admin, id, "size", "m"); return err }); n != 20 ||
+	if n := testkit.Race(t, 20, func(int) error { _, err := note(w, w.Admin, id, "size", "m"); return err }); n != 20 ||
 		w.Rows("events where name = 'metadata_set'") != 1 {
 		t.Errorf("%d succeeded, %d were written", n, w.Rows("events where name = 'metadata_set'"))
 	}

@@ -20,7 +20,7 @@ import (
 // change again does nothing.
 func TestUpdatePeople(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	for _, c := range []struct {
 		event, fields, wants string
@@ -86,7 +86,7 @@ func TestUpdatePeople(t *testing.T) {
 
 func TestUpdatePeopleRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id, machine, owner := w.Person(w.Admin, "mini"), w.Person(w.Admin, "robot"), w.Person(w.Admin, "owner")
 	w.SetColumns(machine, "type = 2")
 	w.AddMember(w.Admin, id, "ORG_USER_MANAGER")
@@ -136,7 +136,7 @@ func TestUpdatePeopleRefuses(t *testing.T) {
 // Of many users who take the same name at once one gets it.
 func TestUserNamesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	var ids []string
 	for i := range 20 {
 		ids = append(ids, w.Person(w.Admin, fmt.Sprint("mini", i)))
@@ -151,7 +151,7 @@ func TestUserNamesAtOnce(t *testing.T) {
 
 func TestUpdateMyProfile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, inA := w.Org("A")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER_VIEWER")
@@ -170,7 +170,7 @@ func TestUpdateMyPassword(t *testing.T) {
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := startWorld(t, g)
+	w := userstest.Start(t, g)
 	id := w.Person(w.Admin, "mini")
 	if err := w.SetPassword(id, "correct horse", true); err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestUpdateMyPassword(t *testing.T) {
 // A token does not change its own user's login name, with which only the user would not log in any more.
 func TestOwnLoginNameTakesALogin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	rename := &usersv1.UpdateUserNameRequest{UserId: w.AdminID, UserName: "other"}
 	_, err := w.Gateway.UpdateUserName(w.Admin, rename)
 	testkit.Refused(t, err, "FRESH_LOGIN_REQUIRED")

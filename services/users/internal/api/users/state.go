@@ -84,8 +84,5 @@ func (s Server) allowLogins(
 // RemoveUser removes a user with everything that belongs to the user.
 func (s Server) RemoveUser(ctx context.Context, r *usersv1.RemoveUserRequest) (*usersv1.RemoveUserResponse, error) {
 	gone, err := s.Store.RemoveUser(ctx, base.OrgID(ctx), r.UserId, &usersv1.UserRemoved{})
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.RemoveUserResponse{Details: resource.Changed(gone.Record, gone.OrgID)}, nil
+	return &usersv1.RemoveUserResponse{Details: resource.Changed(gone.Record, gone.OrgID)}, err
 }

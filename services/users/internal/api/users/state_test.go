@@ -14,7 +14,7 @@ import (
 // reverse change.
 func TestUserStates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	moves := w.Moves()
 	for out, in := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
 		id := w.Person(w.Admin, out)
@@ -36,9 +36,7 @@ func TestUserStates(t *testing.T) {
 		testkit.Refused(t, err, "TOKEN_INVALID")
 		_, err = w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
 		testkit.Refused(t, err, "USER_NOT_ACTIVE")
-		if _, err := moves[in](w.Admin, id); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(moves[in](w.Admin, id))
 		if _, name, data := w.Last(id); name != in || !strings.Contains(data, "USER_STATE_ACTIVE") {
 			t.Errorf("event %s %s", name, data)
 		}
@@ -56,14 +54,12 @@ func TestUserStates(t *testing.T) {
 // A user who still has to use a mailed code is initial again after a deactivation and reactivation.
 func TestUserStatesOfWaitingUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	moves := w.Moves()
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
 	for _, move := range []string{"locked", "deactivated"} {
-		if _, err := moves[move](w.Admin, id); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(moves[move](w.Admin, id))
 		_, err := w.Complete(id, code, "correct horse")
 		testkit.Refused(t, err, "CODE_WRONG")
 	}
@@ -79,7 +75,7 @@ func TestUserStatesOfWaitingUser(t *testing.T) {
 // A user who no longer needs the code of the first mail comes back without it.
 func TestUserStatesOfSettledUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	moves := w.Moves()
 	for out, in := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
 		r := userstest.Minimal(out)
@@ -89,9 +85,7 @@ func TestUserStatesOfSettledUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := made.UserId
-		if _, err := moves[out](w.Admin, id); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(moves[out](w.Admin, id))
 		w.UpdateEmail(id, "mini@example.com", true)
 		if w.Rows("codes where user_id = $1 and purpose = 'init'", id) != 1 {
 			t.Errorf("%s: the code is gone too early", out)
@@ -107,7 +101,7 @@ func TestUserStatesOfSettledUser(t *testing.T) {
 
 func TestUserStatesRefuse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	moves := w.Moves()
 	_, elsewhere := w.Org("Elsewhere")
 	owner, manager := w.Person(w.Admin, "owner"), w.Person(w.Admin, "manager")
@@ -146,7 +140,7 @@ func TestUserStatesRefuse(t *testing.T) {
 // Of many equal changes at once one succeeds.
 func TestUserStatesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	moves := w.Moves()
 	id := w.Person(w.Admin, "mini")
 	for _, step := range []struct{ move, otherwise string }{
@@ -166,7 +160,7 @@ func TestUserStatesAtOnce(t *testing.T) {
 // Tokens that are created at the same time as the user's deactivation do not work afterwards.
 func TestTokensAndDeactivationAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	testkit.Race(t, 20, func(i int) error {
 		if i == 10 {
@@ -186,17 +180,13 @@ func TestTokensAndDeactivationAtOnce(t *testing.T) {
 // cause. The name is free again, the id is not.
 func TestRemoveUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	_, elsewhere := w.Org("Elsewhere")
 	r := userstest.Minimal("mini")
 	r.UserId, r.Password, r.Metadata = "mini", "correct horse", []*usersv1.Metadata{{Key: "size", Value: []byte("s")}}
 	r.OtpCode = "JBSWY3DPEHPK3PXP"
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, r); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Complete("mini", w.Mail("mini").Code, ""); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
+	w.Must(w.Complete("mini", w.Mail("mini").Code, ""))
 	w.AddMember(w.Admin, "mini", "ORG_OWNER_VIEWER")
 	w.AddMember(elsewhere, "mini", "ORG_OWNER_VIEWER")
 	w.AddIamMember("mini", "IAM_OWNER_VIEWER")
@@ -242,13 +232,11 @@ func TestRemoveUser(t *testing.T) {
 // The first administrator can be removed when another user owns the instance.
 func TestRemoveAdministrator(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	second := w.Person(w.Admin, "second")
 	w.AddIamMember(second, "IAM_OWNER")
 	asSecond := w.Login(w.Admin, second, "")
-	if _, err := w.Gateway.RemoveUser(asSecond, &usersv1.RemoveUserRequest{UserId: w.AdminID}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.RemoveUser(asSecond, &usersv1.RemoveUserRequest{UserId: w.AdminID}))
 	_, err := w.Gateway.RemoveUser(asSecond, &usersv1.RemoveUserRequest{UserId: second})
 	testkit.Refused(t, err, "LAST_IAM_OWNER")
 	if n := w.Rows("instance"); n != 1 {
@@ -259,12 +247,10 @@ func TestRemoveAdministrator(t *testing.T) {
 // An id cannot be taken after or during its user's removal.
 func TestRemovedIDsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := userstest.New(t)
 	r := userstest.Minimal("mini")
 	r.UserId = "mini"
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, r); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
 	n := testkit.Race(t, 20, func(i int) error {
 		if i == 10 {
 			_, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: "mini"})

@@ -31,31 +31,22 @@ func (s Server) CreateHumanUser(
 	n.ID = resource.NewID()
 	mail := base.InitMail(s.Settle(&n))
 	record, err := s.Store.CreateUser(ctx, n, &usersv1.HumanCreated{State: usersv1.UserState(n.State), InitMail: mail})
-	if err != nil {
-		return nil, err
-	}
 	return &usersv1.CreateHumanUserResponse{
 		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail,
-	}, nil
+	}, err
 }
 
 // GetUser reads a user of the organization acted on.
 func (s Server) GetUser(ctx context.Context, r *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
 	found, err := s.Store.User(ctx, base.OrgID(ctx), r.UserId)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.GetUserResponse{User: base.User(found)}, nil
+	return &usersv1.GetUserResponse{User: base.User(found)}, err
 }
 
 // GetMyUser reads the caller.
 func (s Server) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
 	c := caller.From(ctx)
 	found, err := s.Store.User(ctx, c.HomeOrganizationID, c.UserID)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.GetMyUserResponse{User: base.User(found), HasPassword: found.PasswordHash != ""}, nil
+	return &usersv1.GetMyUserResponse{User: base.User(found), HasPassword: found.PasswordHash != ""}, err
 }
 
 // IsUserUnique reports whether a login name is free in the whole instance.
@@ -77,10 +68,7 @@ func (s Server) SearchUsers(ctx context.Context, r *usersv1.SearchUsersRequest) 
 		filterUsers(query, q)
 	}
 	list, err := s.Store.SearchUsers(ctx, query, p)
-	if err != nil {
-		return nil, err
-	}
-	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: search.Each(list.Rows, base.User)}, nil
+	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: search.Each(list.Rows, base.User)}, err
 }
 
 func filterUsers(query *search.Query, q *usersv1.UserFilter) {
