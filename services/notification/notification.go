@@ -49,14 +49,15 @@ var Migrations = store.Migrations
 // New registers the service. It fails for settings with which no mail can be sent. It does not
 // connect to the relay, which may start later.
 func New(_ context.Context, s *boot.Service, c Config) error {
-	sender, err := newSender(s, c)
+	sender, err := NewSender(s, c)
 	if err != nil {
 		return err
 	}
-	return start(s, c, sender)
+	return Start(s, c, sender)
 }
 
-func newSender(s *boot.Service, c Config) (*delivery.Sender, error) {
+// NewSender returns the sender of the service's mails. It fails for the same settings as New.
+func NewSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,8 @@ func mailDomain(public *url.URL) string {
 	return host
 }
 
-func start(s *boot.Service, c Config, sender *delivery.Sender) error {
+// Start registers the service with a sender.
+func Start(s *boot.Service, c Config, sender *delivery.Sender) error {
 	if err := s.Metrics.Register(sender.Mails); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}

@@ -71,7 +71,7 @@ func TestFaultsNamesTests(t *testing.T) {
 	}
 	var sources strings.Builder
 	for _, pattern := range []string{"deploy/herald/test/*/*_test.go", "deploy/herald/internal/allinone/*_test.go",
-		"shared/event/*_test.go", "services/notification/*_test.go",
+		"shared/event/*_test.go", "services/notification/internal/delivery/*_test.go",
 		"services/auth/internal/oauth/backchannel/*_test.go", "services/idp/internal/directory/*_test.go"} {
 		files, _ := fs.Glob(tree, pattern)
 		for _, name := range files {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"herald/deploy/herald/internal/provision"
 	"herald/deploy/herald/internal/services"
 	"herald/shared/boot"
 	"herald/shared/bus"
@@ -19,7 +18,7 @@ func secrets() *cobra.Command {
 		Short: "Write what the containers of a compose project share; secrets that are there are kept",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return provision.Write(args[0])
+			return WriteSecrets(args[0])
 		},
 	}
 }
@@ -36,7 +35,7 @@ func databases() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return provision.Databases(c.Context(), own.Database, keys, services.Names())
+			return makeDatabases(c.Context(), own.Database, keys, services.Names())
 		},
 	}
 }

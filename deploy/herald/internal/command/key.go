@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"herald/deploy/herald/internal/provision"
 	"herald/shared/bus"
 	"herald/shared/secret"
 )
@@ -32,7 +31,7 @@ func masterKeys(setting secret.Text) (secret.Keys, error) {
 // gatewayKeys parses the setting of the gateway, which needs no master key.
 func gatewayKeys(setting secret.Text) (secret.Keys, error) {
 	keys, err := parseKeys(setting, writeKey)
-	if err == nil && !keys.Holds(provision.GatewayKeys()...) {
+	if err == nil && !keys.Holds(forGateway()...) {
 		return secret.Keys{}, fmt.Errorf("%s lacks a key of the gateway; %s", keySource(), writeKey)
 	}
 	return keys, err

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
-	"herald/deploy/herald/internal/keyrotation"
+	"herald/deploy/herald/internal/services"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 )
@@ -59,7 +59,7 @@ func keysRotate() *cobra.Command {
 			err = r.each(c.Context(), args, func(service string, db *pgxpool.Pool, columns []secret.Column) error {
 				p := progress{c.ErrOrStderr(), service, 0, u.left(service, r.keys)}
 				for _, column := range columns {
-					faults = append(faults, keyrotation.Reseal(c.Context(), db, r.keys, column, p.add))
+					faults = append(faults, services.Reseal(c.Context(), db, r.keys, column, p.add))
 				}
 				p.end(c.OutOrStdout())
 				return nil
@@ -116,11 +116,11 @@ type usage struct {
 
 func compareIDs(a, b secret.KeyID) int { return bytes.Compare(a[:], b[:]) }
 
-func (r *ring) usage(ctx context.Context, services []string) (usage, error) {
+func (r *ring) usage(ctx context.Context, named []string) (usage, error) {
 	u := usage{holders: map[string][][]string{}}
-	err := r.each(ctx, services, func(service string, db *pgxpool.Pool, columns []secret.Column) (err error) {
+	err := r.each(ctx, named, func(service string, db *pgxpool.Pool, columns []secret.Column) (err error) {
 		for _, column := range columns {
-			counts, err := keyrotation.Count(ctx, db, column)
+			counts, err := services.CountSealed(ctx, db, column)
 			if err != nil {
 				return err
 			}

@@ -1,5 +1,5 @@
-// Package services lists the services of the system with their settings. Whatever runs, describes or sets up services
-// uses this list.
+// Package services lists the services of the system with their settings and the secrets that they seal. Whatever runs,
+// describes or sets up services uses this list.
 package services
 
 import (
@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"herald/deploy/herald/internal/keyrotation"
 	"herald/gateway"
 	"herald/services/auth"
 	"herald/services/idp"
@@ -143,7 +142,7 @@ func (s service) open(ctx context.Context, g boot.Ground, database secret.Text) 
 	if err != nil {
 		return nil, err
 	}
-	err = keyrotation.Check(ctx, opened.DB, g.Keys, s.sealed)
+	err = check(ctx, opened.DB, g.Keys, s.sealed)
 	if err == nil {
 		err = s.start(ctx, opened)
 	}

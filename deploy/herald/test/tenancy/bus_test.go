@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"herald/deploy/herald/internal/provision"
+	"herald/deploy/herald/internal/command"
 	"herald/deploy/herald/internal/services"
 	"herald/deploy/herald/test/whole"
 	"herald/shared/bus"
@@ -326,7 +326,7 @@ var modes = map[string]func(*testing.T, secret.Keys, string) (*server.Server, bu
 func TestBusPermissions(t *testing.T) {
 	t.Parallel()
 	secrets := t.TempDir()
-	if err := provision.Write(secrets); err != nil {
+	if err := command.WriteSecrets(secrets); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(secrets + "/keys/master.key")

@@ -1,8 +1,4 @@
-// Package provision prepares the files that the containers of a compose project need: shared
-// secrets, the NATS users with their permissions, and folders that containers without root's rights
-// can write. It runs at every start, so that it adds what an upgrade needs. Everything but the
-// master key and the password of Postgres's superuser is derived.
-package provision
+package command
 
 import (
 	"context"
@@ -22,7 +18,7 @@ import (
 	"herald/shared/secret"
 )
 
-// The files that Write makes, below its directory. Services, NATS and Postgres each mount only
+// The files that WriteSecrets makes, below its directory. Services, NATS and Postgres each mount only
 // their own folder.
 const (
 	masterKey = "keys/master.key"
@@ -40,10 +36,14 @@ const user = 65532
 // folders are those that user must be able to write: for the first token, streams and mails.
 var folders = []string{"first-start", "streams", "mails"}
 
-// Write makes missing files, and writes the NATS users again when contracts or keys have changed.
+// WriteSecrets prepares what the containers of a compose project share: secrets, the NATS users with their permissions,
+// and folders that containers without root's rights can write. It runs at every start, so that it adds what an upgrade
+// needs. Everything but the master key and the password of Postgres's superuser is derived.
+//
+// It makes missing files, and writes the NATS users again when contracts or keys have changed.
 // Each folder is a volume, and its files are readable by every user of the containers that mount
 // it, so that these need no common user.
-func Write(dir string) error {
+func WriteSecrets(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -66,17 +66,17 @@ func Write(dir string) error {
 	return errors.Join(
 		refresh(filepath.Join(dir, adminURL), superuser(strings.TrimSpace(password))),
 		refresh(filepath.Join(dir, natsUsers), users),
-		refresh(filepath.Join(dir, gatewayKey), keys.For(GatewayKeys()...).Reveal()),
+		refresh(filepath.Join(dir, gatewayKey), keys.For(forGateway()...).Reveal()),
 		giveFolders(dir),
 	)
 }
 
-// GatewayKeys returns what the gateway's keys are for.
-func GatewayKeys() []string { return []string{caller.Purpose, bus.Purpose(bus.Gateway)} }
+// forGateway returns what the gateway's keys are for.
+func forGateway() []string { return []string{caller.Purpose, bus.Purpose(bus.Gateway)} }
 
-// Databases makes the missing roles and databases of all services. admin is a superuser or may
+// makeDatabases makes the missing roles and databases of services. admin is a superuser or may
 // create databases and roles.
-func Databases(ctx context.Context, admin secret.Text, keys secret.Keys, services []string) error {
+func makeDatabases(ctx context.Context, admin secret.Text, keys secret.Keys, services []string) error {
 	errs := make([]error, len(services))
 	var all sync.WaitGroup
 	for i, s := range services {

@@ -1,4 +1,4 @@
-package notification
+package delivery_test
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,13 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"herald/services/notification"
+	"herald/services/notification/internal/apitest"
 	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"
 	"herald/shared/postgres"
-	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
@@ -38,6 +38,16 @@ const (
 // lively are the times for notifiers that are killed often.
 func lively(x *delivery.Times) { x.Lease, x.Tick = 2*time.Second, 100*time.Millisecond }
 
+func TestMain(m *testing.M) {
+	if os.Getenv(victimKeys) == "" {
+		os.Exit(apitest.Main(m))
+	}
+	if err := victim(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
 // victim is the program of a notifier that the test kills. It prints a line when it has started, and
 // ends if its parent ends.
 func victim() error {
@@ -52,25 +62,16 @@ func victim() error {
 		return err
 	}
 	ground := boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: &url.URL{
-			Scheme: "https", Host: "login.example.com",
-		},
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys,
 		Bus: bus.Address{URL: os.Getenv(victimBus)}, Streams: event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1},
 		Now: time.Now,
 	}
-	service, err := ground.Open(ctx, "notification", secret.NewText(os.Getenv(victimDatabase)), Migrations)
+	service, err := ground.Open(ctx, "notification", secret.NewText(os.Getenv(victimDatabase)),
+		notification.Migrations)
 	if err != nil {
 		return err
 	}
-	c := Config{SMTP: secret.NewText(os.Getenv(victimRelay)), MailFrom: "Herald <no-reply@example.com>",
-		Limit: search.Limit{MaxLimit: 50}}
-	sender, err := newSender(service, c)
-	if err != nil {
-		return err
-	}
-	sender.Times = quick()
-	lively(&sender.Times)
-	if err := start(service, c, sender); err != nil {
+	if err := apitest.Start(service, os.Getenv(victimRelay), apitest.Setup{Times: lively}); err != nil {
 		return err
 	}
 	fmt.Println("begins")
@@ -85,11 +86,11 @@ var kills = flag.Int("kills", 40, "how often TestKilledUnderWay kills a notifier
 const each = 12
 
 // kill runs a notifier and kills it when its sessions have come to a moment a few times.
-func (w *world) kill(keys, busURL string, at outside.Verb) {
+func kill(w *apitest.World, keys, busURL string, at outside.Verb) {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), os.Args[0])
-	c.Env = []string{victimKeys + "=" + keys, victimBus + "=" + busURL, victimDatabase + "=" + w.database.Reveal(),
-		victimRelay + "=" + w.relay.URL()}
+	c.Env = []string{victimKeys + "=" + keys, victimBus + "=" + busURL, victimDatabase + "=" + w.Database.Reveal(),
+		victimRelay + "=" + w.Relay.URL()}
 	var said bytes.Buffer
 	c.Stderr = &said
 	leash, err := c.StdinPipe()
@@ -107,9 +108,9 @@ func (w *world) kill(keys, busURL string, at outside.Verb) {
 	if _, err := io.ReadFull(out, make([]byte, len("begins"))); err != nil {
 		w.Errorf("a notifier did not begin: %v\n%s", err, said.String())
 	}
-	count := w.relay.Count(at) + 1 + rand.IntN(each)
-	w.queue(each, 0)
-	if err := w.relay.Reached(w.Context(), at, count); err != nil {
+	count := w.Relay.Count(at) + 1 + rand.IntN(each)
+	queue(w, each, 0)
+	if err := w.Relay.Reached(w.Context(), at, count); err != nil {
 		w.Errorf("no mail came to %s: %v", at, err)
 	}
 	if err := c.Process.Kill(); err != nil {
@@ -129,8 +130,8 @@ func TestKilledUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	ground := testkit.Reachable(t, keys)
-	w := newWorld(t, setup{ground: &ground, times: lively, unwatched: true})
-	busURL := w.ground.Bus.URL
+	w := apitest.Stopped(t, apitest.Setup{Ground: &ground, Times: lively})
+	busURL := w.Ground.Bus.URL
 	const lanes = 4
 	kills := *kills
 	began := time.Now()
@@ -138,7 +139,7 @@ func TestKilledUnderWay(t *testing.T) {
 	for lane := range lanes {
 		killing.Go(func() {
 			for i := range kills / lanes {
-				w.kill(text, busURL, []outside.Verb{outside.MAIL, outside.RCPT, outside.DATA, outside.Dot}[(lane+i)%4])
+				kill(w, text, busURL, []outside.Verb{outside.MAIL, outside.RCPT, outside.DATA, outside.Dot}[(lane+i)%4])
 			}
 		})
 	}
@@ -147,25 +148,15 @@ func TestKilledUnderWay(t *testing.T) {
 		return
 	}
 	killed := time.Since(began)
-	testkit.Run(w, w.service)
-	w.watch()
-	w.drained()
-	found := w.deliveredOnce()
+	testkit.Run(w, w.Service)
+	drained(w)
+	found := deliveredOnce(w)
 	t.Logf("%d kills in %s; %d mails, all dealt with after %s: %d came twice; %d given up as uncertain, %d of them "+
 		"never came",
 		kills, killed.Round(time.Millisecond), kills*each, time.Since(began).Round(time.Millisecond), found.repeats,
 		found.uncertain, found.lost)
-	if n := w.count("events where name = 'failed'"); n != found.uncertain {
+	if n := w.Count("events where name = 'failed'"); n != found.uncertain {
 		t.Errorf("%d mails are given up, %d events say so", found.uncertain, n)
-	}
-}
-
-// drained waits until no mail is left. It waits in steps, as relayed does.
-func (w *world) drained() {
-	w.Helper()
-	const due = "notifications where due_at is not null"
-	for left := w.count(due); left > 0; left = w.count(due) {
-		w.until("(select count(*) <= $1 from "+due+")", max(0, left-50))
 	}
 }
 
@@ -174,10 +165,10 @@ func (w *world) drained() {
 type found struct{ repeats, uncertain, lost int }
 
 // deliveredOnce checks what is promised for each mail.
-func (w *world) deliveredOnce() (f found) {
+func deliveredOnce(w *apitest.World) (f found) {
 	w.Helper()
 	came := map[string][]outside.Delivery{}
-	got, err := w.relay.Wait(w.Context(), 0)
+	got, err := w.Relay.Wait(w.Context(), 0)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -190,7 +181,7 @@ func (w *world) deliveredOnce() (f found) {
 		State      domain.State
 		Unanswered int
 	}
-	rows, err := postgres.All[ended](w.Context(), w.db, `select n.id, n.state,
+	rows, err := postgres.All[ended](w.Context(), w.DB, `select n.id, n.state,
 		count(a) filter (where a.state = @uncertain) as unanswered
 		from notifications n left join attempts a on a.notification_id = n.id group by n.id`,
 		postgres.Args{"uncertain": domain.Uncertain})

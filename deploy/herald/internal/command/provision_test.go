@@ -1,4 +1,4 @@
-package provision_test
+package command
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats-server/v2/server"
 
-	"herald/deploy/herald/internal/provision"
 	"herald/deploy/herald/internal/services"
 	"herald/shared/bus"
 	"herald/shared/postgres"
@@ -21,10 +20,10 @@ import (
 	"herald/shared/secret"
 )
 
-// written returns the files that Write made, by path below its directory.
+// written returns the files that WriteSecrets made, by path below its directory.
 func written(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	if err := provision.Write(dir); err != nil {
+	if err := WriteSecrets(dir); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{}
@@ -87,7 +86,7 @@ func TestWriteRefusesADamagedKey(t *testing.T) {
 	dir := t.TempDir()
 	first := written(t, dir)
 	overwrite(t, dir+"/keys/master.key", first["keys/master.key"][:20])
-	if err := provision.Write(dir); err == nil || !strings.Contains(err.Error(), "keys/master.key") ||
+	if err := WriteSecrets(dir); err == nil || !strings.Contains(err.Error(), "keys/master.key") ||
 		strings.Contains(err.Error(), first["keys/master.key"][:20]) {
 		t.Errorf("%v", err)
 	}
@@ -174,7 +173,7 @@ func TestDatabasesOfANewVersion(t *testing.T) {
 		_, err = conn.Exec(t.Context(), sql)
 		return err
 	}
-	if err := provision.Databases(t.Context(), admin, keys, []string{"users"}); err != nil {
+	if err := makeDatabases(t.Context(), admin, keys, []string{"users"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := own("users", `create table kept (id text)`); err != nil {
@@ -183,7 +182,7 @@ func TestDatabasesOfANewVersion(t *testing.T) {
 	if own("projects", `select 1`) == nil {
 		t.Error("a database before its time")
 	}
-	if err := provision.Databases(t.Context(), admin, keys, []string{"users", "projects"}); err != nil {
+	if err := makeDatabases(t.Context(), admin, keys, []string{"users", "projects"}); err != nil {
 		t.Fatal(err)
 	}
 	for service, sql := range map[string]string{

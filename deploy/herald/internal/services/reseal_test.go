@@ -1,4 +1,4 @@
-package keyrotation_test
+package services
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"herald/deploy/herald/internal/keyrotation"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -72,13 +71,13 @@ func (w *world) exec(sql string, args ...any) {
 }
 
 func (w *world) reseal(k secret.Keys) (n int64, err error) {
-	err = keyrotation.Reseal(w.Context(), w.db, k, content, func(done int64) { n += done })
+	err = Reseal(w.Context(), w.db, k, content, func(done int64) { n += done })
 	return n, err
 }
 
 func (w *world) count() map[secret.KeyID]int64 {
 	w.Helper()
-	counts, err := keyrotation.Count(w.Context(), w.db, content)
+	counts, err := CountSealed(w.Context(), w.db, content)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -108,19 +107,19 @@ func TestReseal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(`insert into boxes (id) values ('empty')`)
-	if err := keyrotation.Check(t.Context(), w.db, w.next, []secret.Column{content}); err == nil ||
+	if err := check(t.Context(), w.db, w.next, []secret.Column{content}); err == nil ||
 		!strings.Contains(err.Error(), w.old.IDs()[0].String()) || !strings.Contains(err.Error(), "boxes.Content") ||
 		!strings.Contains(err.Error(), "450") {
 		t.Errorf("without the old key: %v", err)
 	}
-	if err := keyrotation.Check(t.Context(), w.db, w.both, []secret.Column{content}); err != nil {
+	if err := check(t.Context(), w.db, w.both, []secret.Column{content}); err != nil {
 		t.Error(err)
 	}
 	if n, err := w.reseal(w.both); n != boxes || err != nil {
 		t.Errorf("%d sealed anew, %v", n, err)
 	}
 	w.allWith(w.next)
-	if err := keyrotation.Check(t.Context(), w.db, w.next, []secret.Column{content}); err != nil {
+	if err := check(t.Context(), w.db, w.next, []secret.Column{content}); err != nil {
 		t.Error(err)
 	}
 	if n, err := w.reseal(w.both); n != 0 || err != nil {
@@ -135,7 +134,7 @@ func TestResealStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	first := int64(0)
-	err := keyrotation.Reseal(ctx, w.db, w.both, content, func(n int64) {
+	err := Reseal(ctx, w.db, w.both, content, func(n int64) {
 		first += n
 		stop()
 	})
@@ -259,7 +258,7 @@ func TestResealWithoutKey(t *testing.T) {
 	if err := w.db.QueryRow(t.Context(), bad, ids).Scan(&after); err != nil || after != before {
 		t.Errorf("they were changed: %v", err)
 	}
-	if err := keyrotation.Check(t.Context(), w.db, w.both, []secret.Column{content}); err == nil {
+	if err := check(t.Context(), w.db, w.both, []secret.Column{content}); err == nil {
 		t.Error("a key is missing, and nobody says so")
 	}
 }

@@ -1,6 +1,4 @@
-// Package keyrotation re-encrypts the sealed secrets in databases when the master key changes, and
-// counts which keys they need.
-package keyrotation
+package services
 
 import (
 	"context"
@@ -17,9 +15,9 @@ import (
 // batch is how many rows are written in one transaction. It bounds how long they are locked.
 const batch = 200
 
-// Count returns the number of secrets of a column by the key that sealed them. It reads the whole
+// CountSealed returns the number of secrets of a column by the key that sealed them. It reads the whole
 // table.
-func Count(ctx context.Context, db *pgxpool.Pool, c secret.Column) (map[secret.KeyID]int64, error) {
+func CountSealed(ctx context.Context, db *pgxpool.Pool, c secret.Column) (map[secret.KeyID]int64, error) {
 	type group struct {
 		Key []byte
 		N   int64
@@ -31,19 +29,21 @@ func Count(ctx context.Context, db *pgxpool.Pool, c secret.Column) (map[secret.K
 	}
 	counts := map[secret.KeyID]int64{}
 	for _, g := range groups {
-		counts[keyID(g.Key)] += g.N
+		var id secret.KeyID // the beginning of a sealed secret; a cut one has zeros at its end
+		copy(id[:], g.Key)
+		counts[id] += g.N
 	}
 	return counts, nil
 }
 
-// Check returns an error that names a missing key if the keys cannot open every secret.
-func Check(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, columns []secret.Column) error {
+// check returns an error that names a missing key if the keys cannot open every secret.
+func check(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, columns []secret.Column) error {
 	known := map[secret.KeyID]bool{}
 	for _, id := range keys.IDs() {
 		known[id] = true
 	}
 	for _, c := range columns {
-		counts, err := Count(ctx, db, c)
+		counts, err := CountSealed(ctx, db, c)
 		if err != nil {
 			return err
 		}
@@ -122,10 +122,4 @@ func sql(c secret.Column, statement string) string {
 	quoted := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 	return strings.NewReplacer("{table}", quoted(c.Table), "{column}", quoted(c.Name), "{key}", quoted(c.Key)).
 		Replace(statement)
-}
-
-// keyID returns the id at the beginning of a sealed secret.
-func keyID(prefix []byte) (id secret.KeyID) {
-	copy(id[:], prefix)
-	return id
 }

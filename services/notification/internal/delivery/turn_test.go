@@ -1,10 +1,11 @@
-package notification
+package delivery_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"herald/services/notification/internal/apitest"
 	"herald/shared/resource"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
@@ -14,21 +15,18 @@ import (
 // true for a mail of another kind of the same organization.
 func TestOthersDoNotWaitForAnImport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, setup{unwatched: true})
+	w := apitest.Stopped(t, apitest.Setup{})
 	const mails = 400
-	w.queue(mails, 0)
-	testkit.Run(w, w.service)
-	w.relayed(20)
+	queue(w, mails, 0)
+	testkit.Run(w, w.Service)
+	relayed(w, 20)
 	others := []string{resource.NewID(), resource.NewID(), resource.NewID()}
-	if _, err := w.db.Exec(t.Context(),
-		`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at)
+	w.Exec(`insert into notifications (id, org_id, user_id, kind, state, created_at, due_at)
 		select x.*, 1, now(), now() from unnest($1::text[], '{a,z,o1}'::text[], $1::text[],
-			'{init,init,passwordreset}'::text[]) x`, others); err != nil {
-		t.Fatal(err)
-	}
-	seen := w.relay.Count(outside.Dot)
-	w.relayed(mails + len(others))
-	all := w.accepted(mails + len(others))
+			'{init,init,passwordreset}'::text[]) x`, others)
+	seen := w.Relay.Count(outside.Dot)
+	relayed(w, mails+len(others))
+	all := w.Accepted(mails + len(others))
 	for _, other := range others {
 		place := slices.IndexFunc(all, func(d outside.Delivery) bool { return strings.Contains(d.MessageID, other) })
 		if place < 0 || place > seen+20 { // eight are being sent, and there are four turns
