@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"herald/services/text"
+	"herald/shared/boot"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -17,12 +18,9 @@ func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 // organizations stay.
 func TestRemovedOrganizationTakesItsTextsAndBrandingAlong(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	s := kit.Open(t, g)
-	if err := text.New(t.Context(), s, text.Config{DefaultLanguage: "fr"}); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Run(t, s)
+	w := kit.Start(t, testkit.Ground(t), func(s *boot.Service) error {
+		return text.New(t.Context(), s, text.Config{DefaultLanguage: "fr"})
+	})
 	for _, sql := range []string{
 		`insert into custom_texts (org_id, kind, language, title, sequence, created_at, changed_at)
 			select org, 'init', language, 'Mine', 1, now(), now()
@@ -30,18 +28,16 @@ func TestRemovedOrganizationTakesItsTextsAndBrandingAlong(t *testing.T) {
 		`insert into brandings (org_id, primary_color, sequence, created_at, changed_at)
 			select org, '#00aaff', 1, now(), now() from unnest(array['o1', 'o2']) org`,
 	} {
-		if _, err := s.DB.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.Service.DB.Exec(t.Context(), sql))
 	}
-	cause := kit.Herald(t, g, "users").Tell("o1", "o1", "admin", &usersv1.OrgRemoved{})
-	testkit.Until(t, s.DB, "brandings", `not exists (select from custom_texts where org_id = 'o1')
+	cause := kit.Herald(t, w.Ground, "users").Tell("o1", "o1", "admin", &usersv1.OrgRemoved{})
+	testkit.Until(t, w.Service.DB, "brandings", `not exists (select from custom_texts where org_id = 'o1')
 		and not exists (select from brandings where org_id = 'o1')`)
-	if testkit.Rows(t, s.DB, "custom_texts where org_id = 'o2'") != 2 ||
-		testkit.Rows(t, s.DB, "brandings where org_id = 'o2'") != 1 {
+	if w.Rows("custom_texts where org_id = 'o2'") != 2 ||
+		w.Rows("brandings where org_id = 'o2'") != 1 {
 		t.Error("another organization's texts or branding are gone too")
 	}
-	if testkit.Rows(t, s.DB, `events where name = 'removed' and actor = 'admin' and organization_id = 'o1'
+	if w.Rows(`events where name = 'removed' and actor = 'admin' and organization_id = 'o1'
 		and data->>'cause' = $1`, cause) != 3 {
 		t.Error("not every text and the branding has an event that names the cause")
 	}

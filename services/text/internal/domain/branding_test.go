@@ -8,7 +8,7 @@ import (
 	"herald/shared/gen/fault/textfault"
 )
 
-func TestBrandingChanges(t *testing.T) {
+func TestChangeOfABrandingNamesWhatChanged(t *testing.T) {
 	t.Parallel()
 	logo := Logo{Image: []byte("one"), MediaType: "image/png"}
 	for _, c := range []struct {
@@ -28,17 +28,19 @@ func TestBrandingChanges(t *testing.T) {
 		{"the same logo", Branding{LogoHash: logo.Hash()}, picture(logo), nil, "", logo.Hash()},
 		{"another logo", Branding{LogoHash: "x"}, picture(logo), []string{"logo"}, "", logo.Hash()},
 	} {
-		b := c.was
-		got := c.change(&b)
-		if !slices.Equal(got, c.want) || b.PrimaryColor != c.color || b.LogoHash != c.hash {
-			t.Errorf("%s: %v, %+v", c.name, got, b)
-		}
-		if stored := slices.Contains(got, "logo"); stored != (b.Logo != nil) {
-			t.Errorf("%s: the image to store is %v", c.name, b.Logo)
-		}
-		if b.IsDefault() != (c.color == "" && c.hash == "") {
-			t.Errorf("%s: %+v is said to be default: %t", c.name, b, b.IsDefault())
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := c.was
+			got := c.change(&b)
+			if !slices.Equal(got, c.want) || b.PrimaryColor != c.color || b.LogoHash != c.hash {
+				t.Errorf("%v, %+v", got, b)
+			}
+			if stored := slices.Contains(got, "logo"); stored != (b.Logo != nil) {
+				t.Errorf("the image to store is %v", b.Logo)
+			}
+			if b.IsDefault() != (c.color == "" && c.hash == "") {
+				t.Errorf("%+v is default: %t", b, b.IsDefault())
+			}
+		})
 	}
 }
 
@@ -50,7 +52,7 @@ func picture(l Logo) func(*Branding) []string {
 	return func(b *Branding) []string { return b.SetLogo(l) }
 }
 
-func TestBrandingReset(t *testing.T) {
+func TestBrandingIsResetOnce(t *testing.T) {
 	t.Parallel()
 	for _, b := range []Branding{{PrimaryColor: "#00aaff"}, {LogoHash: "x"}} {
 		if err := b.Reset(); err != nil || !b.IsDefault() {

@@ -2,18 +2,16 @@ package domain
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
 	"herald/shared/gen/fault/textfault"
 )
 
-func TestLanguagesFor(t *testing.T) {
+func TestReaderGetsTheNearestAllowedLanguage(t *testing.T) {
 	t.Parallel()
-	c, err := NewCatalog("fr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalog(t, "fr")
 	for _, test := range []struct {
 		name      string
 		l         Languages
@@ -40,43 +38,62 @@ func TestLanguagesFor(t *testing.T) {
 	}
 }
 
-func TestSetLanguages(t *testing.T) {
+func TestLanguagesAreSet(t *testing.T) {
 	t.Parallel()
-	c, err := NewCatalog("fr")
-	if err != nil {
-		t.Fatal(err)
+	c := catalog(t, "fr")
+	standard := func(language string) func(*Languages) (bool, error) {
+		return func(l *Languages) (bool, error) { return l.SetDefault(c, language) }
 	}
+	allowed := func(languages ...string) func(*Languages) (bool, error) {
+		return func(l *Languages) (bool, error) { return l.SetAllowed(c, languages) }
+	}
+	two := Languages{DefaultLanguage: "fr", AllowedLanguages: []string{"de", "fr"}}
+	for name, test := range map[string]struct {
+		was     Languages
+		set     func(*Languages) (bool, error)
+		changed bool
+		err     error
+		want    Languages
+	}{
+		"the setting's language again": {Languages{}, standard("fr"), false, nil, Languages{DefaultLanguage: "fr"}},
+		"all languages again": {Languages{}, allowed(c.Languages()...), false, nil,
+			Languages{DefaultLanguage: "fr"}},
+		"without the default": {Languages{}, allowed("de", "en"), false, textfault.ErrDefaultLanguageNotAllowed,
+			Languages{}},
+		"some languages":                {Languages{}, allowed("de", "fr"), true, nil, two},
+		"a default that is not allowed": {two, standard("en"), false, textfault.ErrLanguageNotAllowed, two},
+		"an allowed default": {two, standard("de"), true, nil,
+			Languages{DefaultLanguage: "de", AllowedLanguages: []string{"de", "fr"}}},
+		"all languages": {two, allowed(), true, nil, Languages{DefaultLanguage: "fr"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := test.was
+			if changed, err := test.set(&got); changed != test.changed || !errors.Is(err, test.err) {
+				t.Errorf("changed: %t, %v", changed, err)
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAllLanguagesAreAllowedUntilSomeAreChosen(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, "fr")
+	if got := (Languages{}).Allowed(c); !slices.Equal(got, c.Languages()) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAnotherSettingDoesNotChangeAChosenDefault(t *testing.T) {
+	t.Parallel()
 	var l Languages
-	if changed, err := l.SetDefault(c, "fr"); changed || err != nil {
-		t.Errorf("the setting's language again: %v, %v", changed, err)
-	}
-	if changed, err := l.SetAllowed(c, c.Languages()); changed || err != nil || len(l.AllowedLanguages) != 0 {
-		t.Errorf("all languages again: %v, %v, %v", changed, err, l.AllowedLanguages)
-	}
-	if changed, err := l.SetAllowed(c, []string{"de", "en"}); changed ||
-		!errors.Is(err, textfault.ErrDefaultLanguageNotAllowed) {
-		t.Errorf("without the default: %v, %v", changed, err)
-	}
-	l = Languages{}
-	if changed, err := l.SetAllowed(c, []string{"de", "fr"}); !changed || err != nil || l.DefaultLanguage != "fr" {
-		t.Errorf("%v, %v, %+v", changed, err, l)
-	}
-	other, err := NewCatalog("en")
-	if err != nil {
+	if _, err := l.SetAllowed(catalog(t, "fr"), []string{"de", "fr"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.Default(other); got != "fr" {
-		t.Errorf("another setting makes %q the default, which is not allowed", got)
-	}
-	if changed, err := l.SetDefault(c, "en"); changed || !errors.Is(err, textfault.ErrLanguageNotAllowed) ||
-		l.DefaultLanguage != "fr" {
-		t.Errorf("a language that is not allowed: %v, %v, %+v", changed, err, l)
-	}
-	if changed, err := l.SetDefault(c, "de"); !changed || err != nil || l.Default(c) != "de" {
-		t.Errorf("%v, %v, %+v", changed, err, l)
-	}
-	if changed, err := l.SetAllowed(c, nil); !changed || err != nil || !slices.Equal(l.Allowed(c), c.Languages()) ||
-		l.Default(c) != "de" {
-		t.Errorf("%v, %v, %+v", changed, err, l)
+	if got := l.Default(catalog(t, "en")); got != "fr" {
+		t.Errorf("%q is the default and not allowed", got)
 	}
 }

@@ -26,15 +26,15 @@ func TestEmptyPartsHaveTheDefault(t *testing.T) {
 			t.Errorf("%+v over the default = %+v", own, got)
 		}
 		if (Custom{Texts: own}).IsDefault() {
-			t.Errorf("%+v passes for the default", own)
+			t.Errorf("%+v is default", own)
 		}
 	}
 	if !(Custom{Record: resource.Record{Sequence: 7}}).IsDefault() {
-		t.Error("empty texts do not pass for the default")
+		t.Error("empty texts are not default")
 	}
 }
 
-func TestWriteAndReset(t *testing.T) {
+func TestOwnTextIsWrittenAndReset(t *testing.T) {
 	t.Parallel()
 	var c Custom
 	if err := c.Reset(); !errors.Is(err, textfault.ErrCustomTextNotFound) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,25 +20,16 @@ func (s Store) Branding(ctx context.Context, orgID string) (domain.Branding, err
 		coalesce(b.sequence, 0) as sequence, coalesce(b.created_at, f.time) as created_at,
 		coalesce(b.changed_at, f.time) as changed_at
 		from first_start f left join brandings b on b.org_id = @org_id`, postgres.Args{"org_id": orgID})
-	if err != nil {
-		return domain.Branding{}, fmt.Errorf("read branding: %w", postgres.Fault(err))
-	}
-	return b, nil
+	return b, postgres.Fault(err)
 }
 
 // Logo returns an organization's logo. It returns textfault.ErrLogoNotFound if the organization has no logo with that
 // hash.
 func (s Store) Logo(ctx context.Context, orgID, hash string) (domain.Logo, error) {
-	all, err := postgres.All[domain.Logo](ctx, s.journal.DB, `select logo as image, logo_type as media_type
+	l, err := postgres.One[domain.Logo](ctx, s.journal.DB, `select logo as image, logo_type as media_type
 		from brandings where org_id = @org_id and logo_hash = @hash and logo_hash != ''`,
 		postgres.Args{"org_id": orgID, "hash": hash})
-	if err != nil {
-		return domain.Logo{}, fmt.Errorf("read a logo: %w", postgres.Fault(err))
-	}
-	if len(all) == 0 {
-		return domain.Logo{}, textfault.ErrLogoNotFound
-	}
-	return all[0], nil
+	return l, postgres.Missing(err, textfault.ErrLogoNotFound)
 }
 
 // SetBranding locks an organization's branding, which may not exist yet, calls change and saves the result. It removes

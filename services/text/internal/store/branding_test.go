@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -11,6 +12,7 @@ import (
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
 	"herald/shared/gen/fault/textfault"
+	"herald/shared/resource"
 	"herald/shared/testkit"
 )
 
@@ -26,10 +28,10 @@ func branded(color, image string) func(*domain.Branding) (proto.Message, error) 
 	}
 }
 
-// brandings is what the store does for an organization's branding; the removal comes last.
+// brandings has a call of every method about an organization's branding. The removal is last.
 var brandings = []struct {
 	name   string
-	absent error // says that there is none; nil where that is an empty branding
+	absent error // the error if there is none; nil if the answer is an empty branding
 	ask    func(context.Context, store.Store, string) (domain.Branding, error)
 }{
 	{"Branding", nil, func(ctx context.Context, s store.Store, orgID string) (domain.Branding, error) {
@@ -53,21 +55,21 @@ var brandings = []struct {
 }
 
 // No method finds or changes the branding of another organization.
-func TestBrandingOfTwoOrganizations(t *testing.T) {
+func TestBrandingOfAnotherOrganizationIsNotFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for orgID, image := range map[string]string{"org-a": "mine", "org-b": "theirs"} {
-		if _, err := w.SetBranding(t.Context(), orgID, branded("#00aaff", image)); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.SetBranding(t.Context(), orgID, branded("#00aaff", image)))
 	}
 	before := testkit.Rows(t, w.db, "events")
 	for _, orgID := range []string{"org-c", ""} {
 		for _, m := range brandings {
-			b, err := m.ask(t.Context(), w.Store, orgID)
-			if b.PrimaryColor != "" || b.Sequence != 0 || !errors.Is(err, m.absent) {
-				t.Errorf("%s in %q: %+v, %v", m.name, orgID, b, err)
-			}
+			t.Run(m.name+" in "+orgID, func(t *testing.T) {
+				b, err := m.ask(t.Context(), w.Store, orgID)
+				if b.PrimaryColor != "" || b.Sequence != 0 || !errors.Is(err, m.absent) {
+					t.Errorf("%+v, %v", b, err)
+				}
+			})
 		}
 	}
 	if _, err := w.Logo(t.Context(), "org-b", logo("mine").Hash()); !errors.Is(err, textfault.ErrLogoNotFound) {
@@ -77,19 +79,21 @@ func TestBrandingOfTwoOrganizations(t *testing.T) {
 		t.Error("something was written")
 	}
 	for _, m := range brandings {
-		b, err := m.ask(t.Context(), w.Store, "org-a")
-		if b.PrimaryColor != "#00aaff" || b.Sequence == 0 || err != nil {
-			t.Errorf("%s where it is: %+v, %v", m.name, b, err)
-		}
+		t.Run(m.name, func(t *testing.T) {
+			b, err := m.ask(t.Context(), w.Store, "org-a")
+			if b.PrimaryColor != "#00aaff" || b.Sequence == 0 || err != nil {
+				t.Errorf("%+v, %v", b, err)
+			}
+		})
 	}
 	if testkit.Rows(t, w.db, "brandings where org_id = 'org-b'") != 1 {
-		t.Error("another organization's branding went too")
+		t.Error("another organization's branding was removed too")
 	}
 }
 
 // A change of the color does not change the logo. A new logo replaces the old one. A branding without color and logo is
 // removed.
-func TestLogoStays(t *testing.T) {
+func TestLogoIsKeptUntilItIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	set := func(change func(*domain.Branding)) domain.Branding {
@@ -98,26 +102,26 @@ func TestLogoStays(t *testing.T) {
 			change(b)
 			return happened, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(b, err)
 		return b
 	}
 	has := func(want string) {
 		t.Helper()
 		l, err := w.Logo(t.Context(), "org-a", logo(want).Hash())
-		if err != nil || string(l.Image) != want || l.MediaType != "image/png" {
-			t.Errorf("the logo is %s, %q, %v, want %q", l.MediaType, l.Image, err, want)
+		if w.must(l, err); !reflect.DeepEqual(l, logo(want)) {
+			t.Errorf("the logo is %s, %q, want %q", l.MediaType, l.Image, want)
 		}
 	}
 	first := set(func(b *domain.Branding) { b.SetLogo(logo("one")) })
 	has("one")
 	second := set(func(b *domain.Branding) { b.SetColor("#00aaff") })
 	has("one")
-	if b, err := w.Branding(t.Context(), "org-a"); err != nil || b.Sequence != second.Sequence ||
-		second.Sequence <= first.Sequence || !b.CreatedAt.Equal(first.ChangedAt) ||
-		!b.ChangedAt.Equal(second.ChangedAt) {
-		t.Errorf("%+v, %v; it was changed at %+v and %+v", b, err, first, second)
+	got, err := w.Branding(t.Context(), "org-a")
+	w.must(got, err)
+	want := resource.Record{Sequence: second.Sequence, CreatedAt: first.ChangedAt, ChangedAt: second.ChangedAt}
+	testkit.Equal(t, resource.Details(got.Record, "org-a"), resource.Details(want, "org-a"))
+	if second.Sequence <= first.Sequence {
+		t.Errorf("the second change has the sequence %d, the first %d", second.Sequence, first.Sequence)
 	}
 	set(func(b *domain.Branding) { b.SetLogo(logo("two")) })
 	has("two")
@@ -131,15 +135,13 @@ func TestLogoStays(t *testing.T) {
 }
 
 // If there is no logo, the empty hash does not find one.
-func TestNoLogo(t *testing.T) {
+func TestEmptyHashFindsNoLogo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := w.SetBranding(t.Context(), "org-a", func(b *domain.Branding) (proto.Message, error) {
+	w.must(w.SetBranding(t.Context(), "org-a", func(b *domain.Branding) (proto.Message, error) {
 		b.SetColor("#00aaff")
 		return happened, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if l, err := w.Logo(t.Context(), "org-a", ""); !errors.Is(err, textfault.ErrLogoNotFound) {
 		t.Errorf("%+v, %v", l, err)
 	}
@@ -147,7 +149,7 @@ func TestNoLogo(t *testing.T) {
 
 // Twenty calls set the branding for the first time at once: all succeed, one after another. Twenty calls remove it at
 // once: one succeeds.
-func TestBrandingAtOnce(t *testing.T) {
+func TestSimultaneousBrandingsAreWrittenOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	testkit.Race(t, 20, func(i int) error {
@@ -155,19 +157,17 @@ func TestBrandingAtOnce(t *testing.T) {
 		return err
 	})
 	b, err := w.Branding(t.Context(), "org-a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.must(b, err)
 	if l, err := w.Logo(t.Context(), "org-a", b.LogoHash); err != nil || l.Hash() != b.LogoHash {
 		t.Errorf("the image does not fit its hash: %q, %v", l.Image, err)
 	}
-	n := testkit.Race(t, 20, func(int) error {
+	testkit.Once(t, 20, func(int) error {
 		_, err := w.ResetBranding(t.Context(), "org-a", func(*domain.Branding) (proto.Message, error) {
 			return happened, nil
 		})
 		return err
 	}, textfault.ErrBrandingNotFound.ID)
-	if left := testkit.Rows(t, w.db, "brandings"); n != 1 || left != 0 {
-		t.Errorf("%d of twenty removed the branding, %d are left", n, left)
+	if left := testkit.Rows(t, w.db, "brandings"); left != 0 {
+		t.Errorf("%d brandings are left", left)
 	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,10 +18,7 @@ const instance = "instance"
 // Languages reads the instance's languages.
 func (s Store) Languages(ctx context.Context) (domain.Languages, error) {
 	l, err := postgres.One[domain.Languages](ctx, s.journal.DB, `select `+languageColumns+` from languages`, nil)
-	if err != nil {
-		return domain.Languages{}, fmt.Errorf("read languages: %w", postgres.Fault(err))
-	}
-	return l, nil
+	return l, postgres.Fault(err)
 }
 
 // ChangeLanguages locks the instance's languages, calls change and saves the result.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
@@ -23,10 +22,7 @@ const customColumns = `title, pre_header, subject, greeting, text, button_text, 
 func (s Store) Beginning(ctx context.Context) (resource.Record, error) {
 	r, err := postgres.One[resource.Record](ctx, s.journal.DB,
 		`select 0::bigint as sequence, time as created_at, time as changed_at from first_start`, nil)
-	if err != nil {
-		return resource.Record{}, fmt.Errorf("read the first start: %w", postgres.Fault(err))
-	}
-	return r, nil
+	return r, postgres.Fault(err)
 }
 
 // Custom returns an organization's own texts. If there are none, it returns the record of Beginning.
@@ -39,10 +35,7 @@ func (s Store) Custom(ctx context.Context, k Key) (domain.Custom, error) {
 		coalesce(c.footer_text, '') as footer_text
 		from first_start f left join custom_texts c on c.org_id = @org_id and c.kind = @kind
 			and c.language = @language`, k.args())
-	if err != nil {
-		return domain.Custom{}, fmt.Errorf("read custom texts: %w", postgres.Fault(err))
-	}
-	return c, nil
+	return c, postgres.Fault(err)
 }
 
 // SetCustom locks an organization's own texts, which may not exist yet, calls change and saves the

@@ -52,7 +52,12 @@ var mine = store.Key{OrganizationID: "org-a", Kind: "init", Language: "de"}
 
 func (w world) write(k store.Key, subject string) {
 	w.Helper()
-	if _, err := w.SetCustom(w.Context(), k, written(subject)); err != nil {
+	w.must(w.SetCustom(w.Context(), k, written(subject)))
+}
+
+func (w world) must(_ any, err error) {
+	w.Helper()
+	if err != nil {
 		w.Fatal(err)
 	}
 }
@@ -60,11 +65,11 @@ func (w world) write(k store.Key, subject string) {
 // asked is a method about an organization's texts. It returns those that it found.
 type asked struct {
 	name   string
-	absent error // says that there are none; nil where that is empty texts
+	absent error // the error if there are none; nil if the answer is empty texts
 	ask    func(context.Context, store.Store, store.Key) (domain.Custom, error)
 }
 
-// everything is what the store does for an organization; the removal comes last.
+// everything has a call of every method about an organization's texts. The removal is last.
 var everything = []asked{
 	{"Custom", nil, func(ctx context.Context, s store.Store, k store.Key) (domain.Custom, error) {
 		return s.Custom(ctx, k)
@@ -78,7 +83,7 @@ var everything = []asked{
 		}},
 }
 
-// elsewhere are methods that are not about what an organization has, each with a reason.
+// elsewhere lists the methods that need not have an organization as a condition, with the reason.
 var elsewhere = map[string]string{
 	"Beginning": "is the instance's", "SomeCustom": "are of an organization that is gone",
 	"Languages": "are the instance's", "ChangeLanguages": "are the instance's",
@@ -99,26 +104,30 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		"another language":     {OrganizationID: mine.OrganizationID, Kind: mine.Kind, Language: "fr"},
 	} {
 		for _, m := range everything {
-			c, err := m.ask(t.Context(), w.Store, k)
-			if c.Subject != "" || c.Sequence != 0 || !errors.Is(err, m.absent) {
-				t.Errorf("%s in %s: %+v, %v", m.name, where, c, err)
-			}
+			t.Run(m.name+" in "+where, func(t *testing.T) {
+				c, err := m.ask(t.Context(), w.Store, k)
+				if c.Subject != "" || c.Sequence != 0 || !errors.Is(err, m.absent) {
+					t.Errorf("%+v, %v", c, err)
+				}
+			})
 		}
 	}
 	if testkit.Rows(t, w.db, "events") != before || testkit.Rows(t, w.db, "custom_texts") != 2 {
 		t.Error("something was written")
 	}
 	for _, m := range everything {
-		if c, err := m.ask(t.Context(), w.Store, mine); c.Subject != "Hallo" || c.Sequence == 0 || err != nil {
-			t.Errorf("%s where it is: %+v, %v", m.name, c, err)
-		}
+		t.Run(m.name, func(t *testing.T) {
+			if c, err := m.ask(t.Context(), w.Store, mine); c.Subject != "Hallo" || c.Sequence == 0 || err != nil {
+				t.Errorf("%+v, %v", c, err)
+			}
+		})
 	}
 	if testkit.Rows(t, w.db, "custom_texts where org_id = 'org-b'") != 1 {
-		t.Error("another organization's texts went too")
+		t.Error("another organization's texts were removed too")
 	}
 }
 
-func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
+func TestEveryMethodIsCalledForAForeignOrganization(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, m := range everything {
@@ -132,7 +141,7 @@ func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
 
 // Twenty calls write the same texts for the first time at once. They are executed one after another. There is one row,
 // with the words and the sequence of the last call.
-func TestFirstTextsAtOnce(t *testing.T) {
+func TestSimultaneousFirstTextsAreWrittenOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	sequences := make([]int64, 20)
@@ -158,22 +167,22 @@ func TestFirstTextsAtOnce(t *testing.T) {
 }
 
 // If twenty calls remove an organization's texts at once, one succeeds.
-func TestTextsRemovedOnce(t *testing.T) {
+func TestTextsAreRemovedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(mine, "Hallo")
-	n := testkit.Race(t, 20, func(int) error {
+	testkit.Once(t, 20, func(int) error {
 		_, err := w.ResetCustom(t.Context(), mine, kept)
 		return err
 	}, textfault.ErrCustomTextNotFound.ID)
-	if left := testkit.Rows(t, w.db, "custom_texts"); n != 1 || left != 0 {
-		t.Errorf("%d of twenty removed the texts, %d are left", n, left)
+	if left := testkit.Rows(t, w.db, "custom_texts"); left != 0 {
+		t.Errorf("%d texts are left", left)
 	}
 }
 
 // Changes of the default language and of the allowed languages are executed one after another, so that each sees the
 // other. The table refuses a default language that is not allowed.
-func TestLanguagesTakeTurns(t *testing.T) {
+func TestChangesOfLanguagesAreMadeOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	change := func(f func(*domain.Languages)) error {
@@ -188,9 +197,7 @@ func TestLanguagesTakeTurns(t *testing.T) {
 			l.DefaultLanguage, l.AllowedLanguages = "en", append(l.AllowedLanguages, language)
 		})
 	}
-	if err := allow("en"); err != nil {
-		t.Fatal(err)
-	}
+	w.must(nil, allow("en"))
 	testkit.Race(t, 20, func(i int) error { return allow(string(rune('a' + i))) })
 	l, err := w.Languages(t.Context())
 	if err != nil || len(l.AllowedLanguages) != 21 {
@@ -201,8 +208,7 @@ func TestLanguagesTakeTurns(t *testing.T) {
 	}
 }
 
-// No request violates a constraint of the tables.
-func TestConstraints(t *testing.T) {
+func TestNoRequestViolatesAConstraint(t *testing.T) {
 	t.Parallel()
 	testkit.Constrained(t, kit.Pool(t), nil, map[string]bool{}, map[string]string{
 		"brandings_pkey":            "no insert of a branding that exists fails",
