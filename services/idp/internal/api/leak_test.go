@@ -16,60 +16,46 @@ import (
 
 // No answer, log, event, metric or table contains a client secret. No event and no log contains a
 // name.
-func TestSecretsStayIn(t *testing.T) {
+func TestClientSecretsAreSentAndLoggedNowhere(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Lines{}
 	w := apitest.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log), apitest.Config)
 	news, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(news, err)
 	const first, second, name = "canary-first-secret", "canary-second-secret", "Canaryname"
 	made, err := w.CreateDirectoryIdp(w.InA, &idpv1.CreateDirectoryIdpRequest{
 		Name: name, ClientId: "herald", ClientSecret: first,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(made, err)
 	changed, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(changed, err)
 	list, err := w.SearchIdps(w.InA, &idpv1.SearchIdpsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(list, err)
 	history, err := w.SearchIdpChanges(w.InA, &idpv1.SearchIdpChangesRequest{Id: made.Id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(history, err)
 	// A failed statement is logged with the database's message.
 	const broken = `alter table idps add constraint broken check (false) not valid`
-	if _, err := w.Service.DB.Exec(t.Context(), broken); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.Service.DB.Exec(t.Context(), broken))
 	_, err = w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id, ClientSecret: first})
 	refused(t, err, "INTERNAL")
 	_, err = w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id,
 		ClientSecret: strings.Repeat(first, 20)})
 	refused(t, err, "INVALID_ARGUMENT")
 
-	heard := hear(t, news, 2)
-	if !strings.Contains(heard, "events.idp.idp.created.org-a") || !strings.Contains(heard, "clientSecret") {
-		t.Errorf("the events are %s", heard)
+	events := published(t, news, 2)
+	if !strings.Contains(events, "events.idp.idp.created.org-a") || !strings.Contains(events, "clientSecret") {
+		t.Errorf("the events are %s", events)
 	}
 	answers := protojson.Format(made) + protojson.Format(changed) + protojson.Format(list) + protojson.Format(history) +
 		err.Error() + protojson.Format(w.Get(made.Id))
 	families, err := w.Service.Metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(families, err)
 	metrics := ""
 	for _, f := range families {
 		metrics += f.String()
 	}
 	for place, text := range map[string]string{
-		"the answers": answers, "the log": log.String(), "the events": heard, "the metrics": metrics,
+		"the answers": answers, "the log": log.String(), "the events": events, "the metrics": metrics,
 	} {
 		if strings.Contains(text, first) || strings.Contains(text, second) {
 			t.Errorf("%s have a secret: %s", place, text)
@@ -79,7 +65,7 @@ func TestSecretsStayIn(t *testing.T) {
 		}
 	}
 	if !strings.Contains(log.String(), "broken") {
-		t.Error("the log says nothing of the failure")
+		t.Error("the log does not have the failure")
 	}
 	for _, table := range []string{"idps", "events", "outbox"} {
 		for _, planted := range []string{first, second} {
@@ -91,15 +77,15 @@ func TestSecretsStayIn(t *testing.T) {
 	}
 }
 
-// hear returns the subjects and data of n events.
-func hear(t *testing.T, news *nats.Subscription, n int) (heard string) {
+// published returns the subjects and data of n events.
+func published(t *testing.T, news *nats.Subscription, n int) (events string) {
 	t.Helper()
 	for range n {
 		m, err := news.NextMsg(10 * time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		heard += m.Subject + string(m.Data)
+		events += m.Subject + string(m.Data)
 	}
-	return heard
+	return events
 }

@@ -32,8 +32,7 @@ func directory(keys secret.Keys) domain.Idp {
 	return i
 }
 
-// The changed and the kept fields of an update.
-func TestChange(t *testing.T) {
+func TestUpdateReturnsTheChangedFields(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)
 	for _, c := range []struct {
@@ -63,20 +62,21 @@ func TestChange(t *testing.T) {
 		i := directory(keys)
 		u := domain.Update{Settings: i.Settings}
 		c.update(&u)
-		if got := i.Change(u, keys); !slices.Equal(got, c.want) {
-			t.Errorf("changed %v, want %v", got, c.want)
-		}
-		if again := i.Change(u, keys); again != nil {
-			t.Errorf("the same update once more changed %v", again)
-		}
-		if u.Name != nil && i.Name != *u.Name || u.ClientID != nil && i.ClientID != *u.ClientID {
-			t.Errorf("it is %+v", i)
-		}
+		t.Run(fmt.Sprintf("%+v", u), func(t *testing.T) {
+			if got := i.Change(u, keys); !slices.Equal(got, c.want) {
+				t.Errorf("changed %v, want %v", got, c.want)
+			}
+			if again := i.Change(u, keys); again != nil {
+				t.Errorf("the same update once more changed %v", again)
+			}
+			if u.Name != nil && i.Name != *u.Name || u.ClientID != nil && i.ClientID != *u.ClientID {
+				t.Errorf("it is %+v", i)
+			}
+		})
 	}
 }
 
-// Without scopes a provider gets the default scopes.
-func TestDefaults(t *testing.T) {
+func TestProviderWithoutScopesGetsTheDefaultScopes(t *testing.T) {
 	t.Parallel()
 	for _, scopes := range [][]string{nil, {}} {
 		got := domain.Settings{Scopes: scopes}.WithDefaults()
@@ -89,8 +89,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A client secret can be opened only for its provider, and is not printed.
-func TestSecret(t *testing.T) {
+func TestClientSecretIsOpenedOnlyForItsProviderAndNotPrinted(t *testing.T) {
 	t.Parallel()
 	keys, others := newKeys(t), newKeys(t)
 	i := directory(keys)
@@ -111,19 +110,25 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// In each state one of the two changes succeeds.
-func TestStates(t *testing.T) {
+func TestEachStateAllowsOneOfTheChanges(t *testing.T) {
 	t.Parallel()
-	for _, state := range []domain.IdpState{domain.IdpActive, domain.IdpInactive} {
-		i := domain.Idp{State: state}
-		if err := i.Deactivate(); i.State != domain.IdpInactive || (err == nil) != (state == domain.IdpActive) ||
-			err != nil && !errors.Is(err, idpfault.ErrIdpNotActive) {
-			t.Errorf("deactivated from %d: %v, %+v", state, err, i)
-		}
-		i = domain.Idp{State: state}
-		if err := i.Reactivate(); i.State != domain.IdpActive || (err == nil) != (state == domain.IdpInactive) ||
-			err != nil && !errors.Is(err, idpfault.ErrIdpNotInactive) {
-			t.Errorf("reactivated from %d: %v, %+v", state, err, i)
-		}
+	const active, inactive = domain.IdpActive, domain.IdpInactive
+	for name, c := range map[string]struct {
+		from, to domain.IdpState
+		change   func(*domain.Idp) error
+		err      error
+	}{
+		"deactivate active":   {active, inactive, (*domain.Idp).Deactivate, nil},
+		"deactivate inactive": {inactive, inactive, (*domain.Idp).Deactivate, idpfault.ErrIdpNotActive},
+		"reactivate inactive": {inactive, active, (*domain.Idp).Reactivate, nil},
+		"reactivate active":   {active, active, (*domain.Idp).Reactivate, idpfault.ErrIdpNotInactive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := domain.Idp{State: c.from}
+			if err := c.change(&i); !errors.Is(err, c.err) || i.State != c.to {
+				t.Errorf("%v, %+v", err, i)
+			}
+		})
 	}
 }

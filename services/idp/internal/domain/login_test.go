@@ -2,6 +2,7 @@ package domain_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"herald/services/idp/internal/domain"
@@ -13,7 +14,7 @@ const (
 	personal = "9188040d-6c67-4c5b-b112-36a304b66dad"
 )
 
-func TestAdmits(t *testing.T) {
+func TestTenantAdmitsItsAccountsOnly(t *testing.T) {
 	t.Parallel()
 	anybody, organizations := domain.Tenant{}, domain.Tenant{TenantType: domain.TenantOrganizations}
 	consumers := domain.Tenant{TenantType: domain.TenantConsumers}
@@ -33,14 +34,19 @@ func TestAdmits(t *testing.T) {
 		{one, company, "{tenantid}", false}, {named, company, company, true}, {named, personal, company, false},
 		{named, company, "{tenantid}", false},
 	} {
-		err := c.Admits(c.tenantID, c.published)
-		if c.admitted != (err == nil) || err != nil && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
-			t.Errorf("%+v: %v", c, err)
-		}
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			var want error
+			if !c.admitted {
+				want = idpfault.ErrIdpTenantRefused
+			}
+			if err := c.Admits(c.tenantID, c.published); !errors.Is(err, want) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
-func TestTenantOf(t *testing.T) {
+func TestIssuerNamesItsTenant(t *testing.T) {
 	t.Parallel()
 	const base = "https://login.example.com"
 	for issuer, want := range map[string]string{
@@ -49,23 +55,27 @@ func TestTenantOf(t *testing.T) {
 		base + ".evil/" + company + "/v2.0": "", "http://login.example.com/" + company + "/v2.0": "", "": "",
 		base + "/x/" + company + "/v2.0": "", base + "/" + company: "",
 	} {
-		if got := domain.TenantOf(base, issuer); got != want {
-			t.Errorf("%q: %q", issuer, got)
-		}
+		t.Run(issuer, func(t *testing.T) {
+			if got := domain.TenantOf(base, issuer); got != want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 	if got := domain.Issuer(base, company); domain.TenantOf(base, got) != company {
 		t.Error(got)
 	}
 }
 
-func TestSegments(t *testing.T) {
+func TestTenantHasAPartOfThePath(t *testing.T) {
 	t.Parallel()
 	for want, tenant := range map[string]domain.Tenant{
 		"common": {}, "organizations": {TenantType: domain.TenantOrganizations},
 		"consumers": {TenantType: domain.TenantConsumers}, "example.com": {TenantID: "example.com"},
 	} {
-		if got := tenant.Segment(); got != want {
-			t.Errorf("%+v: %q", tenant, got)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := tenant.Segment(); got != want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package domain_test
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,8 +11,8 @@ import (
 	"herald/shared/gen/fault/idpfault"
 )
 
-// The tenant for a type and an id. A nil want stands for ErrIdpTenantInvalid.
-func TestTenants(t *testing.T) {
+// A nil want stands for ErrIdpTenantInvalid.
+func TestTenantIsATypeOrAnID(t *testing.T) {
 	t.Parallel()
 	common, organizations, consumers := domain.Tenant{}, domain.Tenant{TenantType: domain.TenantOrganizations},
 		domain.Tenant{TenantType: domain.TenantConsumers}
@@ -58,18 +59,28 @@ func TestTenants(t *testing.T) {
 		{domain.TenantCommon, new("\u212aelvin.example"), nil}, // its lower-case letter is k
 		{domain.TenantCommon, new("organisations\x00"), nil},
 	} {
-		got, err := domain.NewTenant(c.kind, c.id)
-		if c.want == nil {
-			if !errors.Is(err, idpfault.ErrIdpTenantInvalid) {
-				t.Errorf("%d, %q: %+v, %v", c.kind, *c.id, got, err)
+		t.Run(fmt.Sprintf("%d %q", c.kind, text(c.id)), func(t *testing.T) {
+			got, err := domain.NewTenant(c.kind, c.id)
+			if c.want == nil {
+				if !errors.Is(err, idpfault.ErrIdpTenantInvalid) {
+					t.Errorf("%+v, %v", got, err)
+				}
+			} else if err != nil || got != *c.want {
+				t.Errorf("%+v, %v, want %+v", got, err, *c.want)
 			}
-		} else if err != nil || got != *c.want {
-			t.Errorf("%d, %v: %+v, %v, want %+v", c.kind, c.id, got, err, *c.want)
-		}
+		})
 	}
 }
 
-// FuzzTenant: an accepted id stays one part of a path, in one form.
+// text returns an id, or "no id".
+func text(id *string) string {
+	if id == nil {
+		return "no id"
+	}
+	return *id
+}
+
+// An accepted id is one part of a path, and always has the same form.
 func FuzzTenant(f *testing.F) {
 	for _, id := range []string{"", "common", "Contoso.Example.com", "a..b", "../x", "a/b", "%2e", "\u212aelvin",
 		"a\n"} {

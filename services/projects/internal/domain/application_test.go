@@ -22,8 +22,8 @@ type redirect struct {
 	uri, reason string
 }
 
-// The rules of addresses depend on the kind of application and on the development mode.
-func TestRedirectURIs(t *testing.T) {
+// The rules of addresses depend also on the development mode.
+func TestRedirectURIsFitTheKindOfApplication(t *testing.T) {
 	t.Parallel()
 	web, dev := domain.OIDCConfig{}, domain.OIDCConfig{DevMode: true}
 	agent, native := domain.OIDCConfig{AppType: domain.AppUserAgent}, domain.OIDCConfig{AppType: domain.AppNative}
@@ -76,7 +76,7 @@ func TestRedirectURIs(t *testing.T) {
 	})
 }
 
-func TestMalformedRedirectURIs(t *testing.T) {
+func TestMalformedRedirectURIsAreRefused(t *testing.T) {
 	t.Parallel()
 	web := domain.OIDCConfig{}
 	redirects(t, []redirect{
@@ -133,7 +133,7 @@ func redirects(t *testing.T, all []redirect) {
 	}
 }
 
-func TestBackChannelLogoutURI(t *testing.T) {
+func TestBackChannelLogoutURIIsAWebAddress(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		uri, reason string
@@ -156,7 +156,7 @@ func TestBackChannelLogoutURI(t *testing.T) {
 	}
 }
 
-func TestAdditionalOrigins(t *testing.T) {
+func TestAdditionalOriginsAreAsBrowsersSendThem(t *testing.T) {
 	t.Parallel()
 	const sent = "as browsers send it"
 	for _, c := range []struct {
@@ -200,19 +200,24 @@ func TestAdditionalOrigins(t *testing.T) {
 // judge fails the test unless a configuration is refused for that reason, or is accepted if the reason is "".
 func judge(t *testing.T, c domain.OIDCConfig, path, value, reason string) {
 	t.Helper()
-	err := c.Check()
-	if reason == "" {
-		if err != nil {
-			t.Errorf("%s %q: %v", path, value, err)
+	t.Run(path+" "+value, func(t *testing.T) {
+		t.Helper()
+		err := c.Check()
+		if reason == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			return
 		}
-		return
-	}
-	f := fault.From(err)
-	if !errors.Is(err, projectsfault.ErrOIDCConfigInvalid) || f.HTTPStatus() != 400 || len(f.Fields) != 1 ||
-		f.Fields[0].Path != path || !strings.Contains(f.Fields[0].Reason, reason) ||
-		!strings.Contains(f.Message, path) {
-		t.Errorf("%s %q: %v, want %q", path, value, err, reason)
-	}
+		f := fault.From(err)
+		if len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Reason, reason) {
+			t.Fatalf("%+v, want %q", f, reason)
+		}
+		want := projectsfault.ErrOIDCConfigInvalid.Naming(fault.Field{Path: path, Reason: f.Fields[0].Reason})
+		if !reflect.DeepEqual(f, want) {
+			t.Errorf("%+v, want %+v", f, want)
+		}
+	})
 }
 
 func FuzzRedirectURI(f *testing.F) {
@@ -230,17 +235,17 @@ func FuzzRedirectURI(f *testing.F) {
 		u, err := url.Parse(uri)
 		if err != nil || !u.IsAbs() || u.User != nil || strings.ContainsAny(uri, "#*\\ \r\n\x00\"<>") ||
 			u.String() == "" {
-			t.Fatalf("%q was taken", uri)
+			t.Fatalf("%q was accepted", uri)
 		}
 		switch u.Scheme {
 		case "https", "http":
 			if u.Hostname() == "" || u.Scheme == "http" && !dev &&
 				!slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, strings.ToLower(u.Hostname())) {
-				t.Errorf("%q was taken", uri)
+				t.Errorf("%q was accepted", uri)
 			}
 		default:
 			if config.AppType != domain.AppNative || !strings.Contains(u.Scheme, ".") {
-				t.Errorf("%q was taken", uri)
+				t.Errorf("%q was accepted", uri)
 			}
 		}
 	})
@@ -260,15 +265,15 @@ func FuzzOrigin(f *testing.F) {
 		}
 		scheme, host, ok := strings.Cut(origin, "://")
 		if !ok || host == "" || origin != strings.ToLower(origin) || strings.ContainsAny(host, "/?#@*\\ \r\n\x00") {
-			t.Errorf("%q was taken", origin)
+			t.Errorf("%q was accepted", origin)
 		}
 		if config.AppType != domain.AppNative && scheme != "https" && scheme != "http" {
-			t.Errorf("%q was taken", origin)
+			t.Errorf("%q was accepted", origin)
 		}
 	})
 }
 
-func TestOIDCDefaults(t *testing.T) {
+func TestConfigurationHasDefaultsForMissingFields(t *testing.T) {
 	t.Parallel()
 	got := domain.OIDCConfig{}.WithDefaults()
 	want := domain.OIDCConfig{
@@ -303,7 +308,7 @@ func TestOIDCDefaults(t *testing.T) {
 	}
 }
 
-func TestGrantTypes(t *testing.T) {
+func TestRefreshTokenNeedsAnotherGrantType(t *testing.T) {
 	t.Parallel()
 	const code, refresh, device = domain.GrantAuthorizationCode, domain.GrantRefreshToken, domain.GrantDeviceCode
 	for _, c := range []struct {
@@ -323,8 +328,7 @@ func TestGrantTypes(t *testing.T) {
 	}
 }
 
-// All mistakes are returned at once.
-func TestEveryFaultIsNamed(t *testing.T) {
+func TestAllMistakesOfAConfigurationAreReturnedAtOnce(t *testing.T) {
 	t.Parallel()
 	err := domain.OIDCConfig{
 		GrantTypes: []domain.GrantType{domain.GrantRefreshToken}, RedirectURIs: []string{"https://a.example", "x"},
@@ -345,7 +349,7 @@ func TestEveryFaultIsNamed(t *testing.T) {
 	}
 }
 
-func TestComplianceProblems(t *testing.T) {
+func TestProblemsOfAConfigurationAreShown(t *testing.T) {
 	t.Parallel()
 	uris := []string{"https://a.example/", "http://localhost/", "com.example:/"}
 	for _, c := range []struct {
@@ -381,15 +385,17 @@ func TestComplianceProblems(t *testing.T) {
 		}},
 	} {
 		c.config = c.config.WithDefaults()
-		app := domain.Application{OIDC: &c.config, ClientSecret: domain.ClientSecret{SecretHash: c.hash}}
-		if got := app.ComplianceProblems(); !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %v, want %v", c.config, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			app := domain.Application{OIDC: &c.config, ClientSecret: domain.ClientSecret{SecretHash: c.hash}}
+			if got := app.ComplianceProblems(); !slices.Equal(got, c.want) {
+				t.Errorf("%v", got)
+			}
+		})
 	}
 }
 
 // A changed field of a configuration is found under its name in the contract.
-func TestConfigureNamesEveryField(t *testing.T) {
+func TestConfigurationNamesEachChangedField(t *testing.T) {
 	t.Parallel()
 	other := domain.OIDCConfig{
 		RedirectURIs: []string{"https://a.example"}, ResponseTypes: []domain.ResponseType{9},
@@ -402,35 +408,39 @@ func TestConfigureNamesEveryField(t *testing.T) {
 	}
 	kind := reflect.TypeFor[domain.OIDCConfig]()
 	for i := range kind.NumField() {
-		config := domain.OIDCConfig{}.WithDefaults()
-		app := domain.Application{OIDC: &config}
-		next := config
-		reflect.ValueOf(&next).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
-		changed, err := app.ConfigureOIDC(next)
-		if name := kind.Field(i).Tag.Get("json"); err != nil || !slices.Equal(changed, []string{name}) ||
-			!reflect.DeepEqual(*app.OIDC, next) {
-			t.Errorf("%s: %v, %v", name, changed, err)
-		}
-		if changed, err = app.ConfigureOIDC(next); changed != nil || err != nil {
-			t.Errorf("%s again: %v, %v", kind.Field(i).Name, changed, err)
-		}
+		name := kind.Field(i).Tag.Get("json")
+		t.Run(name, func(t *testing.T) {
+			config := domain.OIDCConfig{}.WithDefaults()
+			app := domain.Application{OIDC: &config}
+			next := config
+			reflect.ValueOf(&next).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
+			changed, err := app.ConfigureOIDC(next)
+			if err != nil || !slices.Equal(changed, []string{name}) || !reflect.DeepEqual(*app.OIDC, next) {
+				t.Errorf("%v, %v, %+v", changed, err, app.OIDC)
+			}
+			if changed, err = app.ConfigureOIDC(next); changed != nil || err != nil {
+				t.Errorf("again: %v, %v", changed, err)
+			}
+		})
 	}
 }
 
-func TestRenewSecret(t *testing.T) {
+func TestNewSecretReplacesTheOldOneAfterTheOverlap(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	config := domain.OIDCConfig{}.WithDefaults()
 	app := domain.Application{OIDC: &config, State: domain.AppInactive}
-	expect := func(label, current, former string, until time.Time) {
+	expect := func(label string, want domain.ClientSecret) {
 		t.Helper()
-		s := app.ClientSecret
-		if string(s.SecretHash) != current || string(s.FormerSecretHash) != former ||
-			(s.FormerSecretUntil == nil) != until.IsZero() || s.FormerSecretUntil != nil &&
-			!s.FormerSecretUntil.Equal(until) {
-			t.Errorf("%s: %+v", label, s)
+		if !reflect.DeepEqual(app.ClientSecret, want) {
+			t.Errorf("%s: %+v, want %+v", label, app.ClientSecret, want)
 		}
 	}
+	after := func(current, former string, overlap time.Duration) domain.ClientSecret {
+		return domain.ClientSecret{SecretHash: []byte(current), FormerSecretHash: []byte(former),
+			FormerSecretUntil: new(now.Add(overlap))}
+	}
+	onlyA, onlyD := domain.ClientSecret{SecretHash: []byte("a")}, domain.ClientSecret{SecretHash: []byte("d")}
 	renew := func(hash string, overlap time.Duration) {
 		t.Helper()
 		if err := app.RenewOIDCSecret([]byte(hash), overlap, now); err != nil {
@@ -438,13 +448,13 @@ func TestRenewSecret(t *testing.T) {
 		}
 	}
 	renew("a", time.Hour)
-	expect("the first has none before it", "a", "", time.Time{})
+	expect("the first has none before it", onlyA)
 	renew("b", time.Hour)
-	expect("with overlap", "b", "a", now.Add(time.Hour))
+	expect("with overlap", after("b", "a", time.Hour))
 	renew("c", time.Minute)
-	expect("a third makes the first stop", "c", "b", now.Add(time.Minute))
+	expect("a third makes the first stop", after("c", "b", time.Minute))
 	renew("d", 0)
-	expect("without overlap", "d", "", time.Time{})
+	expect("without overlap", onlyD)
 
 	for _, method := range []domain.AuthMethod{domain.AuthPost, domain.AuthBasic} {
 		next := *app.OIDC
@@ -452,7 +462,7 @@ func TestRenewSecret(t *testing.T) {
 		if _, err := app.ConfigureOIDC(next); err != nil {
 			t.Error(err)
 		}
-		expect("between methods that use it", "d", "", time.Time{})
+		expect("between methods that use it", onlyD)
 	}
 	for _, method := range []domain.AuthMethod{domain.AuthNone, domain.AuthPrivateKeyJWT} {
 		renew("e", 0)
@@ -462,15 +472,15 @@ func TestRenewSecret(t *testing.T) {
 		if _, err := app.ConfigureOIDC(next); err != nil {
 			t.Error(err)
 		}
-		expect("a method without", "", "", time.Time{})
+		expect("a method without", domain.ClientSecret{})
 		if err := app.RenewOIDCSecret([]byte("g"), 0, now); !errors.Is(err, projectsfault.ErrAppUsesNoSecret) {
 			t.Error(err)
 		}
-		expect("refused", "", "", time.Time{})
+		expect("refused", domain.ClientSecret{})
 		if _, err := app.ConfigureOIDC(back); err != nil {
 			t.Error(err)
 		}
-		expect("back again", "", "", time.Time{})
+		expect("back again", domain.ClientSecret{})
 	}
 	if err := app.RenewAPISecret([]byte("h"), 0, now); !errors.Is(err, projectsfault.ErrAppNotAPI) {
 		t.Error(err)
@@ -480,7 +490,7 @@ func TestRenewSecret(t *testing.T) {
 	}
 }
 
-func TestAPIApplication(t *testing.T) {
+func TestAPIApplicationIsConfiguredAsSuch(t *testing.T) {
 	t.Parallel()
 	app := domain.Application{API: &domain.APIConfig{AuthMethod: domain.APIBasic}}
 	if err := app.RenewAPISecret([]byte("a"), 0, time.Time{}); err != nil || !bytes.Equal(app.SecretHash, []byte("a")) {
@@ -505,8 +515,7 @@ func TestAPIApplication(t *testing.T) {
 	}
 }
 
-// Each change in each state has the expected outcome.
-func TestApplicationStates(t *testing.T) {
+func TestEachStateOfAnApplicationAllowsOneChange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		from       domain.AppState
@@ -520,9 +529,11 @@ func TestApplicationStates(t *testing.T) {
 		{domain.AppActive, (*domain.Application).Reactivate, domain.AppActive, 0, projectsfault.ErrAppNotInactive},
 		{domain.AppInactive, (*domain.Application).Reactivate, domain.AppActive, 0, nil},
 	} {
-		app := domain.Application{State: c.from, Generation: 5}
-		if err := c.transition(&app); !errors.Is(err, c.err) || app.State != c.to || app.Generation != 5+c.raised {
-			t.Errorf("from %d: %+v, %v", c.from, app, err)
-		}
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			app := domain.Application{State: c.from, Generation: 5}
+			if err := c.transition(&app); !errors.Is(err, c.err) || app.State != c.to || app.Generation != 5+c.raised {
+				t.Errorf("%+v, %v", app, err)
+			}
+		})
 	}
 }

@@ -1,10 +1,13 @@
 package domain
 
-import "testing"
+import (
+	"errors"
+	"testing"
 
-import "herald/shared/gen/fault/projectsfault"
+	"herald/shared/gen/fault/projectsfault"
+)
 
-func TestProjectGrantStates(t *testing.T) {
+func TestEachStateOfAProjectGrantAllowsOneChange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		from, then GrantState
@@ -18,9 +21,12 @@ func TestProjectGrantStates(t *testing.T) {
 		"reactivate, active": {GrantActive, GrantActive, (*ProjectGrant).Reactivate,
 			projectsfault.ErrProjectGrantNotInactive},
 	} {
-		g := ProjectGrant{State: c.from}
-		if err := c.change(&g); err != c.want || g.State != c.then {
-			t.Errorf("%s: %v, became %d", name, err, g.State)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := ProjectGrant{State: c.from}
+			if err := c.change(&g); !errors.Is(err, c.want) || g.State != c.then {
+				t.Errorf("%v, became %d", err, g.State)
+			}
+		})
 	}
 }

@@ -2,15 +2,16 @@ package domain
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"herald/shared/fault"
 	"herald/shared/gen/fault/projectsfault"
 )
 
-func TestProjectChange(t *testing.T) {
+func TestChangeOfAProjectNamesWhatChanged(t *testing.T) {
 	t.Parallel()
 	old := Settings{Name: "Shop", ProjectRoleCheck: true, PrivateLabelingSetting: 1}
 	for _, c := range []struct {
@@ -23,35 +24,41 @@ func TestProjectChange(t *testing.T) {
 		{Settings{Name: "Shop", ProjectRoleAssertion: true, HasProjectCheck: true, PrivateLabelingSetting: 1},
 			[]string{"projectRoleAssertion", "projectRoleCheck", "hasProjectCheck"}},
 	} {
-		p := Project{Settings: old}
-		if got := p.Change(c.to); !slices.Equal(got, c.want) || p.Settings != c.to {
-			t.Errorf("%+v: changed %v, want %v", c.to, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.want), func(t *testing.T) {
+			p := Project{Settings: old}
+			if got := p.Change(c.to); !slices.Equal(got, c.want) || p.Settings != c.to {
+				t.Errorf("changed %v to %+v", got, p.Settings)
+			}
+		})
 	}
 }
 
-// Each state allows one of the two changes. Only a deactivation increases a project's generation.
-func TestProjectStates(t *testing.T) {
+// Only a deactivation increases a project's generation.
+func TestEachStateOfAProjectAllowsOneChange(t *testing.T) {
 	t.Parallel()
-	for _, state := range []ProjectState{ProjectActive, ProjectInactive} {
-		p := Project{State: state, Generation: 7}
-		off := p.Deactivate()
-		if state == ProjectActive && (off != nil || p.State != ProjectInactive || p.Generation != 8) ||
-			state == ProjectInactive && (!errors.Is(off, projectsfault.ErrProjectNotActive) || p.State != state ||
-				p.Generation != 7) {
-			t.Errorf("deactivated from %d: %v, %+v", state, off, p)
-		}
-		p = Project{State: state, Generation: 7}
-		on := p.Reactivate()
-		if state == ProjectInactive && (on != nil || p.State != ProjectActive) ||
-			state == ProjectActive && (!errors.Is(on, projectsfault.ErrProjectNotInactive) || p.State != state) ||
-			p.Generation != 7 {
-			t.Errorf("reactivated from %d: %v, %+v", state, on, p)
-		}
+	active, inactive := Project{State: ProjectActive, Generation: 7}, Project{State: ProjectInactive, Generation: 7}
+	for name, c := range map[string]struct {
+		from   Project
+		change func(*Project) error
+		to     Project
+		err    error
+	}{
+		"deactivate active":   {active, (*Project).Deactivate, Project{State: ProjectInactive, Generation: 8}, nil},
+		"deactivate inactive": {inactive, (*Project).Deactivate, inactive, projectsfault.ErrProjectNotActive},
+		"reactivate inactive": {inactive, (*Project).Reactivate, active, nil},
+		"reactivate active":   {active, (*Project).Reactivate, active, projectsfault.ErrProjectNotInactive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := c.from
+			if err := c.change(&p); !errors.Is(err, c.err) || p != c.to {
+				t.Errorf("%v, %+v", err, p)
+			}
+		})
 	}
 }
 
-func TestRoleChange(t *testing.T) {
+func TestChangeOfARoleNamesWhatChanged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		displayName, group string
@@ -63,21 +70,25 @@ func TestRoleChange(t *testing.T) {
 		{"", "Staff", []string{"displayName"}, "clerk"},
 		{"CLERK", "staff", []string{"displayName", "group"}, "CLERK"},
 	} {
-		r := Role{Key: "clerk", DisplayName: "Clerk", Group: "Staff"}
-		if got := r.Change(c.displayName, c.group); !slices.Equal(got, c.want) || r.DisplayName != c.shown ||
-			r.Group != c.group {
-			t.Errorf("%q, %q: changed %v to %+v", c.displayName, c.group, got, r)
-		}
+		t.Run(c.displayName+" "+c.group, func(t *testing.T) {
+			r := Role{Key: "clerk", DisplayName: "Clerk", Group: "Staff"}
+			got := r.Change(c.displayName, c.group)
+			want := Role{Key: "clerk", DisplayName: c.shown, Group: c.group}
+			if r != want || !slices.Equal(got, c.want) {
+				t.Errorf("changed %v to %+v", got, r)
+			}
+		})
 	}
 }
 
-// The fault names the new roles that the project has already.
-func TestRolesExist(t *testing.T) {
+func TestFaultNamesTheNewRolesThatExist(t *testing.T) {
 	t.Parallel()
 	f := RolesExist([]Role{{Key: "a"}, {Key: "b"}, {Key: "c"}}, []string{"c", "a", "x"})
-	if !errors.Is(f, projectsfault.ErrProjectRoleExists) || len(f.Fields) != 2 || f.Fields[0].Path != "roles[0].key" ||
-		f.Fields[1].Path != "roles[2].key" || !strings.Contains(f.Message, `roles[2].key: the project has a role "c"`) {
-		t.Errorf("%v %v", f, f.Fields)
+	want := projectsfault.ErrProjectRoleExists.Naming(
+		fault.Field{Path: "roles[0].key", Reason: `the project has a role "a" already`},
+		fault.Field{Path: "roles[2].key", Reason: `the project has a role "c" already`})
+	if !reflect.DeepEqual(f, want) {
+		t.Errorf("%+v, want %+v", f, want)
 	}
 	many := make([]Role, 200)
 	if f := RolesExist(many, []string{""}); len(f.Fields) != 20 || len(projectsfault.ErrProjectRoleExists.Fields) != 1 {
@@ -85,45 +96,67 @@ func TestRolesExist(t *testing.T) {
 	}
 }
 
-func TestRoleKeys(t *testing.T) {
+func TestOnlyGrantableKeysAreAccepted(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for name, c := range map[string]struct {
 		keys, grantable []string
 		field           string
 	}{
-		{nil, nil, ""},
-		{nil, []string{"a"}, ""},
-		{[]string{"b", "a"}, []string{"a", "b", "c"}, ""},
-		{[]string{"a", "A"}, []string{"a"}, "roleKeys[1]"},
-		{[]string{"x"}, nil, "roleKeys[0]"},
+		"none of none":       {nil, nil, ""},
+		"none of one":        {nil, []string{"a"}, ""},
+		"some":               {[]string{"b", "a"}, []string{"a", "b", "c"}, ""},
+		"in another case":    {[]string{"a", "A"}, []string{"a"}, "roleKeys[1]"},
+		"one that is absent": {[]string{"x"}, nil, "roleKeys[0]"},
 	} {
-		err := CheckGrantable(c.keys, c.grantable)
-		f, refused := errors.AsType[*fault.Fault](err)
-		if refused != (c.field != "") || refused && (len(f.Fields) != 1 || f.Fields[0].Path != c.field ||
-			f.ID != projectsfault.ErrProjectRoleUnknown.ID) {
-			t.Errorf("%v of %v: %v", c.keys, c.grantable, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := CheckGrantable(c.keys, c.grantable)
+			if c.field == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if f := fault.From(err); !errors.Is(err, projectsfault.ErrProjectRoleUnknown) || len(f.Fields) != 1 ||
+				f.Fields[0].Path != c.field {
+				t.Errorf("%+v", f)
+			}
+		})
 	}
-	for _, c := range []struct {
+}
+
+func TestRoleKeysAreASortedSet(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
 		from, to []string
 		changed  bool
+		want     []string
 	}{
-		{[]string{"a", "b"}, []string{"b", "a"}, false},
-		{[]string{}, nil, false},
-		{[]string{"a"}, nil, true},
-		{[]string{"a"}, []string{"a", "b"}, true},
+		"another order": {[]string{"a", "b"}, []string{"b", "a"}, false, []string{"a", "b"}},
+		"nothing again": {[]string{}, nil, false, []string{}},
+		"nothing":       {[]string{"a"}, nil, true, []string{}},
+		"one more":      {[]string{"a"}, []string{"b", "a"}, true, []string{"a", "b"}},
 	} {
-		g, u := ProjectGrant{RoleKeys: c.from}, UserGrant{RoleKeys: c.from}
-		if g.Assign(c.to) != c.changed || u.Assign(c.to) != c.changed || g.RoleKeys == nil ||
-			!slices.IsSorted(u.RoleKeys) || len(u.RoleKeys) != len(c.to) {
-			t.Errorf("from %v to %v: %v, %v", c.from, c.to, g.RoleKeys, u.RoleKeys)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, u := ProjectGrant{RoleKeys: c.from}, UserGrant{RoleKeys: c.from}
+			if g.Assign(c.to) != c.changed || u.Assign(c.to) != c.changed {
+				t.Errorf("changed: not %t", c.changed)
+			}
+			if !reflect.DeepEqual(g.RoleKeys, c.want) || !reflect.DeepEqual(u.RoleKeys, c.want) {
+				t.Errorf("%v and %v, want %v", g.RoleKeys, u.RoleKeys, c.want)
+			}
+		})
 	}
+}
+
+func TestTwoNewRolesWithTheSameKeyAreRefused(t *testing.T) {
+	t.Parallel()
 	if err := CheckDistinct([]Role{{Key: "a"}, {Key: "A"}, {Key: "a"}}); !errors.Is(err,
 		projectsfault.ErrProjectRoleTwice) {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 	if err := CheckDistinct([]Role{{Key: "a"}, {Key: "A"}}); err != nil {
-		t.Errorf("%v", err)
+		t.Error(err)
 	}
 }
