@@ -108,15 +108,15 @@ func (i importer) interrupted(columns uint16, asked <-chan struct{}, bar bool, a
 	all, seen := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(all)
-		told := false
+		shownWaiting := false
 		for r := bufio.NewReader(person); ; {
 			b, err := r.ReadByte()
 			if err != nil { // the program has ended
 				return
 			}
 			shown.WriteByte(b)
-			if !told && strings.HasSuffix(shown.String(), "sent, waiting") {
-				told = true
+			if !shownWaiting && strings.HasSuffix(shown.String(), "sent, waiting") {
+				shownWaiting = true
 				close(seen)
 			}
 		}

@@ -18,7 +18,6 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"herald/deploy/herald/internal/services"
-	"herald/shared/boot"
 	"herald/shared/contract"
 	"herald/shared/fault"
 	"herald/shared/rpc"
@@ -34,7 +33,7 @@ var errNoToken = errors.New("there is no token: name its file with --token-file 
 // ask sends a request by Connect with JSON. Connect has one URL per method and returns complete
 // faults.
 func (f *callFlags) ask(ctx context.Context, m contract.Method, request json.RawMessage) (json.RawMessage, error) {
-	url, token, err := f.instance(ctx, os.Environ())
+	url, token, err := f.instance(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -67,16 +66,16 @@ func client() *http.Client {
 }
 
 // instance returns the URL and the token. With a key file it logs in for one.
-func (f *callFlags) instance(ctx context.Context, environ []string) (url string, token secret.Text, err error) {
+func (f *callFlags) instance(ctx context.Context) (url string, token secret.Text, err error) {
 	if f.tokenFile != "" && f.keyFile != "" {
 		return "", token, errors.New("--token-file and --key-file: name one of them")
 	}
-	own, url, err := f.settings(environ)
+	own, url, err := f.settings()
 	if err != nil {
 		return "", token, err
 	}
 	if f.tokenFile == "" {
-		key, err := f.key(own)
+		key, err := f.key(own.run)
 		if err != nil {
 			return "", token, err
 		}
@@ -85,40 +84,31 @@ func (f *callFlags) instance(ctx context.Context, environ []string) (url string,
 			return url, token, err
 		}
 	}
-	if f.tokenFile == "" && (!own.Token.Empty() || f.url != "") {
-		return url, own.Token, nil
+	if f.tokenFile == "" && (!own.run.Token.Empty() || f.url != "") {
+		return url, own.run.Token, nil
 	}
-	text, err := os.ReadFile(cmp.Or(f.tokenFile, own.adminFile))
+	adminFile := cmp.Or(own.services.Users.TokenFile, filepath.Join(own.run.DataDir, "admin.pat"))
+	text, err := os.ReadFile(cmp.Or(f.tokenFile, adminFile))
 	if f.tokenFile == "" && errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
 	return url, secret.NewText(strings.TrimSpace(string(text))), err
 }
 
-// callSettings are the settings of calls.
-type callSettings struct {
-	services.RunConfig
-	// adminFile is where the administrator's token is.
-	adminFile string
-}
-
-// settings returns the settings of calls and the address of the instance. It accepts the settings of every process, so
-// that a call can be made with the settings of a running one.
-func (f *callFlags) settings(environ []string) (own callSettings, url string, err error) {
-	all := services.New()
-	if err := boot.Load(environ, append(all.Configs(), &own.RunConfig, &single{}, &boot.Observe{})...); err != nil {
-		return own, "", err
+// settings returns the settings and the address of the instance.
+func (f *callFlags) settings() (own *config, url string, err error) {
+	if own, err = load(); err != nil {
+		return nil, "", err
 	}
-	address, err := all.PublicURL(cmp.Or(f.url, own.PublicURL))
+	address, err := own.services.PublicURL(cmp.Or(f.url, own.run.PublicURL))
 	if err != nil {
-		return own, "", err
+		return nil, "", err
 	}
-	own.adminFile = cmp.Or(all.Users.TokenFile, filepath.Join(own.DataDir, "admin.pat"))
 	return own, address.String(), nil
 }
 
 // key returns the key file with which a call logs in, if any.
-func (f *callFlags) key(own callSettings) (secret.Text, error) {
+func (f *callFlags) key(own services.RunConfig) (secret.Text, error) {
 	if f.keyFile == "" {
 		if !own.Key.Empty() && !own.Token.Empty() {
 			return secret.Text{}, errors.New("HERALD_TOKEN and HERALD_KEY are both set: one says who calls")

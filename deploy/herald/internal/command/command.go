@@ -115,46 +115,62 @@ func (single) Help() map[string]string {
 	}
 }
 
+// config is the settings of all processes and commands. Each accepts those of the others, so that all can share one
+// file of settings.
+type config struct {
+	services *services.All
+	run      services.RunConfig
+	single   single
+	observe  boot.Observe
+}
+
+func newConfig() *config { return &config{services: services.New()} }
+
+// structs returns pointers to the structs of the settings.
+func (c *config) structs() []any { return append(c.services.Configs(), &c.run, &c.single, &c.observe) }
+
+// load reads the settings from the environment.
+func load() (*config, error) {
+	c := newConfig()
+	return c, boot.Load(os.Environ(), c.structs()...)
+}
+
 // process is the settings and the ground of a process that runs one service.
 type process struct {
-	single
-	services *services.All
-	ground   boot.Ground
+	*config
+	ground boot.Ground
 	// stop closes the operator's port.
 	stop func()
 }
 
-// prepare reads the settings and prepares the ground. It accepts the settings of other services and
-// of `herald run`, so that all processes can share one file of settings.
 func prepare(ctx context.Context, name string, logs io.Writer) (*process, error) {
-	p := process{services: services.New()}
-	var o boot.Observe
-	configs := append(p.services.Configs(), &p.single, &services.RunConfig{}, &o)
-	if err := boot.Load(os.Environ(), configs...); err != nil {
-		return nil, err
-	}
-	keys, err := ownKeys(p.MasterKey, name)
+	c, err := load()
 	if err != nil {
 		return nil, err
 	}
-	public, err := boot.ParsePublicURL(p.PublicURL)
+	keys, err := ownKeys(c.single.MasterKey, name)
 	if err != nil {
 		return nil, err
 	}
-	if p.NATS == "" {
+	public, err := boot.ParsePublicURL(c.single.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	if c.single.NATS == "" {
 		return nil, errors.New("HERALD_NATS_URL is not set; such as nats://nats:4222")
 	}
-	telemetry, err := boot.NewTelemetry(ctx, o, name, logs)
+	telemetry, err := boot.NewTelemetry(ctx, c.observe, name, logs)
 	if err != nil {
 		return nil, err
 	}
-	p.ground = boot.Ground{
-		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: public, Bus: bus.Address{URL: p.NATS},
-		Streams: event.StreamConfig{MaxBytes: p.MaxBytes, Replicas: p.NATSReplicas}, Now: time.Now,
+	g := boot.Ground{
+		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: public,
+		Bus:     bus.Address{URL: c.single.NATS},
+		Streams: event.StreamConfig{MaxBytes: c.single.MaxBytes, Replicas: c.single.NATSReplicas}, Now: time.Now,
 	}
-	p.ground.Health.Starting()
-	p.stop, err = boot.ServeOps(o, p.ground)
-	return &p, err
+	g.Health.Starting()
+	stop, err := boot.ServeOps(c.observe, g)
+	return &process{c, g, stop}, err
 }
 
 func service(name string) *cobra.Command {
@@ -168,10 +184,10 @@ func service(name string) *cobra.Command {
 				return err
 			}
 			defer p.stop()
-			if p.Database.Empty() {
+			if p.single.Database.Empty() {
 				return errors.New("HERALD_DATABASE_URL is not set; such as postgres://postgres:5432")
 			}
-			database, err := postgres.Own(p.Database, p.ground.Keys, name)
+			database, err := postgres.Own(p.single.Database, p.ground.Keys, name)
 			if err != nil {
 				return err
 			}

@@ -2,12 +2,10 @@ package command
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"herald/deploy/herald/internal/services"
-	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/secret"
 )
@@ -35,7 +33,7 @@ func databases() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return makeDatabases(c.Context(), own.Database, keys, services.Names())
+			return makeDatabases(c.Context(), own.single.Database, keys, services.Names())
 		},
 	}
 }
@@ -56,13 +54,12 @@ func subscriberPassword() *cobra.Command {
 	}
 }
 
-// loadKeys reads the settings of a container, which may be those of any service.
-func loadKeys() (single, secret.Keys, error) {
-	var own single
-	configs := append(services.New().Configs(), &own, &services.RunConfig{}, &boot.Observe{})
-	if err := boot.Load(os.Environ(), configs...); err != nil {
-		return single{}, secret.Keys{}, err
+// loadKeys reads the settings and the keys of a container.
+func loadKeys() (*config, secret.Keys, error) {
+	own, err := load()
+	if err != nil {
+		return nil, secret.Keys{}, err
 	}
-	keys, err := masterKeys(own.MasterKey)
+	keys, err := masterKeys(own.single.MasterKey)
 	return own, keys, err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -160,12 +159,11 @@ func redrive(ctx context.Context, js jetstream.JetStream, sequences []uint64, ou
 
 // asOperator connects as the operator and calls a function with the connection.
 func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream) error) error {
-	var own services.RunConfig
-	configs := append(services.New().Configs(), &own, &single{}, &boot.Observe{})
-	if err := boot.Load(os.Environ(), configs...); err != nil {
+	own, err := load()
+	if err != nil {
 		return err
 	}
-	address, err := operator(own)
+	address, err := operator(own.run)
 	if err != nil {
 		return err
 	}

@@ -95,38 +95,38 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 		return file.because(file.blame(err))
 	}
 	defer answer.Close()
-	told, err := readAnswer(answer)
+	result, err := readAnswer(answer)
 	if err != nil {
 		return fmt.Errorf("the answer broke off: %w; send the file again", err)
 	}
 	took := time.Since(began)
-	if f.check && told.ended == "" {
-		if err := told.refuseTwice(file, terminal); err != nil {
+	if f.check && result.ended == "" {
+		if err := result.refuseTwice(file, terminal); err != nil {
 			return err
 		}
 	}
-	told.tell(terminal)
+	result.printRefusals(terminal)
 	if f.check {
 		if err := file.warnUnknown(terminal); err != nil {
 			return err
 		}
 	}
-	told.print(out, name, f.check, took)
-	if len(told.failed) > 0 && !f.check {
-		if err := file.keepFailed(f.failed, told.failed); err != nil {
+	result.print(out, name, f.check, took)
+	if len(result.failed) > 0 && !f.check {
+		if err := file.keepFailed(f.failed, result.failed); err != nil {
 			return err
 		}
 		fmt.Fprintln(terminal, folded("the refused users are in "+line(f.failed), terminal))
 	}
 	switch {
-	case told.ended != "":
-		about, _ := file.say(told.ended)
+	case result.ended != "":
+		about, _ := file.say(result.ended)
 		return file.because(fmt.Errorf("the import ended early: %s", line(about)))
-	case told.empty():
+	case result.empty():
 		return fmt.Errorf("%s has no users: they are expected in dataOrgs.orgs[].humanUsers and machineUsers; "+
 			"--check names unknown fields", name)
 	}
-	return told.err()
+	return result.err()
 }
 
 // canWrite returns an error if a file cannot be written. It leaves the file as it is.
@@ -143,7 +143,7 @@ func canWrite(name string) error {
 
 // send sends the file, as fast as it is imported, and returns the body of the answer.
 func (f *importFlags) send(ctx context.Context, file *importFile, terminal io.Writer) (io.ReadCloser, error) {
-	url, token, err := f.call.instance(ctx, os.Environ())
+	url, token, err := f.call.instance(ctx)
 	switch {
 	case err != nil:
 		return nil, err

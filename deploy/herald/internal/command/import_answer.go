@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// mostTold is the maximum number of refusals that are printed: the first ones of the file.
-const mostTold = 20
+// mostPrinted is the maximum number of refusals that are printed: the first ones of the file.
+const mostPrinted = 20
 
 // importAnswer is a summary of an answer, which may be larger than the memory.
 type importAnswer struct {
@@ -20,10 +20,9 @@ type importAnswer struct {
 	// failed has the numbers of the refused users, and reasons how many were refused by the id of the error.
 	failed  map[uint64]bool
 	reasons map[string]uint64
-	// told are the refusals that are printed: the first ones, in the order of the file. untold is the number of the
-	// others.
-	told   []told
-	untold int
+	// first are the refusals that are printed, in the order of the file. more is the number of the others.
+	first []refusedRow
+	more  int
 	// others is the number of errors about no user. ended is the error that ended the import.
 	others int
 	ended  string
@@ -33,8 +32,8 @@ type importAnswer struct {
 	}
 }
 
-// told is a refusal that is printed. If the row is 0 it is not about a user.
-type told struct {
+// refusedRow is a refusal that is printed. If the row is 0 it is not about a user.
+type refusedRow struct {
 	row  uint64
 	text string
 }
@@ -122,13 +121,13 @@ func (a *importAnswer) refused(e importError) {
 		about += " of " + e.OrgID
 	}
 	text := line(about + ": " + e.Message)
-	at, _ := slices.BinarySearchFunc(a.told, e.Row, func(t told, row uint64) int {
+	at, _ := slices.BinarySearchFunc(a.first, e.Row, func(t refusedRow, row uint64) int {
 		return cmp.Or(cmp.Compare(t.row, row), -1) // behind those of the same row
 	})
-	a.told = slices.Insert(a.told, at, told{e.Row, text})
-	if len(a.told) > mostTold {
-		a.told = a.told[:mostTold]
-		a.untold++
+	a.first = slices.Insert(a.first, at, refusedRow{e.Row, text})
+	if len(a.first) > mostPrinted {
+		a.first = a.first[:mostPrinted]
+		a.more++
 	}
 }
 

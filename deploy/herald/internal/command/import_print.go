@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// tell prints the first refusals.
-func (a *importAnswer) tell(terminal io.Writer) {
-	for _, t := range a.told {
+// printRefusals prints the first refusals.
+func (a *importAnswer) printRefusals(terminal io.Writer) {
+	for _, t := range a.first {
 		fmt.Fprintln(terminal, folded(t.text, terminal))
 	}
-	if a.untold > 0 {
-		fmt.Fprintf(terminal, "… and %d more\n", a.untold)
+	if a.more > 0 {
+		fmt.Fprintf(terminal, "… and %d more\n", a.more)
 	}
 }
 

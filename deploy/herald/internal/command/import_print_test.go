@@ -18,7 +18,7 @@ func TestFirstRefusals(t *testing.T) {
 	want.WriteString("org o: No\n")
 	for n := range 30 {
 		fmt.Fprintf(&answer, `,{"type":"human_user","id":"u\\u001b","message":"No","reason":"TAKEN","row":"%d"}`, 30-n)
-		if n+1 < mostTold {
+		if n+1 < mostPrinted {
 			fmt.Fprintf(&want, "user %d u\\u001b: No\n", n+1)
 		}
 	}
@@ -28,7 +28,7 @@ func TestFirstRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if a.tell(&said); said.String() != want.String() {
+	if a.printRefusals(&said); said.String() != want.String() {
 		t.Errorf("it says\n%s, want\n%s", said.String(), want.String())
 	}
 }

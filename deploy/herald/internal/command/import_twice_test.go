@@ -46,7 +46,7 @@ func TestRefuseTwice(t *testing.T) {
 	if err := a.refuseTwice(f, &said); err != nil || said.Len() > 0 {
 		t.Fatal(err, said.String())
 	}
-	a.tell(&said)
+	a.printRefusals(&said)
 	var want []string
 	const first = " of the file has the same id and other content"
 	for i, says := range map[int]string{

@@ -44,11 +44,11 @@ func (f *importFile) warnUnknown(terminal io.Writer) error {
 	all := slices.SortedFunc(maps.Values(found), func(a, b *unknownField) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.path, b.path))
 	})
-	for _, u := range all[:min(len(all), mostTold)] {
+	for _, u := range all[:min(len(all), mostPrinted)] {
 		fmt.Fprintln(terminal, folded(line(fmt.Sprintf("warning: line %d: %s is unknown and ignored (%s in the file)",
 			u.line, u.path, count(u.times, "time"))), terminal))
 	}
-	if more := len(all) - mostTold; more > 0 {
+	if more := len(all) - mostPrinted; more > 0 {
 		fmt.Fprintf(terminal, "warning: %s more are unknown\n", count(more, "field"))
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/deploy/herald/internal/services"
-	"herald/shared/boot"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
 	"herald/shared/secret"
@@ -52,11 +51,7 @@ func keysAdd() *cobra.Command {
 		Use:   "add",
 		Short: "Add a new key at the end of the file, and print its id",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := newRing()
-			if err != nil {
-				return err
-			}
+		RunE: withRing(func(c *cobra.Command, r *ring, _ []string) error {
 			keys, err := secret.ParseKeys(r.keys.Text().Reveal() + secret.NewKeyText())
 			if err != nil {
 				return err
@@ -68,7 +63,7 @@ func keysAdd() *cobra.Command {
 			fmt.Fprintln(c.ErrOrStderr(), "restart all processes, then type: herald keys use KEY")
 			_, err = fmt.Fprintln(c.OutOrStdout(), ids[len(ids)-1])
 			return err
-		},
+		}),
 	}
 }
 
@@ -77,11 +72,7 @@ func keysUse() *cobra.Command {
 		Use:   "use KEY",
 		Short: "Make a key the first one, with which all new secrets are sealed",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			r, err := newRing()
-			if err != nil {
-				return err
-			}
+		RunE: withRing(func(c *cobra.Command, r *ring, args []string) error {
 			keys, known := r.keys.Front(args[0])
 			if !known {
 				return fmt.Errorf("there is no master key %s in %s; `herald keys status` lists them", args[0], r.file)
@@ -89,9 +80,9 @@ func keysUse() *cobra.Command {
 			if err := r.write(keys); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), "restart all processes, then type: herald keys rotate")
+			_, err := fmt.Fprintln(c.OutOrStdout(), "restart all processes, then type: herald keys rotate")
 			return err
-		},
+		}),
 	}
 }
 
@@ -100,11 +91,7 @@ func keysRemove() *cobra.Command {
 		Use:   "remove",
 		Short: "Remove all keys but the first from the file, if nothing needs them",
 		Args:  cobra.NoArgs, // not for single services, because another may need the keys
-		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := newRing()
-			if err != nil {
-				return err
-			}
+		RunE: withRing(func(c *cobra.Command, r *ring, _ []string) error {
 			u, err := r.usage(c.Context(), nil)
 			if err != nil {
 				return err
@@ -118,7 +105,7 @@ func keysRemove() *cobra.Command {
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%d keys are removed, %s is left; restart all processes\n",
 				len(r.keys.IDs())-1, r.keys.IDs()[0])
 			return err
-		},
+		}),
 	}
 }
 
@@ -130,13 +117,24 @@ type ring struct {
 	file string
 }
 
-// newRing reads the settings, which can be those of any process, and the keys.
+// withRing returns the function of a command that needs the keys.
+func withRing(run func(*cobra.Command, *ring, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		r, err := newRing()
+		if err != nil {
+			return err
+		}
+		return run(c, r, args)
+	}
+}
+
+// newRing reads the settings and the keys.
 func newRing() (*ring, error) {
-	var r ring
-	configs := append(services.New().Configs(), &r.RunConfig, &single{}, &boot.Observe{})
-	if err := boot.Load(os.Environ(), configs...); err != nil {
+	own, err := load()
+	if err != nil {
 		return nil, err
 	}
+	r := ring{RunConfig: own.run}
 	text, source := r.MasterKey.Reveal(), keySource()
 	if r.file = os.Getenv("HERALD_MASTER_KEY_FILE"); r.MasterKey.Empty() && r.file == "" {
 		r.file = filepath.Join(r.DataDir, "master.key")
@@ -151,7 +149,6 @@ func newRing() (*ring, error) {
 		}
 		text = string(held)
 	}
-	var err error
 	if r.keys, err = secret.ParseKeys(text); err != nil {
 		return nil, fmt.Errorf("%s: %w; %s", source, err, restoreKey)
 	}
@@ -192,11 +189,7 @@ func (r *ring) each(
 		if sealing[name] == nil {
 			return fmt.Errorf("there is no service %s that seals secrets", name)
 		}
-		url, err := r.database(name, len(named) > 0)
-		if err != nil {
-			return err
-		}
-		db, err := postgres.OpenAs(ctx, url, r.keys, name, postgres.Observers{Traces: noop.NewTracerProvider()})
+		db, err := r.open(ctx, name, len(named) > 0)
 		if err != nil {
 			return err
 		}
@@ -209,7 +202,16 @@ func (r *ring) each(
 	return nil
 }
 
-// database returns the URL of a service's database. own reports that the setting can be that URL.
+// open opens a service's database. own reports that the setting can be its URL.
+func (r *ring) open(ctx context.Context, service string, own bool) (*pgxpool.Pool, error) {
+	url, err := r.database(service, own)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.OpenAs(ctx, url, r.keys, service, postgres.Observers{Traces: noop.NewTracerProvider()})
+}
+
+// database returns the URL of a service's database.
 func (r *ring) database(service string, own bool) (secret.Text, error) {
 	server := r.Database
 	if server.Empty() {

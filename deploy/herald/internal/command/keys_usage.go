@@ -23,17 +23,13 @@ func keysStatus() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [SERVICE ...]",
 		Short: "List the keys, and the secrets that need each of them",
-		RunE: func(c *cobra.Command, args []string) error {
-			r, err := newRing()
-			if err != nil {
-				return err
-			}
+		RunE: withRing(func(c *cobra.Command, r *ring, args []string) error {
 			u, err := r.usage(c.Context(), args)
 			if err != nil {
 				return err
 			}
 			return u.write(c.OutOrStdout(), r.keys)
-		},
+		}),
 	}
 }
 
@@ -43,11 +39,7 @@ func keysRotate() *cobra.Command {
 		Short: "Seal all stored secrets with the first key",
 		Long: "Seal all stored secrets with the first key that another key has sealed. It can be stopped and " +
 			"repeated at any time. It does not overwrite what a service changes at the same time.",
-		RunE: func(c *cobra.Command, args []string) error {
-			r, err := newRing()
-			if err != nil {
-				return err
-			}
+		RunE: withRing(func(c *cobra.Command, r *ring, args []string) error {
 			u, err := r.usage(c.Context(), args)
 			if err != nil {
 				return err
@@ -65,7 +57,7 @@ func keysRotate() *cobra.Command {
 				return nil
 			})
 			return errors.Join(append(faults, err)...)
-		},
+		}),
 	}
 }
 

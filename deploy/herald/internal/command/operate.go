@@ -7,13 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"herald/deploy/herald/internal/services"
 	"herald/shared/boot"
 )
 
 // Settings lists the settings of all commands.
 func Settings() ([]boot.Setting, error) {
-	return boot.Settings(append(services.New().Configs(), &services.RunConfig{}, &single{}, &boot.Observe{})...)
+	return boot.Settings(newConfig().structs()...)
 }
 
 func settings() *cobra.Command {

@@ -8,11 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/deploy/herald/internal/services"
 	"herald/shared/event"
-	"herald/shared/postgres"
 )
 
 func replay() *cobra.Command {
@@ -57,11 +55,7 @@ that of the "herald run" that runs in HERALD_DATA_DIR.`,
 func (r *ring) events(ctx context.Context, service string) (*pgxpool.Pool, error) {
 	var faults []error
 	for _, own := range []bool{true, false} {
-		url, err := r.database(service, own)
-		if err != nil {
-			return nil, err
-		}
-		db, err := postgres.OpenAs(ctx, url, r.keys, service, postgres.Observers{Traces: noop.NewTracerProvider()})
+		db, err := r.open(ctx, service, own)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -29,11 +28,11 @@ func accessToken() *cobra.Command {
 		Long:  tokenHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			own, address, err := f.settings(os.Environ())
+			own, address, err := f.settings()
 			if err != nil {
 				return err
 			}
-			key, err := f.key(own)
+			key, err := f.key(own.run)
 			if err != nil {
 				return err
 			}
