@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
@@ -129,9 +130,11 @@ func Methods(service protoreflect.ServiceDescriptor) ([]Method, error) {
 	return methods, nil
 }
 
-// AllMethods returns the methods of all herald services that are linked into the program,
-// sorted by name.
-func AllMethods() ([]Method, error) {
+// AllMethods returns the methods of all herald services that are linked into the program, sorted by name. All callers
+// share the slice.
+var AllMethods = sync.OnceValues(allMethods)
+
+func allMethods() ([]Method, error) {
 	var methods []Method
 	var err error
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {

@@ -72,6 +72,9 @@ func open(ctx context.Context, url secret.Text, o Observers, more func(*pgxpool.
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
 	config.MaxConns = poolSize
+	if config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		config.ConnConfig.DescriptionCacheCapacity = 0 // this mode never uses it, and each connection has one
+	}
 	config.MaxConnIdleTime, config.HealthCheckPeriod = idleTime, idleTime/3
 	if config.ConnConfig.ConnectTimeout == 0 { // not in the URL
 		config.ConnConfig.ConnectTimeout = 5 * time.Second

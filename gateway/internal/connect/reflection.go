@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	connectrpc "connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
@@ -23,14 +24,12 @@ import (
 )
 
 // Reflection returns the handlers of reflection by their paths. They describe these services and need no token.
-func Reflection(services []string) (map[string]exchange.Handler, error) {
+func Reflection(services []string) map[string]exchange.Handler {
 	described := append(slices.Clone(services), healthpb.Health_ServiceDesc.ServiceName)
-	files, err := published(described)
-	if err != nil {
-		return nil, err
-	}
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return described }),
-		grpcreflect.WithDescriptorResolver(files))
+		grpcreflect.WithDescriptorResolver(resolver(sync.OnceValues(func() (*protoregistry.Files, error) {
+			return published(described)
+		}))))
 	limits := []connectrpc.HandlerOption{uncompressed, connectrpc.WithReadMaxBytes(exchange.MaxBody),
 		connectrpc.WithInterceptors(bounding{})}
 	handlers := map[string]exchange.Handler{}
@@ -48,7 +47,29 @@ func Reflection(services []string) (map[string]exchange.Handler, error) {
 			h.ServeHTTP(x, r)
 		}
 	}
-	return handlers, nil
+	return handlers
+}
+
+// resolver returns the files that reflection describes. They are made at the first question, because they take 2 MB and
+// most gateways are never asked.
+type resolver func() (*protoregistry.Files, error)
+
+// FindFileByPath implements protodesc.Resolver.
+func (r resolver) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	files, err := r()
+	if err != nil {
+		return nil, err
+	}
+	return files.FindFileByPath(path)
+}
+
+// FindDescriptorByName implements protodesc.Resolver.
+func (r resolver) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	files, err := r()
+	if err != nil {
+		return nil, err
+	}
+	return files.FindDescriptorByName(name)
 }
 
 // published returns the files of services with all their imports. Internal methods, and messages that only these use,

@@ -59,7 +59,7 @@ func (t *Table) mountProcedure(path string, serve exchange.Handler) {
 }
 
 // mountTools adds the routes that tools use without a token: probes, health and reflection.
-func (t *Table) mountTools(methods []contract.Method, health *boot.Health) error {
+func (t *Table) mountTools(methods []contract.Method, health *boot.Health) {
 	t.exact["/livez"] = &exchange.Route{Serve: probe(health.Live), Form: exchange.AsJSON}
 	t.exact["/readyz"] = &exchange.Route{Serve: probe(health.Ready), Form: exchange.AsJSON}
 	var services []string
@@ -71,11 +71,9 @@ func (t *Table) mountTools(methods []contract.Method, health *boot.Health) error
 	slices.Sort(services)
 	services = slices.Compact(services)
 	t.mountProcedure(connect.HealthProcedure, connect.Health(services, health))
-	reflection, err := connect.Reflection(services)
-	for path, serve := range reflection {
+	for path, serve := range connect.Reflection(services) {
 		t.mountProcedure(path, serve)
 	}
-	return err
 }
 
 // probe answers requests about whether the gateway is alive or ready.

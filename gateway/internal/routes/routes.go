@@ -42,9 +42,7 @@ func New(stopping context.Context, ground boot.Ground, d *dispatch.Dispatcher) (
 			return nil, fmt.Errorf("contract of %s: %w", m.FullName(), err)
 		}
 	}
-	if err := t.mountTools(methods, ground.Health); err != nil {
-		return nil, err
-	}
+	t.mountTools(methods, ground.Health)
 	return t, t.mountREST(ground.PublicURL)
 }
 

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -63,9 +62,8 @@ func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 		err = s.start(ctx)
 	}
 	if err == nil {
-		s.ground.Health.Started()
+		s.ground.Started()
 		s.welcome()
-		go debug.FreeOSMemory() // half of what the start has allocated is garbage, and an idle process would keep it
 		err = s.work(ctx)
 	}
 	return errors.Join(err, s.stop())

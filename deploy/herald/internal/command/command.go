@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -29,8 +27,7 @@ import (
 // Main runs the command line until it ends or gets a signal. It exits with a code if a command
 // fails.
 func Main(more ...*cobra.Command) {
-	defer runtime.KeepAlive(make([]byte, spare))
-	boundMemory()
+	boot.BoundMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal quits
 	err := root(more).ExecuteContext(ctx)
@@ -52,22 +49,6 @@ func Serving(run func(*cobra.Command) error) func(*cobra.Command, []string) erro
 			return err
 		}
 		return nil
-	}
-}
-
-// spare is the size of a block that is allocated and never used. It lets garbage grow to about
-// 40 MB before it is collected, even if little memory is in use; without it an eighth of the work
-// was collecting garbage. A larger GOGC would keep the large blocks of password hashes too.
-const spare = 32 << 20
-
-// most is the size of a process from which garbage is collected more often, because a bulk import makes much garbage.
-// The memory in use may be larger, for example while a password is hashed.
-const most = 220 << 20
-
-// boundMemory sets the memory limit to most, unless GOMEMLIMIT is set.
-func boundMemory() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(most)
 	}
 }
 
@@ -195,7 +176,7 @@ func service(name string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.ground.Health.Started()
+			p.ground.Started()
 			p.ground.Log.InfoContext(c.Context(), "ready", "service", name)
 			s.Run(c.Context())
 			return p.ground.Flush(context.WithoutCancel(c.Context()))
@@ -218,7 +199,7 @@ func gatewayOnly() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.ground.Health.Started()
+			p.ground.Started()
 			p.ground.Log.InfoContext(c.Context(), "ready", "address", w.Addr().String())
 			return errors.Join(w.Run(c.Context()), p.ground.Flush(context.WithoutCancel(c.Context())))
 		}),
