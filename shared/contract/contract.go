@@ -130,11 +130,14 @@ func Methods(service protoreflect.ServiceDescriptor) ([]Method, error) {
 	return methods, nil
 }
 
-// AllMethods returns the methods of all herald services that are linked into the program, sorted by name. All callers
-// share the slice.
-var AllMethods = sync.OnceValues(allMethods)
+// AllMethods returns the methods of all herald services that are linked into the program, sorted by name.
+func AllMethods() ([]Method, error) {
+	methods, err := linked()
+	return slices.Clone(methods), err
+}
 
-func allMethods() ([]Method, error) {
+// linked reads the contracts once, because seven services, their clients and the gateway of one process need them.
+var linked = sync.OnceValues(func() ([]Method, error) {
 	var methods []Method
 	var err error
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -152,7 +155,7 @@ func allMethods() ([]Method, error) {
 	})
 	slices.SortFunc(methods, func(a, b Method) int { return strings.Compare(a.Procedure(), b.Procedure()) })
 	return methods, err
-}
+})
 
 func method(d protoreflect.MethodDescriptor) (Method, error) {
 	m := Method{MethodDescriptor: d}
