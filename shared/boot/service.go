@@ -120,7 +120,7 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
 		waits := errors.Join(relay.Delayed(), event.Waiting(ctx, s.DB))
-		if postgres.Told(waits) { // the check of the database reports it
+		if postgres.IsOutage(waits) { // the check of the database reports it
 			waits = nil
 		}
 		if !s.Conn.IsConnected() {

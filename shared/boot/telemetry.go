@@ -100,13 +100,13 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // follows reports whether the error in a log line comes from a database that does not work.
 func follows(r slog.Record) bool {
-	told := false
+	outage := false
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
-		told = told || ok && postgres.Told(err)
-		return !told
+		outage = outage || ok && postgres.IsOutage(err)
+		return !outage
 	})
-	return told
+	return outage
 }
 
 func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {

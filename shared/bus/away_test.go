@@ -13,9 +13,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// The log says once that NATS is away, and when it is back for how long it was. What is published meanwhile fails with
-// an error of which that is told.
-func TestAwayAndBack(t *testing.T) {
+// The log has one line for the begin of an outage and one for its end, with its length.
+func TestOutageHasTwoLinesInTheLog(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)
 	s := newServer(t, keys, "127.0.0.1:0")
@@ -31,11 +30,11 @@ func TestAwayAndBack(t *testing.T) {
 	bus.Stop(s)
 	<-lost
 	for range 5 {
-		if err := nc.Publish("events.users.org.created.o", nil); !bus.Told(err) {
+		if err := nc.Publish("events.users.org.created.o", nil); !bus.IsOutage(err) {
 			t.Errorf("published with %v", err)
 		}
 	}
-	if _, err := nc.Request("events.users.org.created.o", nil, time.Second); !bus.Told(err) {
+	if _, err := nc.Request("events.users.org.created.o", nil, time.Second); !bus.IsOutage(err) {
 		t.Errorf("asked with %v", err)
 	}
 	newServer(t, keys, address)
@@ -45,7 +44,7 @@ func TestAwayAndBack(t *testing.T) {
 	if said := logs.String(); strings.Count(said, "\n") != 2 || strings.Count(said, "NATS is away; reconnecting") != 1 {
 		t.Errorf("the log says %s", said)
 	}
-	if bus.Told(errors.New("words")) || bus.Told(nats.ErrNoResponders) || bus.Told(nil) {
-		t.Error("an error of something else is told")
+	if bus.IsOutage(errors.New("words")) || bus.IsOutage(nats.ErrNoResponders) || bus.IsOutage(nil) {
+		t.Error("another error counts as an outage")
 	}
 }

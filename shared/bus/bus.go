@@ -101,7 +101,7 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		nc, err := nats.Connect(a.URL, options...)
 		if err == nil {
 			return nc, nil
@@ -109,7 +109,7 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 		if errors.Is(err, nats.ErrAuthorization) {
 			err = fmt.Errorf("%w: the master key of this process is not that of the NATS server", err)
 		}
-		if !told {
+		if !logged {
 			log.Warn("waiting for NATS", "err", err)
 		}
 		if !retry.Wait(ctx, 300*time.Millisecond) {
@@ -118,9 +118,9 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 	}
 }
 
-// Told reports whether an error follows from an outage of NATS that is already in the log. Connect or whoever runs
+// IsOutage reports whether an error follows from an outage of NATS that is already in the log. Connect or whoever runs
 // the server logs the outage.
-func Told(err error) bool {
+func IsOutage(err error) bool {
 	return errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrReconnectBufExceeded) ||
 		errors.Is(err, nats.ErrConnectionReconnecting)
 }

@@ -100,7 +100,7 @@ func TestRelayHoldsBackForAService(t *testing.T) {
 		t.Errorf("%d different events were handled, want %d", len(seen), n+1)
 	}
 	r.untilPublished()
-	for line := range said { // some waits are told until text is fast enough
+	for line := range said { // there may be more waits before text is fast enough
 		if strings.Contains(line, "published again") {
 			break
 		}

@@ -59,7 +59,7 @@ func (c Consumer) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := c.consume(ctx); err != nil && ctx.Err() == nil {
 			c.Stopped.note(err)
-			if !told(err) {
+			if !isOutage(err) {
 				c.outage.Failed(err)
 			}
 			retry.Wait(ctx, pause)
@@ -164,7 +164,7 @@ func (c Consumer) take(ctx context.Context, m jetstream.Msg) {
 		_ = m.NakWithDelay(time.Duration(tries) * c.pause)
 		return
 	}
-	if err := c.bury(ctx, m, err); err != nil {
+	if err := c.deadLetter(ctx, m, err); err != nil {
 		c.Log.ErrorContext(ctx, "event cannot be put aside", "subject", m.Subject(), "err", err)
 		_ = m.NakWithDelay(min(time.Duration(tries)*c.pause, maxPause))
 	}

@@ -25,8 +25,8 @@ const (
 // ErrNoLetter is returned for a number that no dead letter has.
 var ErrNoLetter = errors.New("no such dead letter")
 
-// bury turns an event that cannot be handled into a dead letter with the reason, and acknowledges the event.
-func (c Consumer) bury(ctx context.Context, m jetstream.Msg, reason error) error {
+// deadLetter turns an event that cannot be handled into a dead letter with the reason, and acknowledges the event.
+func (c Consumer) deadLetter(ctx context.Context, m jetstream.Msg, reason error) error {
 	meta, err := m.Metadata()
 	if err != nil {
 		return fmt.Errorf("put aside: %w", err)

@@ -46,7 +46,7 @@ func (c Consumer) listen(ctx context.Context) (stop func(), err error) {
 		for {
 			select {
 			case m := <-news:
-				hear(ctx, handlers, m)
+				handleEarly(ctx, handlers, m)
 			case <-ctx.Done():
 				return
 			}
@@ -55,8 +55,8 @@ func (c Consumer) listen(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// hear handles the event of a wake-up if the event is marked as early.
-func hear(ctx context.Context, handlers map[string]Handler, m *nats.Msg) {
+// handleEarly handles the event of a wake-up if the event is marked as early.
+func handleEarly(ctx context.Context, handlers map[string]Handler, m *nats.Msg) {
 	handler, early := handlers[m.Header.Get(contract.HeaderType)]
 	if !early {
 		return

@@ -109,8 +109,8 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)
 	r.mustCreate("a", "b", "c")
-	var told []event.Event
-	r.Committed = func(e event.Event) { told = append(told, e) }
+	var committed []event.Event
+	r.Committed = func(e event.Event) { committed = append(committed, e) }
 	gone := event.Statement{
 		Along: `select 'org', 'changed', t.id, 'org-1', '{}'::jsonb from things t where t.id <> @kept for update`,
 		SQL:   `gone as (delete from things t using along where along.aggregate_id = t.id)`,
@@ -120,8 +120,9 @@ func TestFollow(t *testing.T) {
 		if err := r.Follow(t.Context(), event.Delivery{ID: "the cause", Actor: "their user"}, gone); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 2 || told[0].ID == told[1].ID || told[0].AggregateID != "a" || told[1].AggregateID != "c" {
-			t.Errorf("told of %+v", told)
+		if len(committed) != 2 || committed[0].ID == committed[1].ID ||
+			committed[0].AggregateID != "a" || committed[1].AggregateID != "c" {
+			t.Errorf("committed %+v", committed)
 		}
 	}
 	if r.count("things where id = 'b'") != 1 || r.count("things") != 1 ||

@@ -88,7 +88,7 @@ func (r *Relay) Run(ctx context.Context) {
 	r.outage.Begins, r.outage.Ends = "events wait in the outbox; trying again", "events are published again"
 	for ctx.Err() == nil {
 		if err := r.hold(ctx); err != nil && ctx.Err() == nil {
-			if !told(err) {
+			if !isOutage(err) {
 				r.outage.Failed(err)
 			}
 			retry.Wait(ctx, pause)
@@ -96,8 +96,8 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 }
 
-// told reports whether the cause of an error already has its own line in the log.
-func told(err error) bool { return postgres.Told(err) || bus.Told(err) }
+// isOutage reports whether the cause of an error already has its own line in the log.
+func isOutage(err error) bool { return postgres.IsOutage(err) || bus.IsOutage(err) }
 
 // hold takes the lock and publishes events while it has the lock. The lock ends with its connection. takeLock asks
 // again and again instead of waiting in one statement, because a statement that waits for hours would keep vacuum

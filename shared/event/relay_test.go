@@ -162,7 +162,7 @@ func TestRelayWakesItself(t *testing.T) {
 	r := newReplica(t, g, url)
 	gateway, _ := connect(t, g, bus.Gateway)
 	subscriber, _ := connect(t, g, bus.Subscriber)
-	heard, err := gateway.SubscribeSync("outbox.users")
+	wakeUps, err := gateway.SubscribeSync("outbox.users")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestRelayWakesItself(t *testing.T) {
 	if _, err := news.NextMsg(20 * time.Second); err != nil {
 		t.Fatal(err)
 	}
-	before, _, err := heard.Pending() // the first event may be older than the relay's work
+	before, _, err := wakeUps.Pending() // the first event may be older than the relay's work
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestRelayWakesItself(t *testing.T) {
 	r.relay.Wake(event.Event{ID: "last"}) // it may end callers
 	var last *nats.Msg
 	for range before + 1 {
-		if last, err = heard.NextMsg(20 * time.Second); err != nil {
+		if last, err = wakeUps.NextMsg(20 * time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -155,7 +155,7 @@ func (c *Changes) catchUp() {
 	for {
 		select {
 		case m := <-c.waiting:
-			c.hear(m)
+			c.record(m)
 		default:
 			return
 		}
@@ -191,9 +191,9 @@ func (c *Changes) unchanged(since Moment, about []Subject) bool {
 	return !slices.ContainsFunc(about, func(s Subject) bool { return since.count < c.of[s] })
 }
 
-// hear records what an event changes. If the event does not say what, or if its contract is unknown here because a
+// record records what an event changes. If the event does not say what, or if its contract is unknown here because a
 // newer service sent it, everything counts as changed.
-func (c *Changes) hear(m *nats.Msg) {
+func (c *Changes) record(m *nats.Msg) {
 	kind := m.Header.Get(contract.HeaderType)
 	e, known := c.events[kind]
 	if kind == "" || known && !e.EndsCallers() {

@@ -19,7 +19,7 @@ import (
 // clock is a time that a test advances.
 type clock struct{ now time.Time }
 
-// open returns changes that a connection of the gateway hears of, and answers that they end.
+// open returns changes that a connection of the gateway receives, and answers that they end.
 func open(t *testing.T) (*Changes, *Answers[string, int], *clock) {
 	t.Helper()
 	at := &clock{time.Now()}
@@ -45,10 +45,10 @@ func message(eventID, kind, subject, data string) *nats.Msg {
 	}
 }
 
-func (c *Changes) hears(m *nats.Msg) {
+func (c *Changes) receive(m *nats.Msg) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hear(m)
+	c.record(m)
 }
 
 func TestAnswersAreUsedForTwoSeconds(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAnswersToOldQuestionsAreNotUsed(t *testing.T) {
 	t.Parallel()
 	c, a, _ := open(t)
 	asked := c.Now()
-	c.hears(message("e1", "herald.users.user.deactivated.v1", "u2", `{}`))
+	c.receive(message("e1", "herald.users.user.deactivated.v1", "u2", `{}`))
 	a.Keep("of u1", 1, asked, User("u1"))
 	a.Keep("of u2", 1, asked, User("u2"))
 	a.Keep("of both", 1, asked, User("u1"), User("u2"))
@@ -110,8 +110,8 @@ func TestAnswersToOldQuestionsAreNotUsed(t *testing.T) {
 	}
 }
 
-// Whatever has reached the connection is heard before an answer is found, also if nothing was heard in the background.
-func TestWhatHasArrivedIsHeardFirst(t *testing.T) {
+// Events that have reached the connection are read before an answer is used, even if the task that reads them is late.
+func TestArrivedEventsEndAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	c, a, _ := open(t)
 	for i := range 1000 {
@@ -130,25 +130,24 @@ func TestWhatHasArrivedIsHeardFirst(t *testing.T) {
 	}
 }
 
-// Wake-ups and the stream are heard from the bus.
-func TestChangesComeFromTheBus(t *testing.T) {
+func TestListenReceivesWakeUpsAndTheStream(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	users := testkit.Connect(t, g, "users")
-	heard, err := Listen(testkit.Connect(t, g, "auth"), time.Now)
+	listening, err := Listen(testkit.Connect(t, g, "auth"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, subject := range []string{"outbox.users", "events.users.user.locked.o1"} {
-		before := heard.Now()
+		before := listening.Now()
 		m := message(fmt.Sprint(i), "herald.users.user.locked.v1", "u1", `{}`)
 		m.Subject = subject
 		if err := users.PublishMsg(m); err != nil {
 			t.Fatal(err)
 		}
-		for began := time.Now(); heard.Now().Count() == before.Count(); {
+		for began := time.Now(); listening.Now().Count() == before.Count(); {
 			if time.Since(began) > 10*time.Second {
-				t.Fatalf("nothing was heard on %s", subject)
+				t.Fatalf("nothing was received on %s", subject)
 			}
 		}
 	}
@@ -197,12 +196,11 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Each event comes twice, in either order. The first drops what was kept before it; the second keeps what was asked for
-// between the two.
+// Each event arrives twice. The first arrival ends the answers that were kept before it. The second one has no effect.
 func TestEventCountsOnce(t *testing.T) {
 	t.Parallel()
 	c, a, _ := open(t)
-	hear := func(eventID, kind, data string) { c.hears(message(eventID, "herald.users."+kind+".v1", "", data)) }
+	publish := func(eventID, kind, data string) { c.receive(message(eventID, "herald.users."+kind+".v1", "", data)) }
 	const u1, u2 = `{"userId":"u1"}`, `{"userId":"u2"}`
 	for _, step := range []struct {
 		name, eventID, kind, data string
@@ -222,19 +220,19 @@ func TestEventCountsOnce(t *testing.T) {
 	} {
 		a.Keep("u1", 1, c.Now(), User("u1"))
 		a.Keep("u2", 1, c.Now(), User("u2"))
-		hear(step.eventID, step.kind, step.data)
+		publish(step.eventID, step.kind, step.data)
 		if a.found("u1") != step.one || a.found("u2") != step.two {
 			t.Errorf("%s: u1 %v, u2 %v", step.name, a.found("u1"), a.found("u2"))
 		}
 	}
 	for i := range maxDone {
 		a.Keep("u1", 1, c.Now(), User("u1"))
-		if hear(fmt.Sprint("later ", i), "member.removed", u1); a.found("u1") {
-			t.Fatalf("the %d. of many was not heard", i)
+		if publish(fmt.Sprint("later ", i), "member.removed", u1); a.found("u1") {
+			t.Fatalf("the %d. of many was ignored", i)
 		}
 	}
 	a.Keep("u1", 1, c.Now(), User("u1"))
-	if hear("e1", "member.removed", u1); a.found("u1") {
+	if publish("e1", "member.removed", u1); a.found("u1") {
 		t.Error("a change is remembered for ever")
 	}
 }
@@ -320,7 +318,7 @@ func TestWhatEventsEnd(t *testing.T) {
 			a.Keep(name, 1, c.Now(), s)
 		}
 		before := c.Now().Count()
-		c.hears(message("", e.kind, e.subject, e.data))
+		c.receive(message("", e.kind, e.subject, e.data))
 		if changed := c.Now().Count() > before; changed != (e.ended != "") {
 			t.Errorf("%s of %q %s changed something: %v", e.kind, e.subject, e.data, changed)
 		}

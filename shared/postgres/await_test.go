@@ -16,7 +16,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// A service that starts before its database waits for it. A wrong password is told at once.
+// A service that starts before its database waits for it. A wrong password is an error at once.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	server := start(t)

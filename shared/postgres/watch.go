@@ -149,10 +149,10 @@ func broken(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && (network || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-// Told reports whether an error comes from a broken connection or from a server that does not work. Such an error
+// IsOutage reports whether an error comes from a broken connection or from a server that does not work. Such an error
 // needs no line of its own in the log. A Watch logs an outage of the server. If only a connection broke, the pool
 // makes a new one.
-func Told(err error) bool {
+func IsOutage(err error) bool {
 	_, refused := errors.AsType[*pgconn.PgError](err)
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	return (refused || unconnected || errors.Is(err, errAway)) && broken(err)

@@ -142,13 +142,12 @@ func end(t *testing.T, server *local.Server) {
 	}
 }
 
-// Only errors of a server that does not work are told by a watch.
-func TestTold(t *testing.T) {
+func TestOnlyErrorsOfABrokenServerAreAnOutage(t *testing.T) {
 	t.Parallel()
 	refused := func(code string) error { return &pgconn.PgError{Code: code, Message: "words"} }
 	for name, c := range map[string]struct {
 		err  error
-		told bool
+		want bool
 	}{
 		"nothing":             {nil, false},
 		"disk full":           {refused("53100"), true},
@@ -163,8 +162,10 @@ func TestTold(t *testing.T) {
 		"something else":      {errors.New("words"), false},
 		"an interrupted call": {refused("57014"), false},
 	} {
-		if got := postgres.Told(c.err); got != c.told {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := postgres.IsOutage(c.err); got != c.want {
+				t.Errorf("IsOutage(%v) = %v", c.err, got)
+			}
+		})
 	}
 }

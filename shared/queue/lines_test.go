@@ -12,7 +12,7 @@ import (
 	"herald/shared/queue"
 )
 
-// world is a queue in which one call works at a time until it is told to leave.
+// world is a queue in which one call works at a time until the test lets it end.
 type world struct {
 	*testing.T
 	queue *queue.Queue

@@ -43,9 +43,9 @@ type seen struct {
 // quiet is how long no other line must have had a call until a line may use more than its share.
 const quiet = time.Second
 
-// Lingers is how long a call that asks another system counts in the share of its line. A call that takes longer is
+// LongCall is how long a call that asks another system counts in the share of its line. A call that takes longer is
 // waiting for a system that may be frozen.
-const Lingers = 250 * time.Millisecond
+const LongCall = 250 * time.Millisecond
 
 // call is a waiting call.
 type call struct {
@@ -110,8 +110,8 @@ func (q *Queue) Do(ctx context.Context, work func()) error {
 type Turn struct {
 	queue *Queue
 	line  string
-	// lingers is true when the call does not count any more in the share of its line.
-	lingers, ended bool
+	// long is true when the call does not count any more in the share of its line.
+	long, ended bool
 }
 
 // Enter waits in the line of ctx until the call may work. The caller must call End after the work. If too many calls
@@ -128,13 +128,13 @@ func (q *Queue) Enter(ctx context.Context) (*Turn, error) {
 	return turn, nil
 }
 
-// Linger marks a call that has worked for a long time and only waits for something. Then another call of its line may
+// MarkLong marks a call that has worked for a long time and only waits for something. Then another call of its line may
 // work too, so that a stuck call does not block the rest of its line.
-func (t *Turn) Linger() {
+func (t *Turn) MarkLong() {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
-	if !t.ended && !t.lingers {
-		t.lingers = true
+	if !t.ended && !t.long {
+		t.long = true
 		t.queue.uncount(t.line)
 		t.queue.admit()
 	}
@@ -149,7 +149,7 @@ func (t *Turn) End() {
 	}
 	t.ended = true
 	t.queue.free++
-	if !t.lingers {
+	if !t.long {
 		t.queue.uncount(t.line)
 	}
 	t.queue.admit()

@@ -136,7 +136,7 @@ func (s *Server) answer(r request) {
 		if err = s.send(ctx, r.Reply, response.(proto.Message)); err == nil {
 			return
 		}
-		if _, known := errors.AsType[*fault.Fault](err); !known && !bus.Told(err) {
+		if _, known := errors.AsType[*fault.Fault](err); !known && !bus.IsOutage(err) {
 			s.Log.ErrorContext(ctx, "answer not sent", "method", r.method.name, "err", err)
 		}
 	}

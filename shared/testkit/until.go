@@ -24,8 +24,10 @@ func Until(t testing.TB, db *pgxpool.Pool, table, condition string, args ...any)
 	}
 	defer c.Release()
 	if _, err := c.Exec(ctx,
-		`create or replace function tell() returns trigger language plpgsql as 'begin notify changed; return null; end';
-		create or replace trigger tell after insert or update or delete on `+table+` execute function tell();
+		`create or replace function note_change() returns trigger language plpgsql as
+			'begin notify changed; return null; end';
+		create or replace trigger note_change after insert or update or delete on `+table+`
+			execute function note_change();
 		listen changed`); err != nil {
 		t.Fatal(err)
 	}
@@ -41,34 +43,34 @@ func Until(t testing.TB, db *pgxpool.Pool, table, condition string, args ...any)
 	}
 }
 
-// Herald publishes events of a service that does not run in the test.
-type Herald struct {
+// Publisher publishes events of a service that does not run in the test.
+type Publisher struct {
 	testing.TB
 	service *boot.Service
 }
 
-// Herald opens another service only to publish its events.
-func (k *Kit) Herald(t testing.TB, g boot.Ground, service string) Herald {
+// Publisher opens another service only to publish its events.
+func (k *Kit) Publisher(t testing.TB, g boot.Ground, service string) Publisher {
 	t.Helper()
 	s, err := g.Open(t.Context(), service, k.Database(t), k.migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
 	Run(t, s)
-	return Herald{t, s}
+	return Publisher{t, s}
 }
 
-// Tell publishes an event that a user caused, and returns its id.
-func (h Herald) Tell(orgID, aggregateID, actor string, m proto.Message) (eventID string) {
-	h.Helper()
-	r, err := h.service.Journal.Create(caller.With(h.Context(), caller.Caller{UserID: actor}), m,
+// Publish publishes an event that a user caused, and returns its id.
+func (p Publisher) Publish(orgID, aggregateID, actor string, m proto.Message) (eventID string) {
+	p.Helper()
+	r, err := p.service.Journal.Create(caller.With(p.Context(), caller.Caller{UserID: actor}), m,
 		event.Statement{AggregateID: aggregateID, OrganizationID: orgID})
 	if err != nil {
-		h.Fatal(err)
+		p.Fatal(err)
 	}
-	if err := h.service.DB.QueryRow(h.Context(), `select id from events where position = $1`, r.Sequence).
+	if err := p.service.DB.QueryRow(p.Context(), `select id from events where position = $1`, r.Sequence).
 		Scan(&eventID); err != nil {
-		h.Fatal(err)
+		p.Fatal(err)
 	}
 	return eventID
 }

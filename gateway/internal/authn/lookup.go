@@ -60,7 +60,7 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 		return Pass{}, err
 	}
 	defer turn.End()
-	defer time.AfterFunc(queue.Lingers, turn.Linger).Stop()
+	defer time.AfterFunc(queue.LongCall, turn.MarkLong).Stop()
 	p := Pass{key: k}
 	if p.caller, p.origins, err = a.lookUp(ctx, k, token); err != nil {
 		return Pass{}, err

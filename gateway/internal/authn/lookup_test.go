@@ -36,7 +36,7 @@ func TestFloodOfLookups(t *testing.T) {
 			// victim asked nothing: after a second without others a flood has all. A question counts for 250 ms.
 			flood := func() (atOnce int, pause time.Duration) {
 				began := time.Now()
-				defer func() { atOnce -= int(time.Since(began) / queue.Lingers) }()
+				defer func() { atOnce -= int(time.Since(began) / queue.LongCall) }()
 				entered, release := make(chan struct{}, 50), make(chan struct{})
 				hook := func(r *usersv1.ResolveTokenRequest) {
 					if !bytes.Equal(r.TokenHash, secret.Hash(victim)) {

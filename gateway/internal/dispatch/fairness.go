@@ -35,7 +35,7 @@ func (d *Dispatcher) TakeTurn(x *exchange.Exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	long := time.AfterFunc(queue.Lingers, turn.Linger)
+	long := time.AfterFunc(queue.LongCall, turn.MarkLong)
 	x.EndTurn = func() {
 		long.Stop()
 		turn.End()

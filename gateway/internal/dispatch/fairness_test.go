@@ -71,7 +71,7 @@ func TestFloodTakesTurns(t *testing.T) {
 			continue
 		}
 		// A request counts in the share for a while only; others are worked on then.
-		want := max(queue.Processors()/2, 1) * (1 + int(took/queue.Lingers))
+		want := max(queue.Processors()/2, 1) * (1 + int(took/queue.LongCall))
 		if worked > want {
 			t.Errorf("%d requests of the flood were worked on within %s, want %d", worked, took, want)
 		}

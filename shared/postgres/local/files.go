@@ -70,15 +70,15 @@ func (s *Server) claim(ctx context.Context) error {
 func (s *Server) claimFiles(ctx context.Context) error {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for told := false; ; {
+	for interrupted := false; ; {
 		var err error
 		if s.fileLock, err = s.lock("server.lock"); !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
 		// If the kernel does not end the server together with its parent, it is ended here.
-		if pid, _ := readPID(s.data()); pid > 1 && !told && answers(s.data()) {
+		if pid, _ := readPID(s.data()); pid > 1 && !interrupted && answers(s.data()) {
 			_ = syscall.Kill(pid, syscall.SIGINT)
-			told = true
+			interrupted = true
 		}
 		select {
 		case <-again.C:

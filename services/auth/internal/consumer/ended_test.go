@@ -25,7 +25,7 @@ func TestChangesEndSessions(t *testing.T) {
 			b.Enter("shop", 99) // the session that continues comes first
 			b.Login("after")
 			b.Enter("bank", 1)
-			testworld.Kit.Herald(t, b.Ground, "users").Tell("o1", "u1", "admin", changed)
+			testworld.Kit.Publisher(t, b.Ground, "users").Publish("o1", "u1", "admin", changed)
 			testkit.Until(t, b.DB, "logouts", `exists (select from logouts where client_id = 'shop')`)
 			if n := testkit.Rows(t, b.DB, `session_clients where client_id = 'bank'`); n != 1 {
 				t.Error("the newer login has ended")
@@ -43,6 +43,6 @@ func TestOrganizationEndsSessions(t *testing.T) {
 	b := testworld.NewBrowsers(t)
 	b.Login("before")
 	b.Enter("shop", 1)
-	testworld.Kit.Herald(t, b.Ground, "users").Tell("o1", "o1", "admin", &usersv1.OrgDeactivated{Generation: 2})
+	testworld.Kit.Publisher(t, b.Ground, "users").Publish("o1", "o1", "admin", &usersv1.OrgDeactivated{Generation: 2})
 	testkit.Until(t, b.DB, "logouts", `exists (select from logouts where client_id = 'shop')`)
 }

@@ -54,7 +54,7 @@ func TestRemoved(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			testworld.Kit.Herald(t, g, test.service).Tell("o1", test.id, "admin", test.removed)
+			testworld.Kit.Publisher(t, g, test.service).Publish("o1", test.id, "admin", test.removed)
 			testkit.Until(t, s.DB, "authorizations", `(select array_agg(a.id order by a.id) from authorizations a
 				join tokens t on t.authorization_id = a.id) = $1`, test.left)
 		})

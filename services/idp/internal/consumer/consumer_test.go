@@ -19,7 +19,7 @@ func TestRemovedOrganizationTakesItsProvidersAlong(t *testing.T) {
 	w.Directory(w.InA, "one")
 	w.Directory(w.InA, "two")
 	w.Directory(w.InB, "other")
-	cause := apitest.Kit.Herald(t, w.Ground, "users").Tell("org-a", "org-a", "admin", &usersv1.OrgRemoved{})
+	cause := apitest.Kit.Publisher(t, w.Ground, "users").Publish("org-a", "org-a", "admin", &usersv1.OrgRemoved{})
 	testkit.Until(t, w.Service.DB, "idps", "not exists (select from idps where org_id = 'org-a')")
 	if testkit.Rows(t, w.Service.DB, "idps") != 1 {
 		t.Error("another organization's provider is gone too")

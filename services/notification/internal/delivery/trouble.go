@@ -40,7 +40,7 @@ func note(w *retry.Outage, err error) {
 	switch {
 	case err == nil:
 		w.Worked()
-	case !postgres.Told(err):
+	case !postgres.IsOutage(err):
 		w.Failed(err)
 	}
 }

@@ -32,8 +32,8 @@ func TestSecurity(t *testing.T) {
 		"login unencrypted to loopback": {outside.MailConfig{User: "u", Password: "p"}, "", false, ""},
 		"AUTH LOGIN": {outside.MailConfig{TLS: outside.StartTLS, User: "u", Password: "p",
 			Mechanisms: "CRAM-MD5 LOGIN"}, "", true, ""},
-		"unknown mechanisms": {outside.MailConfig{TLS: outside.StartTLS, User: "u", Password: "p", Mechanisms: "CRAM-MD5"},
-			"", true, "neither AUTH PLAIN nor AUTH LOGIN"},
+		"unknown mechanisms": {outside.MailConfig{TLS: outside.StartTLS, User: "u", Password: "p",
+			Mechanisms: "CRAM-MD5"}, "", true, "neither AUTH PLAIN nor AUTH LOGIN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

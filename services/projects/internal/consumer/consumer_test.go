@@ -29,7 +29,7 @@ func TestRemovedOrganizationTakesItsProjectsAndGrantsAlong(t *testing.T) {
 			shared(w, "Shop")
 			shared(w, "Second")
 			w.Project(w.InB, "Other")
-			cause := apitest.Kit.Herald(t, w.Ground, "users").Tell(org, org, "admin", &usersv1.OrgRemoved{})
+			cause := apitest.Kit.Publisher(t, w.Ground, "users").Publish(org, org, "admin", &usersv1.OrgRemoved{})
 			testkit.Until(t, w.Service.DB, "project_grants", "not exists (select from project_grants)")
 			testkit.Until(t, w.Service.DB, "projects", "not exists (select from projects where org_id = $1)", org)
 			if w.Rows("user_grants") != 0 || w.Rows("projects") != left {
@@ -55,15 +55,15 @@ func TestRemovedUserLosesRolesEverywhere(t *testing.T) {
 	for _, user := range []string{"user-org-b", "user-org-c"} {
 		w.Must(w.AddUserGrant(w.InB, &projectsv1.AddUserGrantRequest{UserId: user, ProjectId: own}))
 	}
-	users := apitest.Kit.Herald(t, w.Ground, "users")
-	cause := users.Tell("org-b", "user-org-b", "admin", &usersv1.UserRemoved{})
+	users := apitest.Kit.Publisher(t, w.Ground, "users")
+	cause := users.Publish("org-b", "user-org-b", "admin", &usersv1.UserRemoved{})
 	testkit.Until(t, w.Service.DB, "user_grants", "not exists (select from user_grants where user_id = 'user-org-b')")
 	if w.Rows("user_grants") != 1 || w.Rows(`events where aggregate = 'user_grant' and name = 'removed'
 		and data->>'cause' = $1 and actor = 'admin'`, cause) != 2 {
 		t.Error("another user's went too, or events are missing")
 	}
-	users.Tell("org-b", "user-org-b", "admin", &usersv1.UserRemoved{}) // delivered again
-	last := users.Tell("org-c", "user-org-c", "admin", &usersv1.UserRemoved{})
+	users.Publish("org-b", "user-org-b", "admin", &usersv1.UserRemoved{}) // delivered again
+	last := users.Publish("org-c", "user-org-c", "admin", &usersv1.UserRemoved{})
 	testkit.Until(t, w.Service.DB, "events", "exists (select from events where data->>'cause' = $1)", last)
 	if n := w.Rows("events where aggregate = 'user_grant' and name = 'removed'"); n != 3 {
 		t.Errorf("%d events", n)

@@ -30,7 +30,7 @@ func TestRemovedOrganizationTakesItsTextsAndBrandingAlong(t *testing.T) {
 	} {
 		w.Must(w.Service.DB.Exec(t.Context(), sql))
 	}
-	cause := kit.Herald(t, w.Ground, "users").Tell("o1", "o1", "admin", &usersv1.OrgRemoved{})
+	cause := kit.Publisher(t, w.Ground, "users").Publish("o1", "o1", "admin", &usersv1.OrgRemoved{})
 	testkit.Until(t, w.Service.DB, "brandings", `not exists (select from custom_texts where org_id = 'o1')
 		and not exists (select from brandings where org_id = 'o1')`)
 	if w.Rows("custom_texts where org_id = 'o2'") != 2 ||

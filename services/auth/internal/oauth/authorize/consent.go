@@ -39,7 +39,7 @@ func consent(w http.ResponseWriter, r *http.Request, id string) {
 // for the data that it gets.
 type asker struct {
 	ID, Application, Organization string
-	Told                          []string
+	Disclosed                     []string
 }
 
 // disclosed has the key of the text for the data that a scope gives a client.
@@ -70,7 +70,7 @@ func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {
 	if !request.ActsAsUser() { // that page says that the client gets all rights
 		page.Name = "share"
 		for _, scope := range domain.PersonalScopes(request.Scopes) {
-			asks.Told = append(asks.Told, disclosed[scope])
+			asks.Disclosed = append(asks.Disclosed, disclosed[scope])
 		}
 	}
 	page.Data = asks

@@ -114,7 +114,7 @@ func (n *Notifier) run(ctx context.Context) {
 		switch {
 		case err == nil:
 			reading.Worked()
-		case ctx.Err() == nil && !postgres.Told(err): // postgres.Watch logs outages
+		case ctx.Err() == nil && !postgres.IsOutage(err): // postgres.Watch logs outages
 			reading.Failed(err)
 		}
 		select {

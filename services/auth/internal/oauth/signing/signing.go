@@ -70,7 +70,7 @@ func (k *Keys) Run(ctx context.Context) {
 			return
 		case err == nil:
 			failing.Worked()
-		case !postgres.Told(err): // postgres.Watch logs outages
+		case !postgres.IsOutage(err): // postgres.Watch logs outages
 			failing.Failed(err)
 		}
 		select {

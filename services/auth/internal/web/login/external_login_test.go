@@ -403,7 +403,7 @@ func TestExternalSessionsEndWithTheProvider(t *testing.T) {
 	if got := b.idps.notes(); !slices.Equal(got, noted) {
 		t.Errorf("noted %q", got)
 	}
-	testworld.Kit.Herald(t, b.service.Ground, "idp").Tell("o1", "i1", "admin", &idpv1.IdpDeactivated{})
+	testworld.Kit.Publisher(t, b.service.Ground, "idp").Publish("o1", "i1", "admin", &idpv1.IdpDeactivated{})
 	testkit.Until(t, b.service.DB, "sessions", `not exists (select from sessions where credential like 'idp:%')`)
 	testworld.Shows(t, testworld.Call(t, b.pages, loginPath, nil, "Cookie", session), 200, "login")
 	testworld.Shows(t, testworld.Call(t, b.pages, loginPath, nil, "Cookie", local), 200, "session")

@@ -25,15 +25,15 @@ func TestTokensEndWithTheAccessOfTheirApplication(t *testing.T) {
 		}
 		return r.Token
 	}
-	auth := userstest.Kit.Herald(t, w.Ground, "auth")
+	auth := userstest.Kit.Publisher(t, w.Ground, "auth")
 	ends := map[string]func() string{
 		"consent withdrawn": func() string {
-			return auth.Tell(w.OrgID, id, id, &authv1.ConsentWithdrawn{UserId: id, ClientId: "app"})
+			return auth.Publish(w.OrgID, id, id, &authv1.ConsentWithdrawn{UserId: id, ClientId: "app"})
 		},
 	}
 	for by, name := range authv1.AuthorizationEnd_name {
 		ends[name] = func() string {
-			return auth.Tell(w.OrgID, "authorization", id, &authv1.AuthorizationEnded{
+			return auth.Publish(w.OrgID, "authorization", id, &authv1.AuthorizationEnded{
 				UserId: id, ClientId: "app", By: authv1.AuthorizationEnd(by),
 			})
 		}

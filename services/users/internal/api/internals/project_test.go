@@ -17,19 +17,19 @@ import (
 type projects struct {
 	*userstest.World
 	userstest.Client
-	testkit.Herald
+	testkit.Publisher
 }
 
 func newProjects(w *userstest.World) projects {
 	w.Helper()
 	return projects{w, userstest.NewClient(testkit.Calls(w, w.Ground, "projects")),
-		userstest.Kit.Herald(w, w.Ground, "projects")}
+		userstest.Kit.Publisher(w, w.Ground, "projects")}
 }
 
 // publish publishes an event of a project, caused by a user, and returns its id.
 func (p projects) publish(projectID, userID string, m proto.Message) string {
 	p.World.Helper()
-	return p.Tell(p.OrgID, projectID, userID, m)
+	return p.Publish(p.OrgID, projectID, userID, m)
 }
 
 // until waits for a condition on the members to hold.

@@ -266,7 +266,7 @@ func TestLinksGoWithTheirProvider(t *testing.T) {
 	w, _ := userstest.NewLinkedWorld(t)
 	mini := w.ImportLinked(userstest.Linked("mini", "company/1", "school/1"))
 	other := w.ImportLinked(userstest.Linked("other", "school/2"))
-	cause := userstest.Kit.Herald(t, w.Ground, "idp").Tell(w.OrgID, "school", "remover", &idpv1.IdpRemoved{})
+	cause := userstest.Kit.Publisher(t, w.Ground, "idp").Publish(w.OrgID, "school", "remover", &idpv1.IdpRemoved{})
 	testkit.Until(t, w.Service.DB, "user_idp_links",
 		"not exists (select from user_idp_links where idp_id = 'school')")
 	if got := w.Links(w.Admin, mini); !slices.Equal(got, []string{"company/1"}) || len(w.Links(w.Admin, other)) != 0 {
