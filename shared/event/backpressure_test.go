@@ -17,7 +17,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// small is a ground whose stream is full after some 2,000 events.
+// small is a ground whose stream is full after some 2,700 events.
 func small(t testing.TB) boot.Ground {
 	t.Helper()
 	g := testkit.Ground(t)
@@ -43,7 +43,7 @@ func (r *replica) untilPublished() {
 // not a service's does not hold events back.
 func TestFullStreamDropsTheOldest(t *testing.T) {
 	t.Parallel()
-	const n = 4000
+	const n = 3200
 	r := newReplica(t, small(t), kit.Database(t))
 	_, js := connect(t, r.ground, "auth") // not among the relay's services
 	idle := jetstream.ConsumerConfig{Durable: "auth", AckPolicy: jetstream.AckExplicitPolicy}
@@ -66,7 +66,7 @@ func TestFullStreamDropsTheOldest(t *testing.T) {
 // says why.
 func TestRelayHoldsBackForAService(t *testing.T) {
 	t.Parallel()
-	const n = 4000
+	const n = 3200
 	r := newReplica(t, small(t), kit.Database(t))
 	said := make(chan string, 100)
 	r.relay.Log = slog.New(slog.NewTextHandler(lines(said), nil))
@@ -128,7 +128,7 @@ func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 	})).Run)
 	r.until("text consumes", func() bool { return r.consumes("text") })
 	testkit.Go(t, r.relay.Run)
-	r.fill(2500, 100)
+	r.fill(2200, 100)
 	r.mustCreate("a")
 	if _, err := r.rename("a", "A"); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 	if s := r.state(); s.FirstSeq == 1 || s.FirstSeq > wanted {
 		t.Errorf("the stream holds %d to %d, want not the first, but %d", s.FirstSeq, s.LastSeq, wanted)
 	}
-	r.fill(3000, 100)
+	r.fill(2000, 100)
 	r.until("the relay holds back", func() bool { return r.relay.Delayed() != nil })
 	if s := r.state(); s.FirstSeq > wanted {
 		t.Errorf("the stream begins with %d, text waits for %d", s.FirstSeq, wanted)
@@ -155,7 +155,7 @@ func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 // Several services' relays fill the stream while a service is away that wants everything.
 func TestServiceThatWasAwayLosesNothing(t *testing.T) {
 	t.Parallel()
-	const n = 4000
+	const n = 3200
 	g := small(t)
 	r, other := newReplica(t, g, kit.Database(t)), newReplica(t, g, kit.Database(t))
 	other.relay.Hurry()
@@ -219,7 +219,7 @@ func TestStreamsAreUpgraded(t *testing.T) {
 // A smaller stream is made only when it has room for all that a service has not handled.
 func TestStreamShrinksWithoutLoss(t *testing.T) {
 	t.Parallel()
-	const n = 4000 // some 2 MiB
+	const n = 3200 // more than 1 MiB
 	g := testkit.Ground(t)
 	g.Streams.MaxBytes = 4 << 20
 	r := newReplica(t, g, kit.Database(t))

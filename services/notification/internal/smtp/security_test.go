@@ -76,10 +76,10 @@ func TestCertificateOfNobody(t *testing.T) {
 func TestCertificateOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	s := outside.StartMailServer(t, outside.MailConfig{TLS: outside.StartTLS})
-	r := newRelay(t, strings.Replace(s.URL(), "127.0.0.1", "mail.example.com", 1))
+	r := newRelay(t, strings.Replace(s.URL(), "127.0.0.1", "mail.example.org", 1))
 	r.dial = to(t, s)
 	if result, _ := attempt(t, r); result.Outcome != Deferred || !result.Relay ||
-		!strings.Contains(result.Reply, "mail.example.com") {
+		!strings.Contains(result.Reply, "mail.example.org") {
 		t.Errorf("%+v", result)
 	}
 }
