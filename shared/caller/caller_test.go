@@ -163,9 +163,11 @@ func TestCan(t *testing.T) {
 		"what nobody ever may":     {user, "", "", false},
 		"not above the own scopes": {user, "iam.write", "", false},
 	} {
-		if got := c.caller.Can(c.permission, c.project); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := c.caller.Can(c.permission, c.project); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
 	}
 	if !user.InInstance() || service.InInstance() || (caller.Caller{Memberships: user.Memberships[1:]}).InInstance() {
 		t.Error("who is in the instance")

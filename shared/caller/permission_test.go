@@ -150,9 +150,11 @@ func TestCoversProjects(t *testing.T) {
 		{"a role of another scope", append(at("", "", "ORG_OWNER"), at("a", "", "IAM_OWNER")...), false},
 		{"the second of two", append(at("b", "", "ORG_OWNER"), at("a", "", "ORG_OWNER")...), true},
 	} {
-		if got := caller.CoversProjects(c.memberships, "a"); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := caller.CoversProjects(c.memberships, "a"); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
 	}
 }
 
@@ -227,9 +229,11 @@ func TestCovers(t *testing.T) {
 		"a role that counts for nothing there": {at(org, "", "IAM_OWNER"), at(org, "", "ORG_PROJECT_CREATOR"), false},
 		"nor may it be given":                  {at(org, "", "ORG_OWNER"), at(org, "", "IAM_OWNER"), false},
 	} {
-		if got := covers(t, c.mine, c.theirs); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := covers(t, c.mine, c.theirs); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
 	}
 }
 

@@ -62,9 +62,11 @@ func TestRepeats(t *testing.T) {
 		"CreateHumanUser": "false false 7s", "CheckCode": "false false 7s", "ImportUsers": "false true 30s",
 		"CheckImport": "true true 30s",
 	} {
-		if got[name] != want {
-			t.Errorf("%s: %q, want %q", name, got[name], want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got[name] != want {
+				t.Errorf("got %q, want %q", got[name], want)
+			}
+		})
 	}
 }
 
@@ -160,10 +162,12 @@ func TestSafeContractFaults(t *testing.T) {
 		{&heraldv1.Access{Authenticated: true, FreshLogin: true}, get, "without side effects"},
 		{&heraldv1.Access{Permission: "user.read"}, search, "NO_SIDE_EFFECTS"},
 	} {
-		if _, err := contract.Methods(with(t, c.access, c.rule, false)); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v %v: got %v, want %q", c.access, c.rule, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if _, err := contract.Methods(with(t, c.access, c.rule, false)); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v %v: got %v", c.access, c.rule, err)
+			}
+		})
 	}
 }
 

@@ -28,13 +28,15 @@ func TestValidatePaths(t *testing.T) {
 			Metadata: []*usersv1.Metadata{{}},
 		},
 	} {
-		f, ok := errors.AsType[*fault.Fault](contract.Validate(m))
-		if !ok || f.ID != "INVALID_ARGUMENT" {
-			t.Fatalf("%s: %v", want, f)
-		}
-		if len(f.Fields) != 1 || f.Fields[0].Path != want {
-			t.Errorf("fields %v, want %s", f.Fields, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			f, ok := errors.AsType[*fault.Fault](contract.Validate(m))
+			if !ok || f.ID != "INVALID_ARGUMENT" {
+				t.Fatalf("got %v", f)
+			}
+			if len(f.Fields) != 1 || f.Fields[0].Path != want {
+				t.Errorf("fields %v, want %s", f.Fields, want)
+			}
+		})
 	}
 	if err := contract.Validate(&usersv1.GetUserRequest{}); err != nil {
 		t.Error(err)
@@ -75,11 +77,13 @@ func TestNameUnstorable(t *testing.T) {
 			{UserNameQuery: &usersv1.UserNameQuery{UserName: "\x00"}},
 		}},
 	} {
-		f := contract.NameUnstorable(fault.ErrInvalidArgument, m)
-		if f.ID != "INVALID_ARGUMENT" || len(f.Fields) != 1 || f.Fields[0].Path != want ||
-			!strings.Contains(f.Fields[0].Reason, "NUL") {
-			t.Errorf("%s: %v", want, f)
-		}
+		t.Run(want, func(t *testing.T) {
+			f := contract.NameUnstorable(fault.ErrInvalidArgument, m)
+			if f.ID != "INVALID_ARGUMENT" || len(f.Fields) != 1 || f.Fields[0].Path != want ||
+				!strings.Contains(f.Fields[0].Reason, "NUL") {
+				t.Errorf("got %v", f)
+			}
+		})
 	}
 }
 
@@ -126,9 +130,11 @@ func TestValidateReasons(t *testing.T) {
 			ProjectId: "p", Name: "n", ClockSkew: durationpb.New(time.Minute),
 		},
 	} {
-		if f := fault.From(contract.Validate(m)); f.Message != strings.TrimSpace(want) {
-			t.Errorf("said %q, want %q", f.Message, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if f := fault.From(contract.Validate(m)); f.Message != strings.TrimSpace(want) {
+				t.Errorf("said %q, want %q", f.Message, want)
+			}
+		})
 	}
 }
 

@@ -172,10 +172,12 @@ func TestAsk(t *testing.T) {
 		{"about somebody", ask(nil, User("u1")), 3, nil},
 		{"again", ask(nil, User("u1")), 3, nil},
 	} {
-		value, err := a.Ask("q", step.ask)
-		if value != step.value || !errors.Is(err, step.err) {
-			t.Errorf("%s: %d, %v", step.name, value, err)
-		}
+		t.Run(step.name, func(t *testing.T) {
+			value, err := a.Ask("q", step.ask)
+			if value != step.value || !errors.Is(err, step.err) {
+				t.Errorf("got %d, %v", value, err)
+			}
+		})
 	}
 	c.Drop(User("u1"))
 	if value, _ := a.Ask("q", ask(nil, User("u1"))); value != 4 {
@@ -218,12 +220,14 @@ func TestEventCountsOnce(t *testing.T) {
 		{"without an id", "", "member.removed", u1, false, true},
 		{"without an id, again", "", "member.removed", u1, false, true},
 	} {
-		a.Keep("u1", 1, c.Now(), User("u1"))
-		a.Keep("u2", 1, c.Now(), User("u2"))
-		publish(step.eventID, step.kind, step.data)
-		if a.found("u1") != step.one || a.found("u2") != step.two {
-			t.Errorf("%s: u1 %v, u2 %v", step.name, a.found("u1"), a.found("u2"))
-		}
+		t.Run(step.name, func(t *testing.T) {
+			a.Keep("u1", 1, c.Now(), User("u1"))
+			a.Keep("u2", 1, c.Now(), User("u2"))
+			publish(step.eventID, step.kind, step.data)
+			if a.found("u1") != step.one || a.found("u2") != step.two {
+				t.Errorf("u1 %v, u2 %v", a.found("u1"), a.found("u2"))
+			}
+		})
 	}
 	for i := range maxDone {
 		a.Keep("u1", 1, c.Now(), User("u1"))

@@ -194,11 +194,13 @@ func TestLanguageAndDirection(t *testing.T) {
 		"ar": `lang="ar" dir="rtl"`,
 		"he": `lang="he" dir="rtl"`, "uz-Arab": `lang="uz-Arab" dir="rtl"`, `"><script>`: `lang="und" dir="ltr"`,
 	} {
-		m := message()
-		m.Language = language
-		if r := render(t, m); !strings.Contains(r.HTML, "<html "+want+">") {
-			t.Errorf("%s: no %s", language, want)
-		}
+		t.Run(language, func(t *testing.T) {
+			m := message()
+			m.Language = language
+			if r := render(t, m); !strings.Contains(r.HTML, "<html "+want+">") {
+				t.Errorf("no %s", want)
+			}
+		})
 	}
 }
 

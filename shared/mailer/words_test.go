@@ -24,13 +24,15 @@ func TestDates(t *testing.T) {
 		"ja": "2026年7月5日 14:30（UTC）", "ko": "2026년 7월 5일 14:30(UTC)", "ru": "5 июля 2026 г., 14:30 (UTC)",
 		"bg": "5 юли 2026 г., 14:30 ч. (UTC)", "tlh": "5 July 2026, 14:30 (UTC)",
 	} {
-		got := wordsIn(language.Make(tag)).date(at)
-		if strings.ReplaceAll(got, "\u00a0", " ") != want {
-			t.Errorf("%s: %q, want %q", tag, got, want)
-		}
-		if strings.Count(got, " ") != 1 || oneLine(got) != got {
-			t.Errorf("%s: %q breaks elsewhere", tag, got)
-		}
+		t.Run(tag, func(t *testing.T) {
+			got := wordsIn(language.Make(tag)).date(at)
+			if strings.ReplaceAll(got, "\u00a0", " ") != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if strings.Count(got, " ") != 1 || oneLine(got) != got {
+				t.Errorf("%q breaks elsewhere", got)
+			}
+		})
 	}
 }
 

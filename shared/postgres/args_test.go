@@ -31,10 +31,12 @@ func TestArgs(t *testing.T) {
 			"not used":   {postgres.Args{"a": "x", "b": "y", "more": 1}, "more"},
 			"other name": {postgres.Args{"a": "x", "c": "y"}, ""},
 		} {
-			if _, err := postgres.One[row](t.Context(), pool, sql, c.args); err == nil ||
-				!strings.Contains(err.Error(), c.says) {
-				t.Errorf("%s: %v", wrong, err)
-			}
+			t.Run(wrong, func(t *testing.T) {
+				if _, err := postgres.One[row](t.Context(), pool, sql, c.args); err == nil ||
+					!strings.Contains(err.Error(), c.says) {
+					t.Errorf("got %v", err)
+				}
+			})
 		}
 	}
 	if _, err := pool.Exec(t.Context(), `select @a`, postgres.Args{"a": "x"}, "y"); err == nil {

@@ -91,15 +91,17 @@ func TestFaultOfAnswers(t *testing.T) {
 		"57P03": fault.Unavailable, "08006": fault.Unavailable, "57014": fault.Internal, "42501": fault.Internal,
 		"23505": fault.Internal, "XX000": fault.Internal,
 	} {
-		f := fault.From(postgres.Fault(run(t.Context(), pool,
-			fmt.Sprintf(`do $$ begin raise exception using errcode = '%s'; end $$`, code))))
-		if f.Code != want || (f.RetryAfter > 0) != (want == fault.Unavailable) {
-			t.Errorf("%s: %v, want code %d", code, f, want)
-		}
-		unsure := slices.Contains([]string{"08006", "40003", "57P01", "57P02"}, code)
-		if errors.Is(f, fault.ErrUnsure) != unsure {
-			t.Errorf("%s: %v, want it unsure: %t", code, f, unsure)
-		}
+		t.Run(code, func(t *testing.T) {
+			f := fault.From(postgres.Fault(run(t.Context(), pool,
+				fmt.Sprintf(`do $$ begin raise exception using errcode = '%s'; end $$`, code))))
+			if f.Code != want || (f.RetryAfter > 0) != (want == fault.Unavailable) {
+				t.Errorf("%v, want code %d", f, want)
+			}
+			unsure := slices.Contains([]string{"08006", "40003", "57P01", "57P02"}, code)
+			if errors.Is(f, fault.ErrUnsure) != unsure {
+				t.Errorf("%v, want it unsure: %t", f, unsure)
+			}
+		})
 	}
 }
 

@@ -103,11 +103,13 @@ func TestOpen(t *testing.T) {
 	for setting, want := range map[string]string{
 		"statement_timeout": "30s", "idle_in_transaction_session_timeout": "5s", "timezone": "UTC",
 	} {
-		var got string
-		if err := pool.QueryRow(t.Context(), `select current_setting($1)`, setting).Scan(&got); err != nil ||
-			got != want {
-			t.Errorf("%s is %s %v, want %s", setting, got, err, want)
-		}
+		t.Run(setting, func(t *testing.T) {
+			var got string
+			if err := pool.QueryRow(t.Context(), `select current_setting($1)`, setting).Scan(&got); err != nil ||
+				got != want {
+				t.Errorf("%s is %s %v, want %s", setting, got, err, want)
+			}
+		})
 	}
 	if _, err := postgres.Open(t.Context(), secret.NewText("postgres://u:planted@%zz"), nil); err == nil ||
 		strings.Contains(err.Error(), "planted") {

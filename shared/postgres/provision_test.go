@@ -147,9 +147,11 @@ func TestURLs(t *testing.T) {
 		"postgres://me:mine@db/own": "postgres://me:mine@db/own",
 		"postgres://me@db/own":      "postgres://me@db/own",
 	} {
-		if got, err := postgres.Own(secret.NewText(given), k, "users"); err != nil || got.Reveal() != want {
-			t.Errorf("%s: %s %v, want %s", given, got.Reveal(), err, want)
-		}
+		t.Run(given, func(t *testing.T) {
+			if got, err := postgres.Own(secret.NewText(given), k, "users"); err != nil || got.Reveal() != want {
+				t.Errorf("got %s, %v, want %s", got.Reveal(), err, want)
+			}
+		})
 	}
 	for _, given := range []string{"", "db", "mysql://db/x", "host=db", "postgres://%zz"} {
 		if got, err := postgres.Own(secret.NewText(given), k, "users"); err == nil {

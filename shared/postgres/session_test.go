@@ -34,12 +34,14 @@ func TestKeepAlives(t *testing.T) {
 		"TCP":         {server.TCP(), "10 5 3"},
 		"unix socket": {server.URL(), "0 0 0"}, // has none
 	} {
-		var got string
-		pool := open(t, secret.NewText(c.url))
-		if err := pool.QueryRow(t.Context(), `select concat_ws(' ', current_setting('tcp_keepalives_idle'), `+
-			`current_setting('tcp_keepalives_interval'), current_setting('tcp_keepalives_count'))`).
-			Scan(&got); err != nil || got != c.want {
-			t.Errorf("%s: %q, %v", place, got, err)
-		}
+		t.Run(place, func(t *testing.T) {
+			var got string
+			pool := open(t, secret.NewText(c.url))
+			if err := pool.QueryRow(t.Context(), `select concat_ws(' ', current_setting('tcp_keepalives_idle'), `+
+				`current_setting('tcp_keepalives_interval'), current_setting('tcp_keepalives_count'))`).
+				Scan(&got); err != nil || got != c.want {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
 	}
 }

@@ -35,12 +35,14 @@ func TestCallersMustBeAuthentic(t *testing.T) {
 		"other key": {"Herald-Caller": {caller.NewSigner(others, w.g.Now).Sign(member("ORG_OWNER"))}},
 		"unsigned":  {"Herald-Caller": {strings.SplitAfter(w.signer().Sign(member("ORG_OWNER")), ".")[0]}},
 	} {
-		for _, method := range []string{"GetUser", "GetMyUser"} {
-			if f := wants(t, faultOf(t, w.raw(method, header, nil)),
-				fault.ErrCallerNotAuthentic.ID); f.Code != fault.Unauthenticated {
-				t.Errorf("%s with %s: %v", method, name, f)
+		t.Run(name, func(t *testing.T) {
+			for _, method := range []string{"GetUser", "GetMyUser"} {
+				if f := wants(t, faultOf(t, w.raw(method, header, nil)),
+					fault.ErrCallerNotAuthentic.ID); f.Code != fault.Unauthenticated {
+					t.Errorf("%s with %s: %v", method, name, f)
+				}
 			}
-		}
+		})
 	}
 	if reached.Load() != 0 {
 		t.Error("a method was reached")
@@ -147,13 +149,15 @@ func TestImpossibleIDs(t *testing.T) {
 		"nul\x00":                   false,
 		strings.Repeat("a", 10_000): false,
 	} {
-		_, err := w.gateway.GetUser(w.as("ORG_OWNER"), &usersv1.GetUserRequest{UserId: id})
-		if possible && err != nil {
-			t.Errorf("%.20q: %v", id, err)
-		}
-		if !possible {
-			wants(t, err, "NOT_FOUND")
-		}
+		t.Run(id, func(t *testing.T) {
+			_, err := w.gateway.GetUser(w.as("ORG_OWNER"), &usersv1.GetUserRequest{UserId: id})
+			if possible && err != nil {
+				t.Errorf("%.20q: %v", id, err)
+			}
+			if !possible {
+				wants(t, err, "NOT_FOUND")
+			}
+		})
 	}
 	_, err := w.gateway.GetUser(w.as(), &usersv1.GetUserRequest{UserId: "nul\x00"})
 	wants(t, err, "PERMISSION_DENIED")

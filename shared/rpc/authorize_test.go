@@ -38,9 +38,11 @@ func TestAuthorize(t *testing.T) {
 		"project, another organization": {project, elsewhere, "p", fault.ErrPermissionDenied},
 		"project, nobody":               {project, caller.Caller{}, "p", fault.ErrUnauthenticated},
 	} {
-		err := authorize(c.method, c.caller, c.project)
-		if c.want == nil && err != nil || c.want != nil && !c.want.Is(err) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := authorize(c.method, c.caller, c.project)
+			if c.want == nil && err != nil || c.want != nil && !c.want.Is(err) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

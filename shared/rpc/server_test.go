@@ -79,16 +79,18 @@ func TestActsOn(t *testing.T) {
 		"oneself, an old login":          {as(now.Add(-11*time.Minute), "ORG_OWNER"), "u", "FRESH_LOGIN_REQUIRED", ""},
 		"oneself, a token without login": {as(time.Time{}, "ORG_OWNER"), "u", "FRESH_LOGIN_REQUIRED", ""},
 	} {
-		reached = nil
-		_, err := w.gateway.SetPassword(c.ctx, &usersv1.SetPasswordRequest{UserId: c.user, Password: "p"})
-		if c.want == "" && err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if c.want != "" {
-			wants(t, err, c.want)
-		}
-		if got := strings.Join(reached, " "); got != c.reached {
-			t.Errorf("%s: reached %q, want %q", name, got, c.reached)
-		}
+		t.Run(name, func(t *testing.T) {
+			reached = nil
+			_, err := w.gateway.SetPassword(c.ctx, &usersv1.SetPasswordRequest{UserId: c.user, Password: "p"})
+			if c.want == "" && err != nil {
+				t.Error(err)
+			} else if c.want != "" {
+				wants(t, err, c.want)
+			}
+			if got := strings.Join(reached, " "); got != c.reached {
+				t.Errorf("reached %q, want %q", got, c.reached)
+			}
+		})
 	}
 	if _, err := w.gateway.AddMyPersonalAccessToken(as(now), &usersv1.AddMyPersonalAccessTokenRequest{}); err != nil {
 		t.Error(err)

@@ -161,12 +161,14 @@ func TestParsePublicKeyRefuses(t *testing.T) {
 		"private key":  {pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: []byte(planted)}), "private"},
 		"PKCS #8":      {pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte(planted)}), "private"},
 	} {
-		der, err := secret.ParsePublicKey(c.text)
-		f := fault.From(err)
-		if der != nil || !errors.Is(err, fault.ErrPublicKeyInvalid) || len(f.Fields) != 1 ||
-			f.Fields[0].Path != "publicKey" || !strings.Contains(f.Message, c.reason) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			der, err := secret.ParsePublicKey(c.text)
+			f := fault.From(err)
+			if der != nil || !errors.Is(err, fault.ErrPublicKeyInvalid) || len(f.Fields) != 1 ||
+				f.Fields[0].Path != "publicKey" || !strings.Contains(f.Message, c.reason) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

@@ -180,14 +180,14 @@ func TestKeysForPurposes(t *testing.T) {
 		"sealing":         func() { few.Seal([]byte("x"), secret.Column{}, "") },
 		"the text":        func() { few.Text() },
 	} {
-		func() {
+		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("%s works", name)
+					t.Error("works")
 				}
 			}()
 			use()
-		}()
+		})
 	}
 	for _, wrong := range []string{"a=", "a=00", text[:70] + " " + old, old[:64] + " " + text} {
 		if _, err := secret.ParseKeys(wrong); err == nil {

@@ -21,9 +21,11 @@ func TestServerIsDurableAndFrugal(t *testing.T) {
 		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "jit": "off",
 		"server_encoding": "UTF8", "listen_addresses": "127.0.0.1", "shared_buffers": "64MB",
 	} {
-		if got := query(t, s.URL(), "select current_setting('"+name+"')"); got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := query(t, s.URL(), "select current_setting('"+name+"')"); got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		})
 	}
 }
 
