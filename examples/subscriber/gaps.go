@@ -67,7 +67,7 @@ func (c *counts) due(now time.Time) []gap {
 	for n < len(c.missing) && now.Sub(c.missing[n].since) >= gapTimeout {
 		n++
 	}
-	told := c.missing[:n]
+	reported := c.missing[:n]
 	c.missing = slices.Clone(c.missing[n:])
-	return told
+	return reported
 }

@@ -13,10 +13,10 @@ func TestGaps(t *testing.T) {
 	start := time.Now()
 	c := counts{highest: map[string]int64{}}
 	for _, step := range []struct {
-		after  time.Duration // of the start
-		source string
-		came   []int64
-		told   []string
+		after    time.Duration // of the start
+		source   string
+		came     []int64
+		reported []string
 	}{
 		{0, users, []int64{5, 6, 4}, nil}, // numbers before the first are not missing
 		{0, projects, []int64{1}, nil},
@@ -38,19 +38,19 @@ func TestGaps(t *testing.T) {
 		for _, n := range step.came {
 			c.came(step.source, n, now)
 		}
-		var told []string
+		var reported []string
 		for _, g := range c.due(now) {
-			told = append(told, g.String())
+			reported = append(reported, g.String())
 		}
-		if !slices.Equal(told, step.told) {
-			t.Errorf("after %s, %s %d: %q, want %q", step.after, step.source, step.came, told, step.told)
+		if !slices.Equal(reported, step.reported) {
+			t.Errorf("after %s, %s %d: %q, want %q", step.after, step.source, step.came, reported, step.reported)
 		}
 	}
 	for n := range int64(most + 2) {
 		c.came("/herald/orgs", 2*n, start)
 	}
-	if told := c.due(start); len(c.missing) != most || fmt.Sprint(told) !=
+	if reported := c.due(start); len(c.missing) != most || fmt.Sprint(reported) !=
 		"[gap: event 1 of /herald/orgs has not come]" {
-		t.Errorf("%d are held, told: %v", len(c.missing), told)
+		t.Errorf("%d are held, reported: %v", len(c.missing), reported)
 	}
 }

@@ -151,7 +151,7 @@ func TestCallLogsIn(t *testing.T) {
 	}
 }
 
-// What is wrong with a key file, an address or a clock is said in words that tell what to change, and no private key is
+// What is wrong with a key file, an address or a clock is an error that says what to change, and no private key is
 // in them.
 func TestCallCannotLogIn(t *testing.T) {
 	t.Parallel()

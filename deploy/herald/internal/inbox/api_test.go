@@ -206,7 +206,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func TestOtherSitesAreKeptOut(t *testing.T) {
+func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	in := open(t, t.TempDir())
 	server := website(t, in)

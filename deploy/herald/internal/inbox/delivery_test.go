@@ -202,7 +202,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestOldestMailsGo(t *testing.T) {
+func TestOldestMailsAreDeletedBeyondTheBounds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	in := open(t, dir)
@@ -274,19 +274,19 @@ func TestOnlyLoopbackIsServed(t *testing.T) {
 	}
 }
 
-func TestArrivalIsTold(t *testing.T) {
+func TestArrivalClosesTheChannel(t *testing.T) {
 	t.Parallel()
 	in := open(t, t.TempDir())
 	arrival := in.Arrival()
 	select {
 	case <-arrival:
-		t.Fatal("told before")
+		t.Fatal("closed before")
 	default:
 	}
 	put(t, in, letter("1"))
 	select {
 	case <-arrival:
 	case <-time.After(10 * time.Second):
-		t.Error("not told")
+		t.Error("not closed")
 	}
 }

@@ -15,12 +15,12 @@ type gate struct {
 	rest <-chan time.Time
 	// probe is the mail that is tried while the gate is closed.
 	probe store.Hold
-	// heard is set if the relay answered the last final dot that is known. A mail that may have been delivered is sent
-	// again only while heard is set.
-	heard bool
-	// unheard is how many mails the relay has not answered at the final dot since the gate closed for
-	// that reason. Each may be delivered twice.
-	unheard int
+	// answered is set if the relay answered the last final dot that is known. A mail that may have been delivered is
+	// sent again only while answered is set.
+	answered bool
+	// unanswered is how many mails the relay has not answered at the final dot since the gate closed for that reason.
+	// Each may be delivered twice.
+	unanswered int
 	// doubts is how often the gate has closed for that reason.
 	doubts int
 }
@@ -52,40 +52,40 @@ func (g *gate) started(h store.Hold) {
 	}
 }
 
-// finished closes the gate after the first blocked or unheard mail. It opens the gate after the first mail that the
-// relay took. If the gate is closed because of unheard mails, it opens only when the relay answers the final dot of a
-// mail that was started after the gate closed. Blocked mails that were being sent when the gate closed change nothing.
+// finished closes the gate after the first blocked or unanswered mail. It opens the gate after the first mail that the
+// relay took. If the gate is closed because of unanswered mails, it opens only when the relay answers the final dot of
+// a mail that was started after the gate closed. Blocked mails that were being sent when the gate closed change nothing.
 func (g *gate) finished(r result, t Times) turn {
 	probed := r.hold == g.probe
 	if probed {
 		g.probe = store.Hold{}
 	}
 	switch {
-	case r.way == unheard:
+	case r.way == unanswered:
 		return g.doubt(t)
 	case r.way == blocked && g.pause == 0:
 		g.wait(t.Probe)
 		return closed
 	case r.way == blocked && probed:
 		g.wait(min(2*g.pause, t.MaxProbe))
-	case r.way == heard && (g.unheard == 0 || r.doubts == g.doubts):
+	case r.way == answered && (g.unanswered == 0 || r.doubts == g.doubts):
 		return g.open(true)
-	case r.way == taken && g.unheard == 0:
-		return g.open(g.heard)
+	case r.way == taken && g.unanswered == 0:
+		return g.open(g.answered)
 	}
 	return stayed
 }
 
-// doubt closes the gate after an unheard mail. If it is the first, that mail itself may be the cause, so another mail
-// is tried soon. After the second the relay is the cause. Each further try may deliver one more mail twice, so the
+// doubt closes the gate after an unanswered mail. If it is the first, that mail itself may be the cause, so another
+// mail is tried soon. After the second the relay is the cause. Each further try may deliver one more mail twice, so the
 // pauses are long.
 func (g *gate) doubt(t Times) turn {
 	before := g.pause
-	if g.unheard == 0 {
+	if g.unanswered == 0 {
 		g.doubts++
 	}
-	g.heard = false
-	if g.unheard++; g.unheard == 1 {
+	g.answered = false
+	if g.unanswered++; g.unanswered == 1 {
 		g.wait(t.Probe)
 	} else {
 		g.wait(t.Doubt)
@@ -101,9 +101,9 @@ func (g *gate) wait(pause time.Duration) {
 	g.rest = time.After(pause)
 }
 
-func (g *gate) open(heard bool) turn {
+func (g *gate) open(answered bool) turn {
 	before := g.pause
-	*g = gate{heard: heard, doubts: g.doubts}
+	*g = gate{answered: answered, doubts: g.doubts}
 	if before > 0 {
 		return opened
 	}

@@ -70,7 +70,7 @@ func TestGateInDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		times := Times{Probe: time.Second, MaxProbe: 4 * time.Second, Doubt: time.Minute}
-		g := gate{heard: true}
+		g := gate{answered: true}
 		finished := func(r result, want turn) {
 			t.Helper()
 			if got := g.finished(r, times); got != want {
@@ -85,36 +85,36 @@ func TestGateInDoubt(t *testing.T) {
 			if got := time.Since(start); got != after {
 				t.Errorf("a pause of %s, want %s", got, after)
 			}
-			if g.heard || g.room(8) != 1 {
-				t.Errorf("repeats: %t, room for %d", g.heard, g.room(8))
+			if g.answered || g.room(8) != 1 {
+				t.Errorf("repeats: %t, room for %d", g.answered, g.room(8))
 			}
 			g.started(store.Hold{ID: "probe"})
 			r := report("probe", w)
 			r.doubts = g.doubts
 			finished(r, want)
 		}
-		finished(report("a", unheard), closed)
-		probe(time.Second, heard, opened)
-		if !g.heard || g.room(8) != 8 {
+		finished(report("a", unanswered), closed)
+		probe(time.Second, answered, opened)
+		if !g.answered || g.room(8) != 8 {
 			t.Error("one mail alone stops others")
 		}
-		finished(report("a", unheard), closed)
-		finished(report("b", unheard), stayed)
-		finished(report("c", heard), stayed) // its dot may have been before those of the others
+		finished(report("a", unanswered), closed)
+		finished(report("b", unanswered), stayed)
+		finished(report("c", answered), stayed) // its dot may have been before those of the others
 		finished(report("d", taken), stayed)
-		probe(time.Minute, unheard, stayed)
+		probe(time.Minute, unanswered, stayed)
 		probe(time.Minute, blocked, stayed)
 		probe(4*time.Second, taken, stayed)
 		g.started(store.Hold{ID: "probe"}) // the one before said nothing about final dots
-		r := report("probe", heard)
+		r := report("probe", answered)
 		r.doubts = g.doubts
 		finished(r, opened)
 		finished(report("e", blocked), closed)
-		if !g.heard {
+		if !g.answered {
 			t.Error("a relay that is away answered the last final dot")
 		}
 		finished(report("f", taken), opened)
-		if !g.heard {
+		if !g.answered {
 			t.Error("what is known of final dots is forgotten")
 		}
 	})

@@ -35,7 +35,7 @@ type loop struct {
 type held struct {
 	// ended is closed at its end; nil if nobody waits for the mail.
 	ended chan struct{}
-	// doubts is how often the gate had closed for unheard mails at its start.
+	// doubts is how often the gate had closed for unanswered mails at its start.
 	doubts int
 }
 
@@ -73,7 +73,7 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 // is not known whether the relay answers, and no other mail can show it, one such mail is claimed.
 func (l *loop) claim(ctx context.Context, room int) ([]domain.Claim, error) {
 	ask := store.Ask{
-		Most: room, After: l.turn, Lease: l.Times.Lease, Repeats: l.gate.heard,
+		Most: room, After: l.turn, Lease: l.Times.Lease, Repeats: l.gate.answered,
 		Pause: l.Times.Spread(domain.RepeatPause),
 	}
 	claims, err := l.Store.Claim(ctx, ask)
@@ -85,7 +85,7 @@ func (l *loop) claim(ctx context.Context, room int) ([]domain.Claim, error) {
 }
 
 // repeats reports whether a mail that may have been delivered can be claimed now.
-func (l *loop) repeats() bool { return l.gate.heard || len(l.held) == 0 }
+func (l *loop) repeats() bool { return l.gate.answered || len(l.held) == 0 }
 
 // start starts a worker for a mail. When the worker ends, finished closes the channel ended, if it is not nil.
 func (l *loop) start(c domain.Claim, ended chan struct{}) store.Hold {

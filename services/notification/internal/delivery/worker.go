@@ -27,11 +27,11 @@ const (
 type way int
 
 const (
-	unknown way = iota
-	taken       // the relay accepted or refused the mail itself
-	heard       // the relay answered the final dot
-	blocked     // no mail can be sent at present
-	unheard     // the relay did not answer the final dot
+	unknown    way = iota
+	taken          // the relay accepted or refused the mail itself
+	answered       // the relay answered the final dot
+	blocked        // no mail can be sent at present
+	unanswered     // the relay did not answer the final dot
 )
 
 // result is how a try ended.
@@ -118,19 +118,19 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 // judge returns the result of a mail that was sent to the relay.
 func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) result {
 	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: taken}
-	if sent.Heard {
-		r.way = heard
+	if sent.Answered {
+		r.way = answered
 	}
 	switch sent.Outcome {
 	case smtp.Sent:
 		r.verdict = c.Delivered()
 	case smtp.Rejected:
 		r.verdict = c.Refused()
-		if !sent.Heard { // perhaps our own check refused it, for example because its address is not valid
+		if !sent.Answered { // perhaps our own check refused it, for example because its address is not valid
 			r.way = unknown
 		}
 	case smtp.Uncertain:
-		r.verdict, r.way = c.Unheard(s.Now()), unheard
+		r.verdict, r.way = c.NotAnswered(s.Now()), unanswered
 	case smtp.Aborted: // Mark failed, but may have stored its change: wait for the lease to run out
 		r.theirs = true
 	case smtp.Deferred:

@@ -63,8 +63,8 @@ func (c Claim) Deferred(now time.Time, away bool) Verdict {
 	return Verdict{State: Retrying, Attempt: Retrying, Pause: c.pause(now, away)}
 }
 
-// Unheard is for a mail whose final dot got no answer. It is sent once more, after RepeatPause.
-func (c Claim) Unheard(now time.Time) Verdict {
+// NotAnswered is for a mail whose final dot got no answer. It is sent once more, after RepeatPause.
+func (c Claim) NotAnswered(now time.Time) Verdict {
 	if c.Unanswered+1 >= maxUncertain || c.last(now) {
 		return Verdict{State: Uncertain, Attempt: Uncertain}
 	}

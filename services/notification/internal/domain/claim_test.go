@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,14 +22,14 @@ func TestVerdicts(t *testing.T) {
 		old   = 72 * time.Hour
 	)
 	ends := map[string]func(domain.Claim, time.Time) domain.Verdict{
-		"delivered": func(c domain.Claim, _ time.Time) domain.Verdict { return c.Delivered() },
-		"refused":   func(c domain.Claim, _ time.Time) domain.Verdict { return c.Refused() },
-		"deferred":  func(c domain.Claim, now time.Time) domain.Verdict { return c.Deferred(now, false) },
-		"away":      func(c domain.Claim, now time.Time) domain.Verdict { return c.Deferred(now, true) },
-		"unheard":   domain.Claim.Unheard,
-		"unasked":   domain.Claim.Unasked,
-		"released":  func(c domain.Claim, _ time.Time) domain.Verdict { return c.Released() },
-		"ended":     func(c domain.Claim, _ time.Time) domain.Verdict { return c.Ended() },
+		"delivered":  func(c domain.Claim, _ time.Time) domain.Verdict { return c.Delivered() },
+		"refused":    func(c domain.Claim, _ time.Time) domain.Verdict { return c.Refused() },
+		"deferred":   func(c domain.Claim, now time.Time) domain.Verdict { return c.Deferred(now, false) },
+		"away":       func(c domain.Claim, now time.Time) domain.Verdict { return c.Deferred(now, true) },
+		"unanswered": domain.Claim.NotAnswered,
+		"unasked":    domain.Claim.Unasked,
+		"released":   func(c domain.Claim, _ time.Time) domain.Verdict { return c.Released() },
+		"ended":      func(c domain.Claim, _ time.Time) domain.Verdict { return c.Ended() },
 	}
 	for _, test := range []struct {
 		end            string
@@ -47,20 +48,24 @@ func TestVerdicts(t *testing.T) {
 		{"deferred", 1, old, domain.Uncertain, domain.Failed, 0},
 		{"away", 0, time.Hour, domain.Retrying, domain.Retrying, 15 * time.Second},
 		{"away", 0, old, domain.Failed, domain.Failed, 0},
-		{"unheard", 0, young, domain.Retrying, domain.Uncertain, 2 * time.Minute},
-		{"unheard", 0, time.Hour, domain.Retrying, domain.Uncertain, 2 * time.Minute},
-		{"unheard", 1, young, domain.Uncertain, domain.Uncertain, 0},
-		{"unheard", 0, old, domain.Uncertain, domain.Uncertain, 0},
+		{"unanswered", 0, young, domain.Retrying, domain.Uncertain, 2 * time.Minute},
+		{"unanswered", 0, time.Hour, domain.Retrying, domain.Uncertain, 2 * time.Minute},
+		{"unanswered", 1, young, domain.Uncertain, domain.Uncertain, 0},
+		{"unanswered", 0, old, domain.Uncertain, domain.Uncertain, 0},
 		{"unasked", 0, young, domain.Retrying, 0, 15 * time.Second},
 		{"unasked", 1, 10 * old, domain.Retrying, 0, 15 * time.Second},
 		{"released", 0, young, domain.Retrying, 0, 0},
 		{"ended", 2, young, domain.Uncertain, 0, 0},
 	} {
-		got := ends[test.end](claim(test.unanswered), made.Add(test.age))
-		if want := (domain.Verdict{State: test.state, Attempt: test.attempt, Pause: test.pause}); got != want {
-			t.Errorf("%s after %d without an answer, aged %s: %+v, want %+v", test.end, test.unanswered,
-				test.age, got, want)
-		}
+		t.Run(fmt.Sprintf("%s after %d without an answer, aged %s", test.end, test.unanswered, test.age),
+			func(t *testing.T) {
+				t.Parallel()
+				got := ends[test.end](claim(test.unanswered), made.Add(test.age))
+				want := domain.Verdict{State: test.state, Attempt: test.attempt, Pause: test.pause}
+				if got != want {
+					t.Errorf("%+v, want %+v", got, want)
+				}
+			})
 	}
 	for unanswered, hopeless := range []bool{false, false, true, true} {
 		if claim(unanswered).Hopeless() != hopeless {
@@ -72,23 +77,33 @@ func TestVerdicts(t *testing.T) {
 // A test mail is tried once, whatever the outcome.
 func TestTestMailIsTriedOnce(t *testing.T) {
 	t.Parallel()
-	tried := func(fence int64, unanswered int) domain.Claim {
-		return domain.Claim{
-			Notification: domain.Notification{Kind: domain.Test, CreatedAt: made}, Fence: fence, Unanswered: unanswered,
-		}
-	}
-	if c := tried(1, 0); c.Hopeless() || c.Deferred(made, true) != (domain.Verdict{
-		State: domain.Failed, Attempt: domain.Failed,
-	}) ||
-		c.Unheard(made) != (domain.Verdict{State: domain.Uncertain, Attempt: domain.Uncertain}) {
-		t.Errorf("%+v, %+v", c.Deferred(made, true), c.Unheard(made))
-	}
-	if c := tried(2, 0); !c.Hopeless() || c.Ended().State != domain.Failed || c.Ended().Attempt != domain.Failed ||
-		c.Ended().Reply == "" {
-		t.Errorf("its notifier died before the mark: %+v", c.Ended())
-	}
-	if c := tried(2, 1); !c.Hopeless() || c.Ended() != (domain.Verdict{State: domain.Uncertain}) {
-		t.Errorf("its notifier died after the mark: %+v", c.Ended())
+	for name, test := range map[string]struct {
+		fence      int64
+		unanswered int
+		hopeless   bool
+		end        func(domain.Claim) domain.Verdict
+		want       domain.Verdict
+	}{
+		"not accepted": {1, 0, false, func(c domain.Claim) domain.Verdict { return c.Deferred(made, true) },
+			domain.Verdict{State: domain.Failed, Attempt: domain.Failed}},
+		"without an answer": {1, 0, false, func(c domain.Claim) domain.Verdict { return c.NotAnswered(made) },
+			domain.Verdict{State: domain.Uncertain, Attempt: domain.Uncertain}},
+		"its notifier died before the mark": {2, 0, true, domain.Claim.Ended, domain.Verdict{
+			State: domain.Failed, Attempt: domain.Failed, Reply: "the notifier ended before it tried the mail",
+		}},
+		"its notifier died after the mark": {2, 1, true, domain.Claim.Ended, domain.Verdict{State: domain.Uncertain}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := claim(test.unanswered)
+			c.Kind, c.Fence = domain.Test, test.fence
+			if c.Hopeless() != test.hopeless {
+				t.Errorf("hopeless is %t", !test.hopeless)
+			}
+			if got := test.end(c); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
 	}
 }
 

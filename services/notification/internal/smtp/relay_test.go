@@ -58,7 +58,7 @@ func TestNewRelayRefuses(t *testing.T) {
 		if err == nil {
 			t.Errorf("%q is taken for %v", address, r)
 		} else if strings.Contains(err.Error(), "CANARY") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error shows the password: %v", err)
 		}
 	}
 }

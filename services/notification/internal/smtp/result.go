@@ -54,8 +54,8 @@ type Result struct {
 	// Relay is set with Deferred if no mail at all can be sent at present: the relay cannot be
 	// reached or refuses us.
 	Relay bool
-	// Heard is set if the relay answered the final dot, whatever it said.
-	Heard bool
+	// Answered is set if the relay answered the final dot, whatever it said.
+	Answered bool
 }
 
 // said returns a result with a sentence of ours, which may be logged.

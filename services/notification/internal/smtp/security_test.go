@@ -59,7 +59,7 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
-func TestCertificateOfNobody(t *testing.T) {
+func TestUntrustedCertificateIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, config := range []outside.MailConfig{{TLS: outside.StartTLS}, {TLS: outside.ImplicitTLS}} {
 		s := outside.StartMailServer(t, config)
@@ -73,7 +73,7 @@ func TestCertificateOfNobody(t *testing.T) {
 	}
 }
 
-func TestCertificateOfAnotherHost(t *testing.T) {
+func TestCertificateOfAnotherHostIsRefused(t *testing.T) {
 	t.Parallel()
 	s := outside.StartMailServer(t, outside.MailConfig{TLS: outside.StartTLS})
 	r := newRelay(t, strings.Replace(s.URL(), "127.0.0.1", "mail.example.org", 1))
@@ -84,7 +84,7 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 	}
 }
 
-func TestWrongPassword(t *testing.T) {
+func TestWrongPasswordIsNamed(t *testing.T) {
 	t.Parallel()
 	s := outside.StartMailServer(t, guarded)
 	result, _ := attempt(t, newRelay(t, strings.Replace(s.URL(), "CANARY", "CANARY2", 1)))

@@ -28,7 +28,7 @@ const (
 	quitTime  = 2 * time.Second
 )
 
-// Settings that errors tell operators to check.
+// Settings that operators must check, as errors say.
 const (
 	setting       = "HERALD_SMTP_URL"
 	senderSetting = "HERALD_MAIL_FROM"
@@ -118,12 +118,12 @@ func (s *session) finish(body io.WriteCloser) Result {
 	switch {
 	case err == nil:
 		response := body.(*smtp.DataCloser).ServerResponse()
-		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response)), Code: 250, Heard: true}
+		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response)), Code: 250, Answered: true}
 	case replied && reply.Code/100 == 2:
-		return Result{Outcome: Sent, Reply: words(reply), Code: reply.Code, Heard: true}
+		return Result{Outcome: Sent, Reply: words(reply), Code: reply.Code, Answered: true}
 	case replied && (reply.Code/100 == 4 || reply.Code/100 == 5):
 		result := answered("the final dot", reply)
-		result.Heard = true
+		result.Answered = true
 		return result
 	}
 	return broken(Uncertain, "the final dot", err)

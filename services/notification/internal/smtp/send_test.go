@@ -160,8 +160,9 @@ func checkTelling(t *testing.T, result Result, at outside.Verb, reply string) {
 	if result.Outcome != Sent && result.Log == "" {
 		t.Error("nothing is left for a log")
 	}
-	if answered := at == outside.Dot && result.Outcome != Uncertain || result.Outcome == Sent; result.Heard != answered {
-		t.Errorf("an answer to the final dot: %t", result.Heard)
+	answered := at == outside.Dot && result.Outcome != Uncertain || result.Outcome == Sent
+	if result.Answered != answered {
+		t.Errorf("an answer to the final dot: %t", result.Answered)
 	}
 }
 
@@ -330,7 +331,7 @@ func TestReplyIsOneShortLine(t *testing.T) {
 	}
 }
 
-func TestTalkativeRelay(t *testing.T) {
+func TestTooLongAnswerDefersTheMail(t *testing.T) {
 	t.Parallel()
 	s := outside.StartMailServer(t, outside.MailConfig{}, outside.MailFault{
 		At: outside.EHLO, Reply: strings.Repeat("250-x\r\n", maxRead/5) + "250 x",

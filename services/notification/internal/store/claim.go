@@ -14,8 +14,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// unheard is the reply of an attempt whose notifier died after Mark, before the relay's answer.
-const unheard = "the notifier ended before the mail relay answered"
+// noAnswer is the reply of an attempt whose notifier died after Mark, before the relay's answer.
+const noAnswer = "the notifier ended before the mail relay answered"
 
 // Ask is which notifications Claim may claim.
 type Ask struct {
@@ -42,7 +42,7 @@ func (s Store) Claim(ctx context.Context, a Ask) ([]domain.Claim, error) {
 			update notifications n set state = @retrying, due_at = now() + @pause::interval from due
 			where n.id = due.id and due.marked
 		), unanswered as (
-			update attempts a set state = @uncertain, reply = @unheard from due
+			update attempts a set state = @uncertain, reply = @no_answer from due
 			where due.marked and a.notification_id = due.id and a.state = @sending
 		)
 		select c.id, c.org_id, c.user_id, c.kind, c.state, c.created_at, c.language, c.recipient, c.fence,
@@ -52,7 +52,7 @@ func (s Store) Claim(ctx context.Context, a Ask) ([]domain.Claim, error) {
 		from claimed c order by c.place`, postgres.Args{
 		"most": a.Most, "org_id": a.After.OrgID, "kind": a.After.Kind, "tried": a.After.Tried,
 		"repeats": a.Repeats, "lease": a.Lease, "pause": a.Pause,
-		"sending": domain.Sending, "retrying": domain.Retrying, "uncertain": domain.Uncertain, "unheard": unheard,
+		"sending": domain.Sending, "retrying": domain.Retrying, "uncertain": domain.Uncertain, "no_answer": noAnswer,
 	})
 }
 

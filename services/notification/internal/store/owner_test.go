@@ -92,7 +92,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	}
 }
 
-func TestEveryMethodIsAskedForAForeignOrganization(t *testing.T) {
+func TestEveryMethodIsCheckedForItsOwner(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, m := range everything {
@@ -114,7 +114,7 @@ func TestSettledOnce(t *testing.T) {
 		}
 		return err
 	}, fault.ErrUnavailable.ID)
-	if told := testkit.Rows(t, w.db, "events"); n != 1 || told != 1 {
-		t.Errorf("%d of twenty were heard, %d events tell of it", n, told)
+	if events := testkit.Rows(t, w.db, "events"); n != 1 || events != 1 {
+		t.Errorf("%d of twenty calls succeeded, %d events are stored", n, events)
 	}
 }

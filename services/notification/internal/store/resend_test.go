@@ -97,7 +97,7 @@ func TestSettleWithAnEvent(t *testing.T) {
 }
 
 // The first notifier writes no event while another one takes over its mail.
-func TestNewsOfOneThatIsTaken(t *testing.T) {
+func TestClaimThatIsTakenOverMakesNoEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.queue("a")
