@@ -25,7 +25,8 @@ var kit = testkit.New("notification", notification.Migrations)
 // Main runs the tests of a package. Most of them wait for a disk or for a pause, so more than one per core can run.
 func Main(m *testing.M) int {
 	if err := flag.Set("test.parallel", "4"); err != nil {
-		panic(err)
+		slog.Error("set the number of parallel tests", "err", err)
+		return 1
 	}
 	return kit.Main(m)
 }

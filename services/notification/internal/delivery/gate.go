@@ -54,7 +54,8 @@ func (g *gate) started(h store.Hold) {
 
 // finished closes the gate after the first blocked or unanswered mail. It opens the gate after the first mail that the
 // relay took. If the gate is closed because of unanswered mails, it opens only when the relay answers the final dot of
-// a mail that was started after the gate closed. Blocked mails that were being sent when the gate closed change nothing.
+// a mail that was started after the gate closed. Blocked mails that were being sent when the gate closed change
+// nothing.
 func (g *gate) finished(r result, t Times) turn {
 	probed := r.hold == g.probe
 	if probed {
