@@ -202,30 +202,6 @@ func TestProviderIsDeactivatedAndReactivated(t *testing.T) {
 	}
 }
 
-// Of many changes at once each is written once, and the last one is stored.
-func TestEachOfManyUpdatesIsWrittenOnce(t *testing.T) {
-	t.Parallel()
-	w := apitest.New(t)
-	id := w.Directory(w.InA, "Company")
-	before := w.Rows("events")
-	if n := race(t, 20, func(i int) error {
-		_, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{
-			Id: id, Name: new(fmt.Sprint("Company ", i%10)), ClientSecret: fmt.Sprint("secret ", i%10),
-		})
-		return err
-	}); n != 20 {
-		t.Errorf("%d succeeded", n)
-	}
-	if name, kept := w.Get(id).Name, w.SecretOf(id); strings.TrimPrefix(name, "Company ") !=
-		strings.TrimPrefix(kept, "secret ") {
-		t.Errorf("the name is of %q, the secret of %q", name, kept)
-	}
-	if n := w.Rows("events") - before; n < 10 || n > 20 ||
-		w.Rows("events e join idps i on i.id = e.aggregate_id and i.sequence < e.position") != 0 {
-		t.Errorf("%d events, or the provider does not stand at the last", n)
-	}
-}
-
 func TestSearchFindsProvidersByNameAndState(t *testing.T) {
 	t.Parallel()
 	w := apitest.New(t)

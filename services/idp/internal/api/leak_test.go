@@ -20,8 +20,8 @@ func TestClientSecretsAreSentAndLoggedNowhere(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Lines{}
 	w := apitest.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log), apitest.Config)
-	news, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.>")
-	w.Must(news, err)
+	subscription, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.>")
+	w.Must(subscription, err)
 	const first, second, name = "canary-first-secret", "canary-second-secret", "Canaryname"
 	made, err := w.CreateDirectoryIdp(w.InA, &idpv1.CreateDirectoryIdpRequest{
 		Name: name, ClientId: "herald", ClientSecret: first,
@@ -42,7 +42,7 @@ func TestClientSecretsAreSentAndLoggedNowhere(t *testing.T) {
 		ClientSecret: strings.Repeat(first, 20)})
 	refused(t, err, "INVALID_ARGUMENT")
 
-	events := published(t, news, 2)
+	events := published(t, subscription, 2)
 	if !strings.Contains(events, "events.idp.idp.created.org-a") || !strings.Contains(events, "clientSecret") {
 		t.Errorf("the events are %s", events)
 	}
@@ -78,10 +78,10 @@ func TestClientSecretsAreSentAndLoggedNowhere(t *testing.T) {
 }
 
 // published returns the subjects and data of n events.
-func published(t *testing.T, news *nats.Subscription, n int) (events string) {
+func published(t *testing.T, s *nats.Subscription, n int) (events string) {
 	t.Helper()
 	for range n {
-		m, err := news.NextMsg(10 * time.Second)
+		m, err := s.NextMsg(10 * time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

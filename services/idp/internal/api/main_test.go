@@ -10,5 +10,4 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
 
-// refused and race are used by most tests.
-var refused, race = testkit.Refused, testkit.Race
+var refused = testkit.Refused

@@ -21,10 +21,10 @@ func TestRemovedOrganizationTakesItsProvidersAlong(t *testing.T) {
 	w.Directory(w.InB, "other")
 	cause := apitest.Kit.Publisher(t, w.Ground, "users").Publish("org-a", "org-a", "admin", &usersv1.OrgRemoved{})
 	testkit.Until(t, w.Service.DB, "idps", "not exists (select from idps where org_id = 'org-a')")
-	if testkit.Rows(t, w.Service.DB, "idps") != 1 {
-		t.Error("another organization's provider is gone too")
+	if w.Rows("idps") != 1 {
+		t.Error("another organization's provider was removed too")
 	}
-	if testkit.Rows(t, w.Service.DB, `events where name = 'removed' and actor = 'admin' and data->>'cause' = $1`,
+	if w.Rows(`events where name = 'removed' and actor = 'admin' and data->>'cause' = $1`,
 		cause) != 2 {
 		t.Error("not every provider has an event that names the cause")
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +81,7 @@ func (w world) login(i domain.Idp) (domain.Account, error) {
 	})
 }
 
-func TestLogin(t *testing.T) {
+func TestLoginReturnsTheAccountOfTheToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.LogIn(outside.Claims{"auth_time": 1700000000, "amr": []string{"pwd", "mfa", "pwd", "unknown"}, "locale": "de-CH"})
@@ -88,7 +89,7 @@ func TestLogin(t *testing.T) {
 	want := domain.Account{TenantID: outside.Company, ObjectID: outside.Ada, UserName: "ada@company.example",
 		DisplayName: "Ada Lovelace", First: "Ada", Last: "Lovelace", Email: "ada@company.example",
 		PreferredLanguage: "de-CH", AuthTime: 1700000000, AMR: []string{"pwd", "mfa"}}
-	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// The id token has everything, so userinfo is not asked. Metadata and keys are kept.
@@ -99,7 +100,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestAddress(t *testing.T) {
+func TestAddressOfALoginHasItsParameters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := provider(anybody)
@@ -128,7 +129,7 @@ func TestAddress(t *testing.T) {
 }
 
 // The tenant of a provider decides which accounts can log in (specification 2.5).
-func TestTenants(t *testing.T) {
+func TestOnlyAccountsOfTheTenantLogIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	of := func(id string) domain.Tenant {
@@ -156,18 +157,20 @@ func TestTenants(t *testing.T) {
 		for tenant, admitted := range map[string]bool{
 			outside.Company: c.company, outside.OtherCompany: c.other, outside.Personal: c.personal,
 		} {
-			w.LogIn(outside.Claims{"tid": tenant})
-			got, err := w.login(provider(c.Tenant))
-			if admitted && (err != nil || got.TenantID != tenant) ||
-				!admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
-				t.Errorf("%s, tenant %s: %+v, %v", c.name, tenant, got, err)
-			}
+			t.Run(c.name+", tenant "+tenant, func(t *testing.T) {
+				w.LogIn(outside.Claims{"tid": tenant})
+				got, err := w.login(provider(c.Tenant))
+				if admitted && (err != nil || got.TenantID != tenant) ||
+					!admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
 		}
 	}
 }
 
 // A token with wrong claims is refused, although the directory has signed it.
-func TestHostileTokens(t *testing.T) {
+func TestTokenWithWrongClaimsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
@@ -203,20 +206,22 @@ func TestHostileTokens(t *testing.T) {
 		"not valid yet":        {outside.Claims{"nbf": now.Add(time.Hour).Unix()}, idpfault.ErrIdpTokenInvalid},
 		"no subject":           {outside.Claims{"sub": nil}, idpfault.ErrIdpTokenInvalid},
 	} {
-		w.Honest()
-		w.Change(outside.IDToken, func(claims outside.Claims) {
-			for claim, value := range c.claims {
-				claims[claim] = value
+		t.Run(name, func(t *testing.T) {
+			w.Honest()
+			w.Change(outside.IDToken, func(claims outside.Claims) {
+				for claim, value := range c.claims {
+					claims[claim] = value
+				}
+			})
+			if got, err := w.login(provider(anybody)); !errors.Is(err, c.want) {
+				t.Errorf("%+v, %v", got, err)
 			}
 		})
-		if got, err := w.login(provider(anybody)); !errors.Is(err, c.want) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
 	}
 }
 
 // An answer that is malformed or too large makes the login fail in time. The error contains nothing of the answer.
-func TestHostileAnswers(t *testing.T) {
+func TestMalformedAnswerEndsTheLogin(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -262,40 +267,44 @@ func TestHostileAnswers(t *testing.T) {
 		{outside.Userinfo, "500", answer(500, "canary"), idpfault.ErrIdpAway},
 		{outside.Userinfo, "huge", huge, idpfault.ErrIdpAway},
 	} {
-		w := newWorld(t)
-		w.Change(outside.IDToken, func(c outside.Claims) { c["email"] = nil })
-		w.Replace(c.what, c.by)
-		got, err := w.login(provider(anybody))
-		if !errors.Is(err, c.want) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s %s: %+v, %v", c.what, c.name, got, err)
-		}
+		t.Run(c.what+" "+c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Change(outside.IDToken, func(c outside.Claims) { c["email"] = nil })
+			w.Replace(c.what, c.by)
+			got, err := w.login(provider(anybody))
+			if !errors.Is(err, c.want) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
 	}
 }
 
 // An answer that never ends is given up when the caller's time is over.
-func TestEndlessAnswers(t *testing.T) {
+func TestEndlessAnswerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{outside.Metadata, outside.Keys, outside.Token} {
-		w := newWorld(t)
-		w.Replace(what, func(out http.ResponseWriter, r *http.Request) {
-			_, _ = out.Write([]byte("{"))
-			_ = http.NewResponseController(out).Flush()
-			<-r.Context().Done()
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			w.Replace(what, func(out http.ResponseWriter, r *http.Request) {
+				_, _ = out.Write([]byte("{"))
+				_ = http.NewResponseController(out).Flush()
+				<-r.Context().Done()
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			_, err := w.herald.Account(ctx, provider(anybody), secret.NewText(outside.ClientSecret), directory.Answer{
+				Code: w.Code(url.Values{"redirect_uri": {callback}, "nonce": {"n"},
+					"code_challenge": {base64.RawURLEncoding.EncodeToString(secret.Hash("v"))}}),
+				Nonce: "n", Verifier: "v"})
+			cancel()
+			if !errors.Is(err, idpfault.ErrIdpAway) {
+				t.Error(err)
+			}
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := w.herald.Account(ctx, provider(anybody), secret.NewText(outside.ClientSecret), directory.Answer{
-			Code: w.Code(url.Values{"redirect_uri": {callback}, "nonce": {"n"},
-				"code_challenge": {base64.RawURLEncoding.EncodeToString(secret.Hash("v"))}}),
-			Nonce: "n", Verifier: "v"})
-		cancel()
-		if !errors.Is(err, idpfault.ErrIdpAway) {
-			t.Errorf("%s: %v", what, err)
-		}
 	}
 }
 
 // The metadata must name the directory that was asked as issuer, and must have only addresses with TLS.
-func TestHostileMetadata(t *testing.T) {
+func TestMetadataOfAnotherDirectoryAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(outside.Claims){
 		"another issuer":     func(c outside.Claims) { c["issuer"] = "https://evil.example/{tenantid}/v2.0" },
@@ -305,11 +314,13 @@ func TestHostileMetadata(t *testing.T) {
 		"script":             func(c outside.Claims) { c["authorization_endpoint"] = "javascript:alert(1)" },
 		"userinfo elsewhere": func(c outside.Claims) { c["userinfo_endpoint"] = "gopher://evil.example" },
 	} {
-		w := newWorld(t)
-		w.Change(outside.Metadata, change)
-		if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Change(outside.Metadata, change)
+			if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) {
+				t.Error(err)
+			}
+		})
 	}
 	// If the domain belongs to no tenant, nobody can log in.
 	w := newWorld(t)
@@ -320,7 +331,7 @@ func TestHostileMetadata(t *testing.T) {
 	}
 }
 
-func TestAuthorities(t *testing.T) {
+func TestAuthorityHasTLSUnlessItIsOnThisMachine(t *testing.T) {
 	t.Parallel()
 	for authority, private := range map[string][2]bool{ // accepted without and with HERALD_OUTBOUND_PRIVATE
 		"https://login.microsoftonline.com": {true, true}, "https://login.example.us/": {true, true},
@@ -330,28 +341,32 @@ func TestAuthorities(t *testing.T) {
 		"https://login.example.com?a": {false, false}, "ftp://login.example.com": {false, false},
 	} {
 		for i, allowed := range private {
-			_, err := directory.New(directory.Config{Authority: authority, Private: i == 1, Now: time.Now})
-			if (err == nil) != allowed {
-				t.Errorf("%q, private %d: %v", authority, i, err)
-			}
+			t.Run(fmt.Sprintf("%s, private: %t", authority, i == 1), func(t *testing.T) {
+				_, err := directory.New(directory.Config{Authority: authority, Private: i == 1, Now: time.Now})
+				if (err == nil) != allowed {
+					t.Error(err)
+				}
+			})
 		}
 	}
 }
 
 // Without the setting, Herald sends no requests to its own machine, whatever addresses the directory has published.
-func TestPrivateAddresses(t *testing.T) {
+func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	t.Parallel()
 	for _, authority := range []string{"https://127.0.0.1:1", "https://169.254.169.254", "https://[::1]:1",
 		"https://localhost:1"} {
-		h, err := directory.New(directory.Config{
-			Authority: authority, Callback: callback, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		t.Run(authority, func(t *testing.T) {
+			h, err := directory.New(directory.Config{
+				Authority: authority, Callback: callback, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = h.Address(t.Context(), provider(anybody), directory.Login{State: "s", Nonce: "n", Challenge: "c"})
+			if !errors.Is(err, idpfault.ErrIdpAway) || !strings.Contains(err.Error(), "not public") {
+				t.Error(err)
+			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = h.Address(t.Context(), provider(anybody), directory.Login{State: "s", Nonce: "n", Challenge: "c"})
-		if !errors.Is(err, idpfault.ErrIdpAway) || !strings.Contains(err.Error(), "not public") {
-			t.Errorf("%s: %v", authority, err)
-		}
 	}
 }

@@ -116,7 +116,7 @@ func modules(t *testing.T) []module {
 }
 
 // Herald does as a relying party what the modules of the conformance suite ask for.
-func TestRelyingParty(t *testing.T) {
+func TestModulesOfTheConformanceSuitePass(t *testing.T) {
 	t.Parallel()
 	for _, m := range modules(t) {
 		t.Run(m.name, func(t *testing.T) {
@@ -177,28 +177,30 @@ func newCurve(t *testing.T) *ecdsa.PrivateKey {
 }
 
 // A key may be valid for the tokens of some tenants only. A token of another tenant that it has signed is refused.
-func TestIssuersOfKeys(t *testing.T) {
+func TestKeySignsTokensOfItsIssuerOnly(t *testing.T) {
 	t.Parallel()
 	for issuer, admitted := range map[string]bool{
 		"/{tenantid}/v2.0": true, "/" + outside.Company + "/v2.0": true, "/" + outside.OtherCompany + "/v2.0": false,
 		"/" + outside.Personal + "/v2.0": false, "/v2.0": false,
 	} {
-		w := newWorld(t)
-		w.Change(outside.Keys, func(c outside.Claims) {
-			key := outside.JWK(t, w.Key.Public(), "k1")
-			key["issuer"] = w.URL + issuer
-			c["keys"] = []outside.Claims{key}
+		t.Run(issuer, func(t *testing.T) {
+			w := newWorld(t)
+			w.Change(outside.Keys, func(c outside.Claims) {
+				key := outside.JWK(t, w.Key.Public(), "k1")
+				key["issuer"] = w.URL + issuer
+				c["keys"] = []outside.Claims{key}
+			})
+			_, err := w.login(provider(anybody))
+			if admitted != (err == nil) || !admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
+				t.Error(err)
+			}
 		})
-		_, err := w.login(provider(anybody))
-		if admitted != (err == nil) || !admitted && !errors.Is(err, idpfault.ErrIdpTenantRefused) {
-			t.Errorf("%s: %v", issuer, err)
-		}
 	}
 }
 
 // New keys are found at once, also a key with the id of the old one. If no key can verify a token, Herald reads the
 // keys again, but not for each such token.
-func TestKeysChange(t *testing.T) {
+func TestNewKeysAreFoundAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{"another id": "k2", "the same id": "k1"} {
 		t.Run(name, func(t *testing.T) {
@@ -210,31 +212,31 @@ func TestKeysChange(t *testing.T) {
 			signBy := func(key *rsa.PrivateKey) {
 				w.SignBy(func(c outside.Claims) string { return outside.Sign(t, jose.RS256, key, id, c) })
 			}
-			logs := func(what string, want error, asked int) {
+			login := func(what string, want error, asked int) {
 				t.Helper()
 				if _, err := w.login(provider(anybody)); !errors.Is(err, want) || w.Asked(outside.Keys) != asked {
 					t.Errorf("%s: %v after asking %d times, not %d", what, err, w.Asked(outside.Keys), asked)
 				}
 			}
-			logs("first", nil, 1)
+			login("first", nil, 1)
 			w.publish(outside.JWK(t, next.Public(), id))
 			signBy(next)
-			logs("new", nil, 2)
+			login("new", nil, 2)
 			signBy(never)
 			for range 5 {
-				logs("forged", idpfault.ErrIdpTokenInvalid, 2)
+				login("forged", idpfault.ErrIdpTokenInvalid, 2)
 			}
 			now = now.Add(10 * time.Second)
-			logs("forged later", idpfault.ErrIdpTokenInvalid, 3)
+			login("forged later", idpfault.ErrIdpTokenInvalid, 3)
 			signBy(next)
-			logs("new later", nil, 3)
-			// While the directory is away, what is known is used for an hour.
+			login("new later", nil, 3)
+			// While the directory does not answer, the kept keys are used for an hour.
 			w.Replace(outside.Metadata, http.NotFound)
 			w.Replace(outside.Keys, http.NotFound)
 			now = now.Add(50 * time.Minute)
-			logs("away", nil, 3)
+			login("away", nil, 3)
 			now = now.Add(10 * time.Minute)
-			logs("away for long", idpfault.ErrIdpAway, 3)
+			login("away for long", idpfault.ErrIdpAway, 3)
 		})
 	}
 }
@@ -261,11 +263,11 @@ func TestKeysAreReadBesideTheToken(t *testing.T) {
 
 // The log has one line when an outage of the directory begins, whichever and however many requests fail. An answer that
 // refuses a request is not an outage.
-func TestOutages(t *testing.T) {
+func TestOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var said bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&said, nil))
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
 	w.herald = newHerald(t, directory.Config{Authority: w.URL, Now: time.Now, Log: log})
 	w.Replace(outside.Metadata, http.NotFound)
 	if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
@@ -287,7 +289,7 @@ func TestOutages(t *testing.T) {
 		!errors.Is(err, directory.ErrOutage) {
 		t.Error(err)
 	}
-	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "502 Bad Gateway") {
-		t.Errorf("the log says %s", text)
+	if text := logged.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "502 Bad Gateway") {
+		t.Errorf("the log is %s", text)
 	}
 }

@@ -40,7 +40,7 @@ func TestRemovedOrganizationTakesItsProjectsAndGrantsAlong(t *testing.T) {
 				t.Error("no event names the cause")
 			}
 			if w.Rows("events where name = 'removed' and actor <> 'admin'") != 0 {
-				t.Error("somebody else is blamed")
+				t.Error("an event names another actor")
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func TestRemovedUserLosesRolesEverywhere(t *testing.T) {
 	testkit.Until(t, w.Service.DB, "user_grants", "not exists (select from user_grants where user_id = 'user-org-b')")
 	if w.Rows("user_grants") != 1 || w.Rows(`events where aggregate = 'user_grant' and name = 'removed'
 		and data->>'cause' = $1 and actor = 'admin'`, cause) != 2 {
-		t.Error("another user's went too, or events are missing")
+		t.Error("the grants of another user were removed too, or events are missing")
 	}
 	users.Publish("org-b", "user-org-b", "admin", &usersv1.UserRemoved{}) // delivered again
 	last := users.Publish("org-c", "user-org-c", "admin", &usersv1.UserRemoved{})

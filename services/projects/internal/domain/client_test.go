@@ -58,9 +58,9 @@ func TestCredentialOfAKeyNamesTheKey(t *testing.T) {
 		want           string
 	}{
 		"a key":                {Proof{KeyID: "k"}, "k", "k", "key:k"},
-		"a key that is gone":   {Proof{KeyID: "k"}, "k", "", ""},
+		"a removed key":        {Proof{KeyID: "k"}, "k", "", ""},
 		"held":                 {Proof{Credential: "key:k"}, "k", "k", "key:k"},
-		"held but gone":        {Proof{Credential: "key:k"}, "k", "", ""},
+		"held but removed":     {Proof{Credential: "key:k"}, "k", "", ""},
 		"a secret":             {Proof{SecretHash: []byte("b")}, "", "", credentialOf([]byte("b"))},
 		"a secret's":           {Proof{Credential: credentialOf([]byte("b"))}, "", "", credentialOf([]byte("b"))},
 		"another secret's":     {Proof{Credential: credentialOf([]byte("c"))}, "", "", ""},

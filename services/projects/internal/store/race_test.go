@@ -68,8 +68,8 @@ func TestGrantToARemovedUserIsNotKept(t *testing.T) {
 	w.must(tx.Exec(t.Context(), `insert into user_grants (id, org_id, project_id, role_keys, user_id, sequence,
 			created_at, changed_at)
 		values ('late', 'org-a', 'p1', '{}', 'u12', 1, now(), now())`))
-	gone := event.Delivery{ID: "cause", AggregateID: "u12", OrganizationID: "org-a", Actor: "admin"}
-	removed := begin(func() error { return w.RemoveGrantsOfUser(t.Context(), gone) })
+	removal := event.Delivery{ID: "cause", AggregateID: "u12", OrganizationID: "org-a", Actor: "admin"}
+	removed := begin(func() error { return w.RemoveGrantsOfUser(t.Context(), removal) })
 	w.waiting(1)
 	later := begin(func() error {
 		_, err := w.CreateUserGrant(t.Context(), i.more("2").aUserGrant(), happened)
@@ -83,7 +83,7 @@ func TestGrantToARemovedUserIsNotKept(t *testing.T) {
 	if err := <-later; !errors.Is(err, projectsfault.ErrUserGrantUserRemoved) {
 		t.Errorf("granted afterwards: %v", err)
 	}
-	if err := w.RemoveGrantsOfUser(t.Context(), gone); err != nil {
+	if err := w.RemoveGrantsOfUser(t.Context(), removal); err != nil {
 		t.Error(err)
 	}
 	for what, want := range map[string]int{

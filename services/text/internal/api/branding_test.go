@@ -73,9 +73,9 @@ func TestBrandingIsChosenChangedAndRemoved(t *testing.T) {
 	both.Details, both.PrimaryColor = since(first.Details, third.Details), ""
 	testkit.Equal(t, w.branding("o1"), both)
 
-	gone, err := w.gateway.RemoveBranding(owner, &textv1.RemoveBrandingRequest{})
-	w.Must(gone, err)
-	later(t, gone.Details, third.Details)
+	removed, err := w.gateway.RemoveBranding(owner, &textv1.RemoveBrandingRequest{})
+	w.Must(removed, err)
+	later(t, removed.Details, third.Details)
 	testkit.Equal(t, w.branding("o1"), nothing)
 	_, err = w.gateway.RemoveBranding(owner, &textv1.RemoveBrandingRequest{})
 	refused(t, err, textfault.ErrBrandingNotFound)

@@ -203,36 +203,6 @@ func TestDefaultLanguageStaysAllowed(t *testing.T) {
 	}
 }
 
-// Simultaneous changes of the default and of the allowed languages are both kept.
-func TestSimultaneousChangesOfLanguagesAreKept(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	admin := w.inInstance("IAM_OWNER")
-	tx, err := w.Service.DB.Begin(t.Context())
-	w.Must(tx, err)
-	w.Must(tx.Exec(t.Context(), `select from languages for update`))
-	var all sync.WaitGroup
-	all.Go(func() {
-		if _, err := w.gateway.SetDefaultLanguage(
-			admin, &textv1.SetDefaultLanguageRequest{Language: "de"}); err != nil {
-			t.Error(err)
-		}
-	})
-	all.Go(func() {
-		if _, err := w.gateway.SetAllowedLanguages(
-			admin, &textv1.SetAllowedLanguagesRequest{Languages: []string{"de", "fr"}}); err != nil {
-			t.Error(err)
-		}
-	})
-	testkit.Waiting(t, w.Service.DB, 2)
-	w.Must(nil, tx.Rollback(t.Context()))
-	all.Wait()
-	if got := w.allowed(); w.defaultLanguage().Language != "de" ||
-		!slices.Equal(got.Languages, []string{"de", "fr"}) {
-		t.Errorf("the default language is %v, allowed are %v", w.defaultLanguage(), got)
-	}
-}
-
 // The setting is in use until languages are chosen. After that it cannot make a language the
 // default that is not allowed.
 func TestSettingIsUsedUntilLanguagesAreChosen(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -122,45 +121,6 @@ func TestEachOrganizationKindAndLanguageHasItsOwnText(t *testing.T) {
 	want := resolve("o2", "verifyemail", "de")
 	want.Details.ResourceOwner = "o1"
 	testkit.Equal(t, standard.CustomText, want)
-}
-
-// After simultaneous writes one of the texts is stored, whole, with one event for each change, in
-// order.
-func TestSimultaneousTextsAreWrittenWholeAndInOrder(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	const writers = 20
-	sequences := make([]uint64, writers)
-	var all sync.WaitGroup
-	for i := range writers {
-		all.Go(func() {
-			word := fmt.Sprint("writer ", i)
-			sequences[i] = w.set("o1", &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: word,
-				Text: word, FooterText: word}).Details.Sequence
-		})
-	}
-	all.Wait()
-	last, at := uint64(0), 0
-	seen := map[uint64]bool{}
-	for i, s := range sequences {
-		seen[s] = true
-		if s > last {
-			last, at = s, i
-		}
-	}
-	got, word := w.read("o1", "en"), fmt.Sprint("writer ", at)
-	if got.Title != word || got.Text != word || got.FooterText != word || got.Details.Sequence != last {
-		t.Errorf("%v, want that of %s with %d", got, word, last)
-	}
-	if n := len(w.events()); n != writers || len(seen) != writers {
-		t.Errorf("%d events and %d sequences of %d changes", n, len(seen), writers)
-	}
-	var made, first time.Time
-	w.Must(nil, w.Service.DB.QueryRow(t.Context(), `select c.created_at, e.time from custom_texts c, events e
-		order by e.position limit 1`).Scan(&made, &first))
-	if !made.Equal(first) {
-		t.Errorf("created at %v, first written at %v", made, first)
-	}
 }
 
 // After a simultaneous removal and change the later one counts.

@@ -10,8 +10,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// An organization writes its own text of a notice, and a preview of it has neither a link nor a code. What
-// only a mail with a code can say is refused.
+// An organization writes its own text of a notice, and its preview has neither a link nor a code. Placeholders for a
+// code are refused.
 func TestNoticesHaveNeitherLinkNorCode(t *testing.T) {
 	t.Parallel()
 	w := open(t)

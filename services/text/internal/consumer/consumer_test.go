@@ -35,7 +35,7 @@ func TestRemovedOrganizationTakesItsTextsAndBrandingAlong(t *testing.T) {
 		and not exists (select from brandings where org_id = 'o1')`)
 	if w.Rows("custom_texts where org_id = 'o2'") != 2 ||
 		w.Rows("brandings where org_id = 'o2'") != 1 {
-		t.Error("another organization's texts or branding are gone too")
+		t.Error("another organization's texts or branding were removed too")
 	}
 	if w.Rows(`events where name = 'removed' and actor = 'admin' and organization_id = 'o1'
 		and data->>'cause' = $1`, cause) != 3 {

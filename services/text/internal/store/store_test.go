@@ -85,7 +85,7 @@ var everything = []asked{
 
 // elsewhere lists the methods that need not have an organization as a condition, with the reason.
 var elsewhere = map[string]string{
-	"Beginning": "is the instance's", "SomeCustom": "are of an organization that is gone",
+	"Beginning": "is the instance's", "SomeCustom": "reads for a removed organization",
 	"Languages": "are the instance's", "ChangeLanguages": "are the instance's",
 }
 

@@ -407,15 +407,15 @@ func TestAppIsRemovedOnceAndWithItsProject(t *testing.T) {
 		return err
 	}, "APP_NOT_FOUND")
 	if w.Rows("applications") != 0 || w.Rows("events where name = 'removed' and aggregate_id = $1", web.AppId) != 1 {
-		t.Error("removal is not whole, or said more than once")
+		t.Error("the application is still there, or its removal is not one event")
 	}
 	again := w.WebApp(w.InA, w.id, "Web")
 	if again.AppId == web.AppId {
-		t.Error("an id was given again")
+		t.Error("the id is used again")
 	}
 	w.Must(w.RemoveProject(w.InA, &projectsv1.RemoveProjectRequest{ProjectId: w.id}))
 	if w.Rows("applications") != 0 {
-		t.Error("an application outlived its project")
+		t.Error("an application is left of a removed project")
 	}
 	naming := w.naming("")
 	refused(t, naming["creates API"]("API"), "PROJECT_NOT_FOUND")

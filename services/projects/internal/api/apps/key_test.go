@@ -164,7 +164,7 @@ func TestKeysAreRemovedWithTheirApp(t *testing.T) {
 	w.addKey(app.AppId, publicKey, nil)
 	w.Must(w.RemoveApp(w.InA, &projectsv1.AppRequest{ProjectId: w.id, AppId: app.AppId}))
 	if w.Rows("application_keys") != 0 {
-		t.Error("a key outlived its application")
+		t.Error("a key is left of a removed application")
 	}
 }
 

@@ -254,9 +254,7 @@ func TestSearchFindsUserGrants(t *testing.T) {
 				r.Queries = append(r.Queries, c.filter)
 			}
 			list, err := w.SearchUserGrants(c.ctx, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Must(list, err)
 			var ids []string
 			for _, g := range list.Result {
 				ids = append(ids, g.Id)
@@ -346,7 +344,7 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 	refused(t, err, "PROJECT_ROLE_UNKNOWN", "clerk")
 	removed, err := w.RemoveProjectRole(w.InA, &projectsv1.RemoveProjectRoleRequest{ProjectId: id, Key: "admin"})
 	w.Must(removed, err)
-	check("a role that is gone", []string{"clerk"}, []string{"guest"})
+	check("a removed role", []string{"clerk"}, []string{"guest"})
 	g, err := w.GetProjectGrant(w.InA, &projectsv1.GetProjectGrantRequest{ProjectId: id, GrantId: grantID})
 	if err != nil || !slices.Equal(g.ProjectGrant.RoleKeys, []string{"guest"}) ||
 		g.ProjectGrant.Details.Sequence <= removed.Details.Sequence {
@@ -369,7 +367,7 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 	}
 	w.Must(w.RemoveProject(w.InA, &projectsv1.RemoveProjectRequest{ProjectId: id}))
 	if n := w.Rows("roles") + w.Rows("project_grants") + w.Rows("user_grants"); n != 0 {
-		t.Errorf("%d rows are left of a project that is gone", n)
+		t.Errorf("%d rows are left of a removed project", n)
 	}
 }
 
@@ -377,7 +375,7 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 func TestRoleGrantedDuringItsRemovalIsNotKept(t *testing.T) {
 	t.Parallel()
 	w := apitest.New(t)
-	gone := []string{"PROJECT_ROLE_UNKNOWN", "PROJECT_ROLE_NOT_FOUND", "USER_GRANT_OUTDATED", "PROJECT_NOT_FOUND",
+	refusals := []string{"PROJECT_ROLE_UNKNOWN", "PROJECT_ROLE_NOT_FOUND", "USER_GRANT_OUTDATED", "PROJECT_NOT_FOUND",
 		"PROJECT_GRANT_NOT_FOUND",
 		"USER_GRANT_PROJECT_UNKNOWN", "USER_GRANT_PROJECT_GRANT_UNKNOWN", "USER_GRANT_EXISTS", "PROJECT_GRANT_EXISTS",
 		"PROJECT_ROLE_EXISTS"}
@@ -409,15 +407,15 @@ func TestRoleGrantedDuringItsRemovalIsNotKept(t *testing.T) {
 				})
 			}
 			return err
-		}, gone...)
+		}, refusals...)
 	}
 	if n := w.Rows(`user_grants u where not role_keys <@ array(select key from roles r where r.project_id = ` +
 		`u.project_id)`); n != 0 {
-		t.Errorf("%d users have roles that are gone", n)
+		t.Errorf("%d users have removed roles", n)
 	}
 	if n := w.Rows(`project_grants g where not role_keys <@ array(select key from roles r where r.project_id = ` +
 		`g.project_id)`); n != 0 {
-		t.Errorf("%d grants hold roles that are gone", n)
+		t.Errorf("%d grants have removed roles", n)
 	}
 	if n := w.Rows(`user_grants u join project_grants g on g.id = u.project_grant_id where not u.role_keys <@ ` +
 		`g.role_keys`); n != 0 {

@@ -35,9 +35,7 @@ func TestCreatorBecomesOwnerWithoutAWiderRole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, err := w.CreateProject(c.creator, &projectsv1.CreateProjectRequest{Name: name})
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Must(made, err)
 			var want []*usersv1.MakeProjectOwnerRequest
 			if c.owner != "" {
 				want = append(want,
@@ -48,7 +46,7 @@ func TestCreatorBecomesOwnerWithoutAWiderRole(t *testing.T) {
 			if !slices.EqualFunc(got, want, func(a, b *usersv1.MakeProjectOwnerRequest) bool {
 				return proto.Equal(a, b)
 			}) {
-				t.Errorf("users heard %v, want %v", got, want)
+				t.Errorf("users received %v, want %v", got, want)
 			}
 			if w.Rows("events where aggregate_id = $1 and coalesce(data->>'ownerId', '') = $2", made.Id, c.owner) != 1 {
 				t.Errorf("the event does not name %q", c.owner)
@@ -65,12 +63,13 @@ func TestProjectNameIsOneOfItsOrganizationOnly(t *testing.T) {
 	w.Project(w.InA, "shop")
 	_, err := w.CreateProject(w.InA, &projectsv1.CreateProjectRequest{Name: "Shop"})
 	refused(t, err, "PROJECT_NAME_TAKEN")
-	for name, id := range map[string]struct{ id, fault string }{
-		"shop": {id, "PROJECT_NAME_TAKEN"}, "": {id, "INVALID_ARGUMENT"}, "  ": {id, "INVALID_ARGUMENT"},
-		"a\nb": {id, "INVALID_ARGUMENT"},
+	for name, want := range map[string]string{
+		"shop": "PROJECT_NAME_TAKEN", "": "INVALID_ARGUMENT", "  ": "INVALID_ARGUMENT", "a\nb": "INVALID_ARGUMENT",
 	} {
-		_, err := w.UpdateProject(w.InA, &projectsv1.UpdateProjectRequest{ProjectId: id.id, Name: name})
-		refused(t, err, id.fault, "name")
+		t.Run(name, func(t *testing.T) {
+			_, err := w.UpdateProject(w.InA, &projectsv1.UpdateProjectRequest{ProjectId: id, Name: name})
+			refused(t, err, want, "name")
+		})
 	}
 	w.Must(w.RemoveProject(w.InA, &projectsv1.RemoveProjectRequest{ProjectId: id}))
 	w.Project(w.InA, "Shop")

@@ -79,9 +79,7 @@ func TestSearchFindsRolesByKeyAndDisplayName(t *testing.T) {
 				r.Queries = append(r.Queries, c.filter)
 			}
 			got, err := w.SearchProjectRoles(w.InA, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Must(got, err)
 			var keys []string
 			for _, r := range got.Result {
 				keys = append(keys, r.Key)
