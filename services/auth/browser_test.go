@@ -104,14 +104,9 @@ func TestFormsOfMailsInABrowser(t *testing.T) {
 			t.Parallel()
 			u, texts := &testworld.Users{}, testworld.PageTexts(t, "de")
 			origin := site(t, "127.0.0.1", u, quiet)
-			ctx := outside.OpenBrowser(t, chromedp.Flag("accept-lang", "de-CH"))
+			ctx := outside.OpenBrowser(t, "accept-lang=de-CH")
 			if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled,
 				emulation.SetScriptExecutionDisabledParams{Value: test.disabled}); err != nil {
-				t.Fatal(err)
-			}
-			// Without a focused window no element matches :focus.
-			if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled,
-				emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 				t.Fatal(err)
 			}
 			if status := visit(t, ctx, origin+test.Link("lang", "de")); status != 200 ||
@@ -187,7 +182,7 @@ func TestPlainHTTP(t *testing.T) {
 			posted <- r.Header
 		}
 	})
-	ctx := outside.OpenBrowser(t, chromedp.Flag("host-resolver-rules", "MAP login.example 127.0.0.1"))
+	ctx := outside.OpenBrowser(t, "host-resolver-rules=MAP login.example 127.0.0.1")
 	visit(t, ctx, origin+testworld.Initialize.Link())
 	if status := submit(t, ctx, "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3"); status != 200 {
 		t.Errorf("%d %q", status, heading(t, ctx))
@@ -284,7 +279,7 @@ func TestPagesFitTheScreen(t *testing.T) {
 		t.Run(fmt.Sprint(view.language, " ", view.scheme, " ", view.width), func(t *testing.T) {
 			t.Parallel()
 			texts := testworld.PageTexts(t, view.language)
-			ctx := outside.OpenBrowser(t, chromedp.Flag("accept-lang", view.language))
+			ctx := outside.OpenBrowser(t, "accept-lang="+view.language)
 			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.scheme}}
 			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia,
 				emulation.SetEmulatedMediaParams{Features: features}); err != nil {

@@ -1,7 +1,6 @@
 package oauth_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -70,23 +69,4 @@ func TestSendingPeopleToLogIn(t *testing.T) {
 	}
 	w.refused(w.post("/oauth/v2/token", basic, "grant_type", "authorization_code", "code", "hrlc_x"), 401,
 		"invalid_client")
-}
-
-// Clients find the endpoint by discovery, with what it can.
-func TestAuthorizationEndpointIsFound(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	got := w.ask("GET", "/.well-known/openid-configuration", "")
-	if got.text("authorization_endpoint") != w.URL+"/oauth/v2/authorize" ||
-		got.Body["authorization_response_iss_parameter_supported"] != true {
-		t.Errorf("%v", got.Body)
-	}
-	for member, want := range map[string]string{
-		"response_types_supported": `["code"]`, "response_modes_supported": `["form_post","query"]`,
-		"code_challenge_methods_supported": `["S256"]`,
-	} {
-		if text, err := json.Marshal(got.Body[member]); err != nil || string(text) != want {
-			t.Errorf("%s is %s", member, text)
-		}
-	}
 }

@@ -39,7 +39,7 @@ func (w world) reader(t *testing.T, language string) *reader {
 	t.Helper()
 	own := *w.Instance
 	own.T = t
-	r := &reader{chromium: chromium{t, outside.OpenBrowser(t, chromedp.Flag("accept-lang", language))},
+	r := &reader{chromium: chromium{t, outside.OpenBrowser(t, "accept-lang="+language)},
 		world: world{&own, t}, t: t, language: language, axe: whole.Axe(t)}
 	r.shop = r.application("Shop " + resource.NewID())
 	r.from(fmt.Sprintf("198.51.100.%d", readers.Add(1)))

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -89,10 +88,6 @@ func TestKeyboardIsEnough(t *testing.T) {
 	w := start(t)
 	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
 	shop, k := w.application("Shop"), keyboard{open(t)}
-	if _, err := chromedp.Call(k.ctx, emulation.SetFocusEmulationEnabled,
-		emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil { // as in a window that somebody uses
-		t.Fatal(err)
-	}
 	agrees := func(heading string) {
 		t.Helper()
 		if got := k.read("h1"); got != heading {

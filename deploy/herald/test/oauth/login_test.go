@@ -141,7 +141,7 @@ type chromium struct {
 
 func open(t testing.TB) chromium {
 	t.Helper()
-	c := chromium{t, outside.OpenBrowser(t, chromedp.Flag("accept-lang", "en"))}
+	c := chromium{t, outside.OpenBrowser(t, "accept-lang=en")}
 	if _, err := chromedp.Call(c.ctx, emulation.SetScriptExecutionDisabled,
 		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
@@ -391,6 +391,7 @@ func TestApplicationsLogPeopleOut(t *testing.T) {
 		"an unregistered address":  shop.end("client_id", shop.clientID, "post_logout_redirect_uri", shop.bye+"/"),
 		"an access token":          shop.end("id_token_hint", tokens.text("access_token")),
 		"a token that is not ours": shop.end("id_token_hint", hint[:len(hint)-8]+"AAAAAAAA"),
+		"NUL in the client id":     shop.end("client_id", "a\x00"),
 		"two client ids":           shop.end("client_id", shop.clientID) + "&client_id=" + shop.clientID,
 		"two hints":                shop.end("client_id", shop.clientID) + "&logout_hint=eve&logout_hint=bob",
 	} {

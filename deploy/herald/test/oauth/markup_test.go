@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -33,7 +32,7 @@ const tell = `window.hit = () => report("a script ran");
 
 func watch(t testing.TB) watcher {
 	t.Helper()
-	w := watcher{chromium{t, outside.OpenBrowser(t, chromedp.Flag("accept-lang", "en"))}, make(chan string, 1000)}
+	w := watcher{chromium{t, outside.OpenBrowser(t, "accept-lang=en")}, make(chan string, 1000)}
 	err := chromedp.Listen(w.ctx, func(event any) {
 		if called, ok := event.(*runtime.EventBindingCalled); ok {
 			select {
@@ -42,10 +41,6 @@ func watch(t testing.TB) watcher {
 			}
 		}
 	})
-	if err == nil { // as in a window that somebody uses
-		_, err = chromedp.Call(w.ctx, emulation.SetFocusEmulationEnabled,
-			emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	}
 	if err == nil {
 		_, err = chromedp.Call(w.ctx, runtime.AddBinding, runtime.AddBindingParams{Name: "report"})
 	}

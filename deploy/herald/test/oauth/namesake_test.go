@@ -1,9 +1,6 @@
 package oauth_test
 
-import (
-	"net/http"
-	"testing"
-)
+import "testing"
 
 // A machine user who was imported with the id of an application, a project or another API is never taken for it: no
 // token has the id of an application as its subject, and nobody learns of tokens that are for others.
@@ -35,24 +32,5 @@ func TestApplicationOfAnotherOrganization(t *testing.T) {
 	own := "urn:service:iam:org:id:" + s.org()
 	if got := s.token(s.api, "grant_type", "client_credentials", "scope", own).text("scope"); got != own {
 		t.Errorf("its own organization: the token has the scope %q", got)
-	}
-}
-
-// The logout page refuses texts that cannot be ids, like the other endpoints.
-func TestLogoutRefusesControlCharacters(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.URL+"/oidc/v1/end_session?client_id=a%00",
-		http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusBadRequest {
-		t.Errorf("NUL in client_id: %s", response.Status)
 	}
 }

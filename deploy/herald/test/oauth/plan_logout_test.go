@@ -100,6 +100,9 @@ var config = map[string]func(p *party){
 			"id_token_signing_alg_values_supported": `["RS256"]`, "request_parameter_supported": "false",
 			"request_uri_parameter_supported": "false", "claims_parameter_supported": "false",
 			"code_challenge_methods_supported": `["S256"]`, "issuer": `"` + p.URL + `"`,
+			"response_modes_supported":                       `["form_post","query"]`,
+			"authorization_response_iss_parameter_supported": "true",
+			"authorization_endpoint":                         `"` + p.URL + `/oauth/v2/authorize"`,
 		} {
 			p.offers(member, want)
 		}
