@@ -13,10 +13,24 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Machine users log in by a secret or a key file, and applications that check tokens by their secret or key.
+// Machine users and applications log in with secrets and keys.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	w := start(t)
+	for name, test := range map[string]func(world){
+		"login": world.machinesLogIn, "requests that are refused": world.tokenEndpointRefuses,
+		"assertions that are refused": world.assertionsAreRefused, "assertions work once": world.assertionsWorkOnce,
+		"scope of an assertion": world.scopeOfAssertion, "keys are of their owner": world.keysAreOfTheirOwner,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(w.of(t))
+		})
+	}
+}
+
+// Machine users log in by a secret or a key file, and applications that check tokens by their secret or key.
+func (w world) machinesLogIn() {
 	id := w.machine("ci")
 	secret, file := w.secretOf(id), w.keyOf(id)
 	clientID, clientSecret, _ := strings.Cut(secret, ":")
@@ -40,24 +54,22 @@ func TestMachines(t *testing.T) {
 	} {
 		got := w.token(form[0], append(form[1:], "scope", apiScope+" offline_access unknown")...)
 		if got.text("scope") != apiScope || got.Body["expires_in"] != 3600.0 || len(got.Body) != 4 {
-			t.Errorf("%s: %v", name, got.Body)
+			w.Errorf("%s: %v", name, got.Body)
 		}
 		// A user is a caller of the API; an application that logged in by itself is nobody.
 		status, me := w.me(got.text("access_token"))
 		if app := strings.HasPrefix(name, "application"); app && status != 401 || !app && (status != 200 || me != id) {
-			t.Errorf("%s: %d, %q", name, status, me)
+			w.Errorf("%s: %d, %q", name, status, me)
 		}
 	}
 }
 
 // Requests of machines that violate RFC 6749 sections 2.3, 3.2, 4.4 and 5.2 are refused.
-func TestTokenEndpointRefuses(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	id := w.machine("ci")
+func (w world) tokenEndpointRefuses() {
+	id := w.machine("refused")
 	secret := w.secretOf(id)
 	clientID, clientSecret, _ := strings.Cut(secret, ":")
-	project := w.Must("POST", "/management/v1/projects", `{"name":"Shop"}`)["id"].(string)
+	project := w.Must("POST", "/management/v1/projects", `{"name":"Refused"}`)["id"].(string)
 	web := w.Must("POST", "/management/v1/projects/"+project+"/apps/oidc",
 		`{"name":"Web","redirectUris":["https://shop.example/callback"]}`)
 	webBasic := web["clientId"].(string) + ":" + web["clientSecret"].(string)
@@ -103,7 +115,7 @@ func TestTokenEndpointRefuses(t *testing.T) {
 		a := w.post("/oauth/v2/token", c.basic, c.form...)
 		if a.Status != c.status || a.text("error") != c.code || a.Header.Get("Cache-Control") != "no-store" ||
 			a.Status == 401 && !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Basic") {
-			t.Errorf("%s: %d %v", c.name, a.Status, a.Body)
+			w.Errorf("%s: %d %v", c.name, a.Status, a.Body)
 		}
 	}
 	w.refuseRequests()
@@ -141,10 +153,8 @@ func (w world) refuseRequests() {
 
 // An assertion of a machine user that violates a rule of RFC 7523 section 3 is refused, and so are forged forms of JWTs
 // (hostile case 11).
-func TestAssertionsAreRefused(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	id, other := w.machine("ci"), w.machine("other")
+func (w world) assertionsAreRefused() {
+	id, other := w.machine("forger"), w.machine("other")
 	file, foreign := w.keyOf(id), w.keyOf(other)
 	person := w.Must("GET", "/auth/v1/users/me", "")["user"].(map[string]any)["id"].(string)
 	now := time.Now()
@@ -189,7 +199,7 @@ func TestAssertionsAreRefused(t *testing.T) {
 	} {
 		a := w.post("/oauth/v2/token", "", "grant_type", bearer, "assertion", assertion)
 		if a.Status != 400 || a.text("error") != "invalid_grant" {
-			t.Errorf("%s: %d %v", name, a.Status, a.Body)
+			w.Errorf("%s: %d %v", name, a.Status, a.Body)
 		}
 	}
 	w.refused(w.post("/oauth/v2/token", "", "grant_type", bearer), 400, "invalid_request")
@@ -198,12 +208,10 @@ func TestAssertionsAreRefused(t *testing.T) {
 
 // An assertion with an id works once, also when it is sent many times at once (hostile case 7). For an application its
 // only audience is the issuer.
-func TestAssertionsWorkOnce(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	id := w.machine("ci")
+func (w world) assertionsWorkOnce() {
+	id := w.machine("once")
 	file := w.keyOf(id)
-	project := w.Must("POST", "/management/v1/projects", `{"name":"Shop"}`)["id"].(string)
+	project := w.Must("POST", "/management/v1/projects", `{"name":"Once"}`)["id"].(string)
 	apps := "/management/v1/projects/" + project + "/apps"
 	appID := w.Must("POST", apps+"/api",
 		`{"name":"API","authMethodType":"API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT"}`)["appId"].(string)
@@ -231,7 +239,7 @@ func TestAssertionsWorkOnce(t *testing.T) {
 		}
 		wait.Wait()
 		if got[200] != 1 || got[400]+got[401] != 49 {
-			t.Errorf("%s: %v", name, got)
+			w.Errorf("%s: %v", name, got)
 		}
 	}
 	for name, audience := range map[string]any{
@@ -239,7 +247,7 @@ func TestAssertionsWorkOnce(t *testing.T) {
 	} {
 		a := w.post("/oauth/v2/token", "", asApp(w.claims(appID, map[string]any{"aud": audience}))...)
 		if a.Status != 401 || a.text("error") != "invalid_client" {
-			t.Errorf("%s: %d %v", name, a.Status, a.Body)
+			w.Errorf("%s: %d %v", name, a.Status, a.Body)
 		}
 	}
 	// Without an id it works until it expires.
@@ -250,10 +258,8 @@ func TestAssertionsWorkOnce(t *testing.T) {
 }
 
 // An assertion may contain the scope. The scope of the request has priority, and is checked by the same rules.
-func TestScopeOfAssertion(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	id := w.machine("ci")
+func (w world) scopeOfAssertion() {
+	id := w.machine("scoped")
 	file := w.keyOf(id)
 	signed := func(scope string) []string {
 		return []string{"grant_type", bearer, "assertion", w.sign(file, w.claims(id, map[string]any{"scope": scope}))}
@@ -267,18 +273,16 @@ func TestScopeOfAssertion(t *testing.T) {
 			form = append(form, "scope", c.parameter)
 		}
 		if got := w.token("", form...).text("scope"); got != c.want {
-			t.Errorf("%+v: the token has the scope %q", c, got)
+			w.Errorf("%+v: the token has the scope %q", c, got)
 		}
 	}
 	w.refused(w.post("/oauth/v2/token", "", signed("urn:service:iam:org:id:other")...), 400, "invalid_scope")
 }
 
 // The key file of an application cannot log in as a user, and the key file of a user cannot log in as an application.
-func TestKeysAreOfTheirOwner(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	id := w.machine("ci")
-	project := w.Must("POST", "/management/v1/projects", `{"name":"Shop"}`)["id"].(string)
+func (w world) keysAreOfTheirOwner() {
+	id := w.machine("keyed")
+	project := w.Must("POST", "/management/v1/projects", `{"name":"Keyed"}`)["id"].(string)
 	apps := "/management/v1/projects/" + project + "/apps"
 	appID := w.Must("POST", apps+"/api",
 		`{"name":"API","authMethodType":"API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT"}`)["appId"].(string)
