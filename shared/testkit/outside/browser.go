@@ -25,8 +25,8 @@ type shared struct {
 	users int
 }
 
-// browsers are by their flags.
-var browsers sync.Map
+// browsers are those of the process, by their flags.
+var browsers = sync.OnceValue(func() *sync.Map { return &sync.Map{} })
 
 // OpenBrowser opens a window of Chromium and returns the context for chromedp's actions. The window is not shown, its
 // profile is empty, and nothing in it has to do with the windows of other tests. The browser sends no requests to its
@@ -34,7 +34,7 @@ var browsers sync.Map
 // what to type.
 func OpenBrowser(t testing.TB, flags ...string) context.Context {
 	t.Helper()
-	found, _ := browsers.LoadOrStore(strings.Join(flags, " "), &shared{})
+	found, _ := browsers().LoadOrStore(strings.Join(flags, " "), &shared{})
 	b := found.(*shared)
 	b.Lock()
 	defer b.Unlock()
