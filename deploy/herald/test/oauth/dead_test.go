@@ -3,7 +3,6 @@ package oauth_test
 import (
 	"net/http"
 	"strings"
-	"testing"
 	"unicode"
 
 	"herald/shared/secret"
@@ -94,9 +93,7 @@ func endings() []ended {
 
 // Introspection and userinfo refuse a token as soon as an object on which it depends was ended. They refuse it forever,
 // also when the object is active again (hostile case 22).
-func TestDeactivationEndsTokens(t *testing.T) {
-	t.Parallel()
-	base := openShop(t)
+func (base shop) deactivationEndsTokens() {
 	home := base.Org
 	for _, kind := range []string{"BEARER", "JWT"} {
 		for _, e := range endings() {
@@ -104,7 +101,7 @@ func TestDeactivationEndsTokens(t *testing.T) {
 			s.settle(kind, e.name)
 			token := e.token(s)
 			if a := s.introspect(s.api, token); a.Body["active"] != true {
-				t.Fatalf("%s: %d %v", e.name, a.Status, a.Body)
+				base.Fatalf("%s: %d %v", e.name, a.Status, a.Body)
 			}
 			for _, step := range []func(shop){e.off, e.on} {
 				step(s)
@@ -113,7 +110,7 @@ func TestDeactivationEndsTokens(t *testing.T) {
 			}
 			if !e.gone {
 				if a := s.introspect(s.api, e.token(s)); a.Body["active"] != true {
-					t.Errorf("%s: a new token is not active: %d %v", e.name, a.Status, a.Body)
+					base.Errorf("%s: a new token is not active: %d %v", e.name, a.Status, a.Body)
 				}
 			}
 			base.Org = home
@@ -133,34 +130,30 @@ func (s *shop) settle(kind, name string) {
 }
 
 // A client that cannot authenticate any more gets no answer about a token, for whatever reason it cannot.
-func TestInactiveClientsMayNotIntrospect(t *testing.T) {
-	t.Parallel()
-	base := openShop(t)
+func (base shop) inactiveClientsMayNotIntrospect() {
 	home := base.Org
 	for _, path := range []string{"/projects/PROJECT/apps/APP/", "/projects/PROJECT/", "/orgs/me/"} {
 		s := base
-		s.settle("BEARER", path[1:5]+path[len(path)-4:len(path)-1])
+		s.settle("BEARER", "client of "+path)
 		token := s.login("urn:service:iam:org:project:id:" + s.ownProject + ":aud")
 		if a := s.introspect(s.own, token); a.Body["active"] != true {
-			t.Fatalf("%s: %d %v", path, a.Status, a.Body)
+			base.Fatalf("%s: %d %v", path, a.Status, a.Body)
 		}
 		at("POST", path+"_deactivate")(s)
 		s.is(path, s.introspect(s.own, token), 401, "invalid_client")
 		s.is(path, s.introspect(s.own, "unknown"), 401, "invalid_client")
 		at("POST", path+"_reactivate")(s)
 		if a := s.introspect(s.own, token); a.Status != http.StatusOK {
-			t.Errorf("%s: %d %v after the reactivation", path, a.Status, a.Body)
+			base.Errorf("%s: %d %v after the reactivation", path, a.Status, a.Body)
 		}
 		base.Org = home
 	}
 }
 
 // Only the whole token exactly as it was issued is accepted, and no token of another kind (hostile case 12).
-func TestTokensAreNotMalleable(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
+func (s shop) tokensAreNotMalleable() {
 	opaque, pat := s.login(), s.pat()
-	s.user = s.machine("robot", `,"accessTokenType":"OIDC_TOKEN_TYPE_JWT"`)
+	s.user = s.machine("robot of "+s.name, `,"accessTokenType":"OIDC_TOKEN_TYPE_JWT"`)
 	s.secret = s.secretOf(s.user)
 	for name, token := range map[string]string{"opaque": opaque, "JWT": s.login(), "PAT": pat} {
 		for i, c := range token {
@@ -173,7 +166,7 @@ func TestTokensAreNotMalleable(t *testing.T) {
 					continue
 				}
 				if a := s.userinfo(text); a.Status != http.StatusUnauthorized {
-					t.Fatalf("%s changed at %d: %d %v", name, i, a.Status, a.Body)
+					s.Fatalf("%s changed at %d: %d %v", name, i, a.Status, a.Body)
 				}
 				if name != "PAT" && i%8 == 0 { // userinfo has seen them all
 					s.inactive(name, s.api, text)
@@ -193,6 +186,6 @@ func TestTokensAreNotMalleable(t *testing.T) {
 	}
 	s.inactive("a personal access token", s.api, pat)
 	if a := s.userinfo(opaque); a.Status != http.StatusOK {
-		t.Errorf("the token itself: %d", a.Status)
+		s.Errorf("the token itself: %d", a.Status)
 	}
 }

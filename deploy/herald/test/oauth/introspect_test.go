@@ -11,6 +11,8 @@ import (
 // shop is a project whose API checks tokens, and a machine user with a role on it.
 type shop struct {
 	world
+	// name is that of the organization and of the machine user.
+	name    string
 	project string
 	// api and stranger authenticate applications, the second one of another project, as "id:secret".
 	api, stranger string
@@ -29,13 +31,36 @@ const (
 	resourceOwner = "urn:service:iam:user:resourceowner"
 )
 
-func openShop(t *testing.T) shop {
-	t.Helper()
-	s := shop{world: start(t)}
+// Applications check tokens. Each test has an organization of its own.
+func TestShops(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for name, test := range map[string]func(shop){
+		"introspection": shop.introspection, "JSON web tokens": shop.jsonWebTokens,
+		"refused introspections and revocations": shop.introspectionAndRevocationRefuse,
+		"userinfo":                               shop.userinfoAnswers, "namesakes": shop.namesakes,
+		"application of another organization": shop.applicationOfAnotherOrganization,
+		"changes are shown at once":           shop.checksShowChangesAtOnce,
+		"replaced secrets":                    shop.replacedSecretsMayNotIntrospect,
+		"deactivation ends tokens":            shop.deactivationEndsTokens,
+		"inactive clients":                    shop.inactiveClientsMayNotIntrospect,
+		"tokens are not malleable":            shop.tokensAreNotMalleable,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(w.of(t).shop(name))
+		})
+	}
+}
+
+func (w world) shop(name string) shop {
+	w.TB.Helper()
+	s := shop{world: w, name: name}
+	s.Org = s.Must("POST", "/management/v1/orgs", `{"name":"`+name+`"}`)["id"].(string)
 	s.project = s.newProject("Shop", "")
 	s.api, s.apiID = s.apiOf(s.project)
 	s.stranger, _ = s.apiOf(s.newProject("Other", ""))
-	s.user = s.machine("ci")
+	s.user = s.machine(name)
 	s.secret = s.secretOf(s.user)
 	s.Must("POST", "/management/v1/projects/"+s.project+"/roles", `{"key":"clerk","displayName":"Clerk"}`)
 	s.Must("POST", "/management/v1/users/"+s.user+"/grants", `{"projectId":"`+s.project+`","roleKeys":["clerk"]}`)
@@ -101,74 +126,70 @@ func (w world) ask(method, path, body string, header ...string) answer {
 
 // An API gets the claims of a token at introspection. Other clients learn only that it is not active (RFC 7662 section
 // 2.2).
-func TestIntrospection(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
+func (s shop) introspection() {
 	token := s.login("profile", resourceOwner, "urn:service:iam:org:project:role:clerk")
 	got := s.introspect(s.api, token)
 	for name, want := range map[string]any{
-		"active": true, "sub": s.user, "client_id": s.user, "username": "ci", "iss": s.URL, "token_type": "Bearer",
+		"active": true, "sub": s.user, "client_id": s.user, "username": s.name, "iss": s.URL, "token_type": "Bearer",
 		"scope": s.scope("profile", resourceOwner, "urn:service:iam:org:project:role:clerk"),
 	} {
 		if got.Body[name] != want {
-			t.Errorf("%s is %v, want %v", name, got.Body[name], want)
+			s.Errorf("%s is %v, want %v", name, got.Body[name], want)
 		}
 	}
 	if got.Body["exp"].(float64)-got.Body["iat"].(float64) != 3600 || got.Body["jti"] != nil {
-		t.Errorf("%v", got.Body)
+		s.Errorf("%v", got.Body)
 	}
 	audience, _ := got.Body["aud"].([]any)
 	if !slices.Equal(audience, []any{s.user, s.project}) {
-		t.Errorf("the audience is %v", audience)
+		s.Errorf("the audience is %v", audience)
 	}
 	org := got.text(resourceOwner + ":id")
 	if role, _ := got.Body[roles].(map[string]any)["clerk"].(map[string]any); org == "" || len(role) != 1 ||
 		role[org] == "" || role[org] != got.Body[resourceOwner+":primary_domain"] {
-		t.Errorf("%v", got.Body)
+		s.Errorf("%v", got.Body)
 	}
 	if own := s.introspect(s.secret, token); own.Body["active"] != true {
-		t.Errorf("the machine's own token: %v", own.Body)
+		s.Errorf("the machine's own token: %v", own.Body)
 	}
 	s.inactive("not in the audience", s.stranger, token)
 	without := s.introspect(s.api, s.login())
 	if without.Body["active"] != true || without.Body[roles] != nil || without.Body[resourceOwner+":id"] != nil {
-		t.Errorf("without scopes: %v", without.Body)
+		s.Errorf("without scopes: %v", without.Body)
 	}
 	s.Must("PUT", "/management/v1/projects/"+s.project, `{"name":"Shop","projectRoleAssertion":true}`)
 	if asserted := s.introspect(s.api, s.login()); asserted.Body[roles] == nil {
-		t.Errorf("asserted roles: %v", asserted.Body)
+		s.Errorf("asserted roles: %v", asserted.Body)
 	}
 }
 
 // A JSON Web Token is introspected and revoked like any other.
-func TestJSONWebTokens(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
-	s.user = s.machine("robot", `,"accessTokenType":"OIDC_TOKEN_TYPE_JWT"`)
+func (s shop) jsonWebTokens() {
+	s.user = s.machine("robot of "+s.name, `,"accessTokenType":"OIDC_TOKEN_TYPE_JWT"`)
 	s.secret = s.secretOf(s.user)
 	token, other := s.login(), s.login()
 	if strings.Count(token, ".") != 2 {
-		t.Fatalf("not a JWT: %s", token)
+		s.Fatalf("not a JWT: %s", token)
 	}
 	got := s.introspect(s.api, token)
 	if got.Body["active"] != true || got.text("jti") == "" || got.text("sub") != s.user ||
-		got.text("username") != "robot" {
-		t.Errorf("%v", got.Body)
+		got.text("username") != "robot of "+s.name {
+		s.Errorf("%v", got.Body)
 	}
 	if info := s.userinfo(token); info.Status != http.StatusOK || info.text("sub") != s.user {
-		t.Errorf("%d %v", info.Status, info.Body)
+		s.Errorf("%d %v", info.Status, info.Body)
 	}
 	if status, me := s.me(token); status != http.StatusOK || me != s.user {
-		t.Errorf("%d %s", status, me)
+		s.Errorf("%d %s", status, me)
 	}
 	for range 2 { // a second time changes nothing
 		if a := s.post(revocation, s.secret, "token", token); a.Status != http.StatusOK {
-			t.Errorf("%d %v", a.Status, a.Body)
+			s.Errorf("%d %v", a.Status, a.Body)
 		}
 	}
 	s.dead("revoked", token)
 	if s.introspect(s.api, other).Body["active"] != true {
-		t.Error("another token of the same user has ended too")
+		s.Error("another token of the same user has ended too")
 	}
 }
 
@@ -193,9 +214,7 @@ func (w world) unknown(what, token string) {
 }
 
 // The refusals of RFC 7662 sections 2.1 and 2.3 and of RFC 7009 sections 2.1 and 2.2.
-func TestIntrospectionAndRevocationRefuse(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
+func (s shop) introspectionAndRevocationRefuse() {
 	token := s.login()
 	public := s.Must("POST", "/management/v1/projects/"+s.project+"/apps/oidc",
 		`{"name":"App","redirectUris":["https://x.example/"],"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE"}`)
@@ -222,7 +241,7 @@ func TestIntrospectionAndRevocationRefuse(t *testing.T) {
 		}
 		get := s.ask("GET", path, "")
 		if get.Header.Get("Allow") != "POST" {
-			t.Errorf("Allow: %s", get.Header.Get("Allow"))
+			s.Errorf("Allow: %s", get.Header.Get("Allow"))
 		}
 		s.is("GET", get, 405, "invalid_request")
 		s.is("JSON", s.ask("POST", path, `{"token":"x"}`, "Content-Type", "application/json"), 400, "invalid_request")
@@ -234,7 +253,7 @@ func TestIntrospectionAndRevocationRefuse(t *testing.T) {
 		400, "invalid_grant")
 	s.is("a personal access token", s.post(revocation, s.api, "token", s.Token), 400, "unsupported_token_type")
 	if s.introspect(s.api, token).Body["active"] != true {
-		t.Error("a refused revocation has ended the token")
+		s.Error("a refused revocation has ended the token")
 	}
 	for name, form := range map[string][]string{
 		"unknown":       {"token", "x"},
@@ -246,7 +265,7 @@ func TestIntrospectionAndRevocationRefuse(t *testing.T) {
 	} {
 		if a := s.post(revocation, s.secret, form...); a.Status != http.StatusOK || len(a.Body) != 0 ||
 			a.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %d %v", name, a.Status, a.Body)
+			s.Errorf("%s: %d %v", name, a.Status, a.Body)
 		}
 	}
 	s.dead("revoked", token)
@@ -262,9 +281,7 @@ func (w world) is(what string, a answer, status int, code string) {
 }
 
 // Userinfo returns the claims of each scope, and refuses other requests (RFC 6750 sections 2 and 3.1).
-func TestUserinfo(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
+func (s shop) userinfoAnswers() {
 	all := s.login("profile", "email", "phone", resourceOwner)
 	for name, a := range map[string]answer{
 		"GET":            s.userinfo(all),
@@ -277,21 +294,21 @@ func TestUserinfo(t *testing.T) {
 		names := slices.Sorted(maps.Keys(a.Body))
 		want := []string{"name", "preferred_username", "sub", "updated_at", resourceOwner + ":id",
 			resourceOwner + ":name", resourceOwner + ":primary_domain"}
-		if a.Status != http.StatusOK || a.text("sub") != s.user || a.text("name") != "ci" ||
+		if a.Status != http.StatusOK || a.text("sub") != s.user || a.text("name") != s.name ||
 			!slices.Equal(names, want) {
-			t.Errorf("%s: %d %v", name, a.Status, a.Body)
+			s.Errorf("%s: %d %v", name, a.Status, a.Body)
 		}
 	}
 	for name, token := range map[string]string{"openid alone": s.login(), "personal access token": s.pat()} {
 		if a := s.userinfo(token); a.Status != http.StatusOK || len(a.Body) != 1 || a.text("sub") != s.user {
-			t.Errorf("%s: %d %v", name, a.Status, a.Body)
+			s.Errorf("%s: %d %v", name, a.Status, a.Body)
 		}
 	}
 	poor := s.token(s.secret, "grant_type", "client_credentials", "scope", "profile").text("access_token")
 	application := s.token(s.api, "grant_type", "client_credentials", "scope", "openid").text("access_token")
 	s.is("without openid", s.userinfo(poor), 403, "insufficient_scope")
 	if header := s.userinfo(poor).Header.Get("WWW-Authenticate"); !strings.Contains(header, `scope="openid"`) {
-		t.Error(header)
+		s.Error(header)
 	}
 	s.unknown("of an application", application)
 	s.is("twice", s.post(userinfo, "", "access_token", all, "access_token", all), 400, "invalid_request")
@@ -306,7 +323,7 @@ func TestUserinfo(t *testing.T) {
 		"in a GET's body": s.ask("GET", userinfo, "access_token="+all, "Content-Type", formType),
 	} {
 		if a.Status != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != `Bearer realm="herald"` {
-			t.Errorf("%s: %d %v", name, a.Status, a.Header)
+			s.Errorf("%s: %d %v", name, a.Status, a.Header)
 		}
 	}
 	s.is("PUT", s.ask("PUT", userinfo, ""), 405, "invalid_request")

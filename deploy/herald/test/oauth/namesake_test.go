@@ -1,12 +1,8 @@
 package oauth_test
 
-import "testing"
-
 // A machine user who was imported with the id of an application, a project or another API is never taken for it: no
 // token has the id of an application as its subject, and nobody learns of tokens that are for others.
-func TestNamesakes(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
+func (s shop) namesakes() {
 	token := s.login()
 	for _, id := range []string{s.apiID, s.project} {
 		s.Must("POST", "/admin/v1/import", `{"dataOrgs":{"orgs":[{"orgId":"`+s.org()+`","machineUsers":[{"userId":"`+
@@ -24,13 +20,11 @@ func (w world) org() string {
 }
 
 // An application that logs in by itself asks for no other organization than its own.
-func TestApplicationOfAnotherOrganization(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
+func (s shop) applicationOfAnotherOrganization() {
 	s.refused(s.post("/oauth/v2/token", s.api, "grant_type", "client_credentials", "scope",
 		"openid urn:service:iam:org:id:other"), 400, "invalid_scope")
 	own := "urn:service:iam:org:id:" + s.org()
 	if got := s.token(s.api, "grant_type", "client_credentials", "scope", own).text("scope"); got != own {
-		t.Errorf("its own organization: the token has the scope %q", got)
+		s.Errorf("its own organization: the token has the scope %q", got)
 	}
 }
