@@ -6,8 +6,8 @@ import (
 )
 
 // Introspection and userinfo show a change as soon as it was answered, although they have answered the same request a
-// moment before. The changes are to the names and roles of a user, the settings of a project, and the clients that may
-// ask.
+// moment before. The changes are to the names and roles of a user, the name of the organization, and the settings of a
+// project.
 func (s shop) checksShowChangesAtOnce() {
 	s.Must("POST", "/management/v1/projects/"+s.project+"/roles", `{"key":"guard","displayName":"Guard"}`)
 	token := s.login("profile", resourceOwner, "urn:service:iam:org:project:role:clerk",
