@@ -108,7 +108,7 @@ func (w world) inactive(what, basic, token string) {
 // userinfo asks with a token in the header.
 func (w world) userinfo(token string) answer {
 	w.TB.Helper()
-	return w.ask(http.MethodGet, userinfo, "", "Authorization", "Bearer "+token)
+	return w.get(userinfo, token)
 }
 
 // ask sends a request with a body and headers.

@@ -111,12 +111,7 @@ func (w world) me(token string) (int, string) {
 // get reads something of the API with an access token.
 func (w world) get(path, token string) answer {
 	w.TB.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.URL+path, http.NoBody)
-	if err != nil {
-		w.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	return w.send(r)
+	return w.ask(http.MethodGet, path, "", "Authorization", "Bearer "+token)
 }
 
 // machine makes a machine user and returns its id.

@@ -218,11 +218,7 @@ func (p *party) offers(member, want string) {
 // discovered returns the discovery document.
 func (w world) discovered() map[string]any {
 	w.TB.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.URL+"/.well-known/openid-configuration", nil)
-	if err != nil {
-		w.Fatal(err)
-	}
-	a := w.send(r)
+	a := w.ask(http.MethodGet, "/.well-known/openid-configuration", "")
 	if a.Status != http.StatusOK || a.Header.Get("Content-Type") != "application/json" {
 		w.Fatalf("%d %v", a.Status, a.Header)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +113,7 @@ var config = map[string]func(p *party){
 			"grant_types_supported":                 "authorization_code",
 			"token_endpoint_auth_methods_supported": "client_secret_basic",
 		} {
-			if list, _ := document[member].([]any); !contains(list, value) {
+			if list, _ := document[member].([]any); !slices.Contains(list, any(value)) {
 				p.Errorf("%s has no %s: %v", member, value, list)
 			}
 		}
@@ -131,15 +132,6 @@ var config = map[string]func(p *party){
 		}
 		p.keysArePublic(document["jwks_uri"].(string))
 	},
-}
-
-func contains(list []any, value string) bool {
-	for _, v := range list {
-		if v == value {
-			return true
-		}
-	}
-	return false
 }
 
 func TestOpenIDLogoutAndConfigPlans(t *testing.T) {
@@ -218,11 +210,7 @@ func (p *party) keysArePublic(address string) {
 	if _, err := oidc.NewProvider(p.Context(), p.URL); err != nil {
 		p.Error(err)
 	}
-	r, err := http.NewRequestWithContext(p.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		p.Fatal(err)
-	}
-	keys, _ := p.send(r).Body["keys"].([]any)
+	keys, _ := p.world.ask(http.MethodGet, strings.TrimPrefix(address, p.URL), "").Body["keys"].([]any)
 	seen := map[any]bool{}
 	for _, k := range keys {
 		key := k.(map[string]any)

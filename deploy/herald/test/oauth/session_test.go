@@ -96,11 +96,5 @@ func (w world) end(token, id string) answer {
 // call calls a method of the API with a token.
 func (w world) call(token, verb, path string) answer {
 	w.TB.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), verb, w.URL+path, strings.NewReader("{}"))
-	if err != nil {
-		w.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	return w.send(r)
+	return w.ask(verb, path, "{}", "Authorization", "Bearer "+token, "Content-Type", "application/json")
 }
