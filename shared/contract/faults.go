@@ -5,58 +5,72 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"herald/shared/fault"
+	"herald/shared/gen/fault/gatewayfault"
+	"herald/shared/gen/fault/usersfault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 // faults returns the ids in the option faults, and the ids that follow from the rest of the contract.
 func (m Method) faults() []string {
 	ids, _ := proto.GetExtension(m.Options(), heraldv1.E_Faults).([]string)
-	ids = append(slices.Clone(ids), "ANSWER_TOO_LARGE", "DEADLINE_EXCEEDED", "INTERNAL", "INVALID_ARGUMENT",
-		"OVERLOADED", "UNAVAILABLE")
-	if !m.Safe() {
-		ids = append(ids, "OUTCOME_UNKNOWN")
+	ids = slices.Clone(ids)
+	for _, f := range slices.Concat(m.requestFaults(), m.accessFaults(), m.gatewayFaults()) {
+		ids = append(ids, f.ID)
 	}
-	if len(m.ids) > 0 {
-		ids = append(ids, "NOT_FOUND")
-	}
-	if query := m.field("query"); query != nil && query.Message() != nil &&
-		query.Message().FullName() == (&heraldv1.ListQuery{}).ProtoReflect().Descriptor().FullName() {
-		ids = append(ids, "LIMIT_EXCEEDED")
-	}
-	ids = append(ids, m.accessFaults()...)
-	ids = append(ids, m.gatewayFaults()...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// accessFaults returns the ids of the faults for callers who may not call the method.
-func (m Method) accessFaults() []string {
-	ids := []string{"CALLER_NOT_AUTHENTIC"}
-	if !m.Access.GetPublic() {
-		ids = append(ids, "PERMISSION_DENIED", "UNAUTHENTICATED")
+// requestFaults returns the faults of all requests, and those that follow from the request's fields.
+func (m Method) requestFaults() []*fault.Fault {
+	all := []*fault.Fault{
+		fault.ErrAnswerTooLarge, fault.ErrDeadlineExceeded, fault.ErrInternal, fault.ErrInvalidArgument,
+		fault.ErrOverloaded, fault.ErrUnavailable,
 	}
-	if !m.Access.GetPublic() && !m.Internal() {
-		ids = append(ids, "INSUFFICIENT_SCOPE", "ORG_HEADER_INVALID", "ORIGIN_NOT_ALLOWED", "TOKEN_INVALID")
+	if !m.Safe() {
+		all = append(all, fault.ErrOutcomeUnknown)
 	}
-	if m.Access.GetFreshLogin() {
-		ids = append(ids, "FRESH_LOGIN_REQUIRED")
+	if len(m.ids) > 0 {
+		all = append(all, fault.ErrNotFound)
 	}
-	if m.Access.GetActsOn() != "" {
-		ids = append(ids, "ESCALATION")
+	if query := m.field("query"); query != nil && query.Message() != nil &&
+		query.Message().FullName() == (&heraldv1.ListQuery{}).ProtoReflect().Descriptor().FullName() {
+		all = append(all, fault.ErrLimitExceeded)
 	}
-	return ids
+	return all
 }
 
-// gatewayFaults returns the ids of the faults with which the gateway refuses requests to the method's REST paths.
-func (m Method) gatewayFaults() []string {
-	var ids []string
+// accessFaults returns the faults for callers who may not call the method.
+func (m Method) accessFaults() []*fault.Fault {
+	all := []*fault.Fault{fault.ErrCallerNotAuthentic}
+	if !m.Access.GetPublic() {
+		all = append(all, fault.ErrPermissionDenied, fault.ErrUnauthenticated)
+	}
+	if !m.Access.GetPublic() && !m.Internal() {
+		all = append(all, gatewayfault.ErrInsufficientScope, gatewayfault.ErrOrgHeaderInvalid,
+			gatewayfault.ErrOriginNotAllowed, fault.ErrTokenInvalid)
+	}
+	if m.Access.GetFreshLogin() {
+		all = append(all, fault.ErrFreshLoginRequired)
+	}
+	if m.Access.GetActsOn() != "" {
+		all = append(all, usersfault.ErrEscalation)
+	}
+	return all
+}
+
+// gatewayFaults returns the faults with which the gateway refuses requests to the method's REST paths.
+func (m Method) gatewayFaults() []*fault.Fault {
+	var all []*fault.Fault
 	for _, rule := range m.Rules {
-		ids = append(ids, "BODY_TOO_LARGE", "HEADERS_TOO_LARGE", "MEDIA_TYPE_NOT_SUPPORTED", "REQUEST_MALFORMED")
+		all = append(all, gatewayfault.ErrBodyTooLarge, gatewayfault.ErrHeadersTooLarge,
+			gatewayfault.ErrMediaTypeNotSupported, gatewayfault.ErrRequestMalformed)
 		if _, _, body := Route(rule); body == "" {
-			ids = append(ids, "QUERY_MALFORMED")
+			all = append(all, gatewayfault.ErrQueryMalformed)
 		} else {
-			ids = append(ids, "JSON_MALFORMED")
+			all = append(all, gatewayfault.ErrJSONMalformed)
 		}
 	}
-	return ids
+	return all
 }

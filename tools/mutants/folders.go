@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -32,7 +33,7 @@ func (r *runner) folders(file string) ([]string, error) {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	slices.SortStableFunc(all, func(a, b string) int { return rank(a, own, top) - rank(b, own, top) })
+	slices.SortStableFunc(all, func(a, b string) int { return r.rank(a, file) - r.rank(b, file) })
 	if strings.HasPrefix(file, "shared/") {
 		all = append(all, users...)
 	}
@@ -49,18 +50,27 @@ func (r *runner) folders(file string) ([]string, error) {
 	return containing, nil
 }
 
-func rank(folder, own, top string) int {
-	switch folder {
-	case own:
+// rank returns how early the tests of a package are tried for a change of a file. Of the packages of api, the one for the
+// subject of the file comes first: for machine_key.go that is machines, and for email.go the one with an email.go.
+func (r *runner) rank(folder, file string) int {
+	parts := strings.Split(file, "/")
+	top := strings.Join(parts[:2], "/")
+	subject, _, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".go"), "_")
+	_, err := os.Stat(filepath.Join(r.root, folder, path.Base(file)))
+	api := strings.HasPrefix(folder+"/", top+"/internal/api/")
+	switch {
+	case folder == path.Dir(file):
 		return 0
-	case top + "/internal/store":
+	case folder == top+"/internal/store":
 		return 1
-	case top + "/internal/api":
+	case api && (err == nil || strings.HasPrefix(path.Base(folder), subject)):
 		return 2
-	case top:
+	case api:
 		return 3
+	case folder == top:
+		return 4
 	}
-	return 4
+	return 5
 }
 
 // contents returns the import paths of all packages that the tests of a package contain.

@@ -12,7 +12,8 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// Each value of an enum Fault becomes a Go value. A fault without a code and an id of two contracts are refused.
+// Each value of an enum Fault becomes a Go value. A fault without a code and an id of two contracts are refused, and so
+// is a method with the id of a fault that no contract declares.
 func TestGenerate(t *testing.T) {
 	t.Parallel()
 	const option = `[herald.v1.fault] { code: NOT_FOUND message: "Gone" }`
@@ -27,6 +28,10 @@ func TestGenerate(t *testing.T) {
 			"GONE lacks its code"},
 		"without option": {"herald.users.v1", value("GONE", ""), "GONE lacks its code"},
 		"twice":          {"herald.users.v1", value("TAKEN", option), "TAKEN stands in herald.idp.v1.Fault too"},
+		"of a method": {"herald.users.v1", value("GONE", option) + method("GONE", "TAKEN"),
+			`"GONE", "Gone"`},
+		"of a method, unknown": {"herald.users.v1", value("GONE", option) + method("GONE", "LOST"),
+			"no enum Fault has the value LOST of herald.v1.faults of Get"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,11 +54,23 @@ func value(id, option string) string {
 		value { name: "` + id + `" number: 1 options { ` + option + ` } }`
 }
 
+// method ends the enum, and adds a method with these ids in its option faults.
+func method(ids ...string) string {
+	text := `} message_type { name: "M" } service { name: "S"
+		method { name: "Get" input_type: ".herald.users.v1.M" output_type: ".herald.users.v1.M" options { `
+	for _, id := range ids {
+		text += `[herald.v1.faults]: "` + id + `" `
+	}
+	return text + "} }"
+}
+
 // options is what the plugin needs of herald/v1/options.proto.
 const options = `name: "options.proto" package: "herald.v1" syntax: "proto3"
 	dependency: "google/protobuf/descriptor.proto"
 	extension { name: "fault" number: 84001 label: LABEL_OPTIONAL type: TYPE_MESSAGE
 		type_name: ".herald.v1.FaultOptions" extendee: ".google.protobuf.EnumValueOptions" }
+	extension { name: "faults" number: 84002 label: LABEL_REPEATED type: TYPE_STRING
+		extendee: ".google.protobuf.MethodOptions" }
 	message_type { name: "FaultOptions"
 		field { name: "code" number: 1 label: LABEL_OPTIONAL type: TYPE_ENUM type_name: ".herald.v1.FaultOptions.Code" }
 		field { name: "message" number: 2 label: LABEL_OPTIONAL type: TYPE_STRING }

@@ -21,13 +21,9 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 		in = append(in, o.Input())
 	}
 	requested := reachable(in)
-	faults := Faults(c.files)
-	if err := checkFaults(c.Operations, faults); err != nil {
-		return nil, err
-	}
 	s := &schemas{
 		made:      map[string]object{},
-		faults:    faults,
+		faults:    Faults(c.files),
 		inRequest: func(m protoreflect.MessageDescriptor) bool { return requested[m.FullName()] },
 	}
 	s.required = func(f protoreflect.FieldDescriptor) bool {

@@ -77,7 +77,7 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 }
 
 // A request with a personal access token does not need the service auth.
-func TestAuthIsAway(t *testing.T) {
+func TestOnlyAccessTokensNeedAuth(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	token := secret.AccessToken.New().Reveal()
@@ -94,7 +94,7 @@ func TestAuthIsAway(t *testing.T) {
 }
 
 // After an event about an application or its project, its tokens are asked for again, and no others.
-func TestEventsEndTokensOfApplications(t *testing.T) {
+func TestEventEndsCachedTokensOfApplication(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	w.Clock.Stop()

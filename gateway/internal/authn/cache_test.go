@@ -19,7 +19,7 @@ import (
 
 func grpcHeader(md *metadata.MD) grpc.CallOption { return grpc.Header(md) }
 
-func TestCallersAreBelievedForTwoSeconds(t *testing.T) {
+func TestCallerIsCachedForTwoSeconds(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	token := w.Owner()
@@ -41,7 +41,7 @@ func TestCallersAreBelievedForTwoSeconds(t *testing.T) {
 	}
 }
 
-func TestEventsEndBelief(t *testing.T) {
+func TestEventEndsCachedCaller(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	for _, e := range []userEvent{
@@ -97,7 +97,7 @@ func (e userEvent) ends(t *testing.T, w *gatewaytest.World, subject string) {
 	}
 }
 
-func TestCacheWithoutTheBus(t *testing.T) {
+func TestRequestWithoutNATSIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	token := w.Owner()
@@ -124,7 +124,7 @@ func TestCacheWithoutTheBus(t *testing.T) {
 	}
 }
 
-func TestManyRequestsAskOnce(t *testing.T) {
+func TestRequestsAtOnceShareOneLookup(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	token := w.Owner()

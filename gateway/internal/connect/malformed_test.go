@@ -100,7 +100,7 @@ func symbol(name string) *reflectionpb.ServerReflectionRequest {
 }
 
 // Reflection describes the public methods, and not the internal ones.
-func TestReflectionTellsOnlyWhatIsPublic(t *testing.T) {
+func TestReflectionHasOnlyPublicMethods(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	ask := reflect(t, w)

@@ -82,7 +82,7 @@ func TestFloodTakesTurns(t *testing.T) {
 
 // A request that is stuck in a service does not hold up the others of its organization, also while another
 // organization sends some.
-func TestStuckRequestHoldsNobodyUp(t *testing.T) {
+func TestStuckRequestDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	w, get := twoOrganizations(t)
 	var first atomic.Bool

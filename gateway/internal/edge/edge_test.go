@@ -59,7 +59,7 @@ func TestTraceparentIsMade(t *testing.T) {
 }
 
 // A log line has the method and the outcome, and no data of people.
-func TestOneLineARequest(t *testing.T) {
+func TestRequestIsLoggedInOneLineWithoutPersonalData(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	agent := "evil\"}\xff\t" + strings.Repeat("x", 10_000)

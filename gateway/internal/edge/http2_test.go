@@ -38,7 +38,7 @@ func TestPathsOverHTTP2(t *testing.T) {
 }
 
 // A client that opens and resets many streams may lose its connection, and does not affect others.
-func TestResetFlood(t *testing.T) {
+func TestClientThatResetsManyStreamsDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	c, token := w.HTTP2(t), w.Owner()

@@ -35,17 +35,12 @@ func unread(t *testing.T, w *gatewaytest.World, n int, request string) []net.Con
 	t.Helper()
 	all := make([]net.Conn, n)
 	for i := range all {
-		c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-		if err != nil {
+		all[i] = dial(t, w, "")
+		_ = all[i].SetDeadline(time.Now().Add(time.Minute))
+		_ = all[i].(*net.TCPConn).SetReadBuffer(4 << 10)
+		if _, err := io.WriteString(all[i], request); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { c.Close() })
-		_ = c.SetDeadline(time.Now().Add(time.Minute))
-		_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
-		if _, err := io.WriteString(c, request); err != nil {
-			t.Fatal(err)
-		}
-		all[i] = c
 	}
 	for _, c := range all {
 		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
@@ -74,22 +69,24 @@ func TestUnreadAnswersTakeLittleMemory(t *testing.T) { // not parallel: other te
 		// 200 MB of their own, of which at most 64 MiB are kept.
 		{"pages", "/ui/login", "", 250, 150},
 	} {
-		w.Do(t, "GET", c.path, "", "Accept-Encoding", "identity")
-		before := resident(t)
-		all := unread(t, w, c.connections, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n"+c.header+"\r\n")
-		took := (resident(t) - before) >> 20
-		// What NATS still has of the answers, in this process too, goes as soon as the gateway has read it.
-		for end := time.Now().Add(30 * time.Second); took > c.most && time.Now().Before(end); {
+		t.Run(c.name, func(t *testing.T) {
 			w.Do(t, "GET", c.path, "", "Accept-Encoding", "identity")
-			took = (resident(t) - before) >> 20
-		}
-		t.Logf("%s: %d MiB for %d connections", c.name, took, len(all))
-		if took > c.most {
-			t.Errorf("%s: %d MiB, more than %d", c.name, took, c.most)
-		}
-		w.Do(t, "GET", c.path, "")
-		for _, c := range all {
-			c.Close()
-		}
+			before := resident(t)
+			all := unread(t, w, c.connections, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n"+c.header+"\r\n")
+			took := (resident(t) - before) >> 20
+			// What NATS still has of the answers, in this process too, goes as soon as the gateway has read it.
+			for end := time.Now().Add(30 * time.Second); took > c.most && time.Now().Before(end); {
+				w.Do(t, "GET", c.path, "", "Accept-Encoding", "identity")
+				took = (resident(t) - before) >> 20
+			}
+			t.Logf("%d MiB for %d connections", took, len(all))
+			if took > c.most {
+				t.Errorf("%d MiB, more than %d", took, c.most)
+			}
+			w.Do(t, "GET", c.path, "")
+			for _, c := range all {
+				c.Close()
+			}
+		})
 	}
 }

@@ -72,7 +72,7 @@ func ask(t *testing.T, s *httptest.Server, path string, version2 bool) *http.Res
 
 const large = 24 << 20 // more than any buffer of an operating system
 
-func TestOneIsBrokenOff(t *testing.T) {
+func TestAnswerBeyondTheBudgetIsBrokenOff(t *testing.T) {
 	t.Parallel()
 	for name, version2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func connect(t *testing.T, h http.Handler) *client {
 }
 
 // The client that has read nothing for the longest time is broken off: not the oldest one, if it reads.
-func TestWhoReadsIsSpared(t *testing.T) {
+func TestIdleClientIsBrokenOffBeforeOneThatReads(t *testing.T) {
 	t.Parallel()
 	const size = 128 << 10
 	h := (&budget{most: 2*size + 90<<10}).handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -169,7 +169,7 @@ func TestWhoReadsIsSpared(t *testing.T) {
 }
 
 // Answers that share their bytes hold little.
-func TestSharedBytesDoNotCount(t *testing.T) {
+func TestSharedBytesDoNotCountInTheBudget(t *testing.T) {
 	t.Parallel()
 	s, ended := serve(t, large, large, true)
 	var all []*http.Response
@@ -187,7 +187,7 @@ func TestSharedBytesDoNotCount(t *testing.T) {
 }
 
 // Small answers count too: HTTP/2 has many of them waiting on one connection.
-func TestSmallAnswersCount(t *testing.T) {
+func TestSmallAnswersCountInTheBudget(t *testing.T) {
 	t.Parallel()
 	s, _ := serve(t, 4<<15, 10, false)
 	c := testkit.DialHTTP2(t, strings.TrimPrefix(s.URL, "http://"))

@@ -22,7 +22,7 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-func TestWhatMayBeKept(t *testing.T) {
+func TestOnlyPublicAnswersAreCached(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("x", maxBody)
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestWhatMayBeKept(t *testing.T) {
 }
 
 // The age counts from the request, so that a slow answer is not kept longer.
-func TestAgeCountsFromTheQuestion(t *testing.T) {
+func TestAgeOfCachedAnswerCountsFromTheRequest(t *testing.T) {
 	t.Parallel()
 	cache, advance := cacheWithClock()
 	asked := cache.now()
@@ -88,7 +88,7 @@ func TestAgeCountsFromTheQuestion(t *testing.T) {
 	}
 }
 
-func TestAnswersAreFoundByPathAndQuery(t *testing.T) {
+func TestCachedAnswerIsFoundByPathAndQuery(t *testing.T) {
 	t.Parallel()
 	cache, _ := cacheWithClock()
 	fresh := header("Cache-Control", "public, max-age=10")
@@ -107,7 +107,7 @@ func TestAnswersAreFoundByPathAndQuery(t *testing.T) {
 }
 
 // Addresses that were asked for once cannot displace one that is asked for all the time.
-func TestTheCacheIsBounded(t *testing.T) {
+func TestCacheDropsTheAnswerThatIsUnusedForLongest(t *testing.T) {
 	t.Parallel()
 	cache, advance := cacheWithClock()
 	fresh := header("Cache-Control", "public, max-age=3600")

@@ -59,7 +59,7 @@ func TestPagesAreForwarded(t *testing.T) {
 	}
 }
 
-func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
+func TestFaultOfAPageIsAPage(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, fault.ErrUnavailable }
@@ -88,7 +88,7 @@ func TestPagesTellPeopleWhatIsWrong(t *testing.T) {
 }
 
 // A page that only shows something is not waited for as long as others, and the log names the service.
-func TestPageOfASilentService(t *testing.T) {
+func TestPageOfAServiceThatDoesNotAnswerTimesOut(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	leave := make(chan struct{})
@@ -113,7 +113,7 @@ func TestPageOfASilentService(t *testing.T) {
 }
 
 // The texts for a login service that does not answer are those with which its own pages say it of other services.
-func TestTextsOfAwayPages(t *testing.T) {
+func TestUnavailablePageHasTheTextsOfThePages(t *testing.T) {
 	t.Parallel()
 	type message struct{ Title, Text string }
 	read := func(file string, to any) {

@@ -49,7 +49,7 @@ func TestEndpointsAreForwarded(t *testing.T) {
 }
 
 // Each path belongs to the longest prefix that ends where one of its parts ends.
-func TestWhoOwnsPaths(t *testing.T) {
+func TestPathsBelongToPagesOrMethods(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	named := func(name string) func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
@@ -75,7 +75,7 @@ func TestWhoOwnsPaths(t *testing.T) {
 }
 
 // The gateway's own faults are such as clients of OAuth 2.0 can read.
-func TestEndpointsTellProgramsWhatIsWrong(t *testing.T) {
+func TestFaultOfAnEndpointIsAnOAuthError(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	fail := func(f error) func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {

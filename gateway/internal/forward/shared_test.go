@@ -10,7 +10,7 @@ import (
 )
 
 // Answers that everybody may share are asked for once in their time. Nothing else is kept.
-func TestSharedAnswers(t *testing.T) {
+func TestOnlyPublicAnswersOfEndpointsAreShared(t *testing.T) {
 	t.Parallel()
 	const keys, public = "/oauth/v2/keys", "public, max-age=60"
 	for name, c := range map[string]struct {

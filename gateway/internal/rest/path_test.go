@@ -42,7 +42,7 @@ func TestOddPathsAreNotFound(t *testing.T) {
 }
 
 // A browser at the bare address is led to the documents.
-func TestBareAddress(t *testing.T) {
+func TestBareAddressLeadsToTheDocuments(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	got := w.Raw(t, "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/html,*/*;q=0.8\r\n\r\n")

@@ -329,7 +329,7 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 }
 
 // A compressed body of white space takes neither memory nor much time.
-func TestStreamOfNothing(t *testing.T) {
+func TestCompressedWhiteSpaceIsMalformedJSON(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	var packed bytes.Buffer

@@ -1,0 +1,105 @@
+package structure
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+var (
+	// block is one piece of source that CONTRIBUTING.md shows, with its language.
+	block = regexp.MustCompile("(?s)```(go|proto)\n(.*?)```")
+	// inList is the indentation of a block in a list.
+	inList = regexp.MustCompile(`(?m)^  `)
+	// testName is the name of a test in a document.
+	testName = regexp.MustCompile("`(Test[A-Za-z]+)`")
+)
+
+// excerpts finds excerpts in CONTRIBUTING.md that are not in the sources.
+func excerpts(tree fs.FS) (wrong []string, err error) {
+	text, err := fs.ReadFile(tree, "CONTRIBUTING.md")
+	if err != nil {
+		return nil, err
+	}
+	blocks := block.FindAllStringSubmatch(inList.ReplaceAllString(string(text), ""), -1)
+	if len(blocks) < 4 {
+		return nil, fmt.Errorf("CONTRIBUTING.md shows only %d excerpts", len(blocks))
+	}
+	sources := map[string]string{}
+	for _, language := range []string{"go", "proto"} {
+		all, err := contents(tree, "."+language, "services", "shared/proto/herald")
+		if err != nil {
+			return nil, err
+		}
+		sources[language] = spaced(all)
+	}
+	for _, b := range blocks {
+		if !strings.Contains(sources[b[1]], spaced(b[2])) {
+			wrong = append(wrong, "CONTRIBUTING.md shows what no source says any more; show what it says now:\n"+b[2])
+		}
+	}
+	return wrong, nil
+}
+
+// decisions finds decisions whose number is not the next one.
+func decisions(tree fs.FS) (wrong []string, err error) {
+	files, err := fs.Glob(tree, "docs/decisions/*.md")
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there are no decisions")
+	}
+	for i, name := range files {
+		if want := fmt.Sprintf("%04d", i+1); path.Base(name)[:4] != want {
+			wrong = append(wrong, fmt.Sprintf("%s: %s is the next number", name, want))
+		}
+	}
+	return wrong, nil
+}
+
+// documentedTests finds tests that docs/faults.md names and that are not there.
+func documentedTests(tree fs.FS) (wrong []string, err error) {
+	text, err := fs.ReadFile(tree, "docs/faults.md")
+	if err != nil {
+		return nil, err
+	}
+	sources, err := contents(tree, "_test.go", "deploy", "shared", "services")
+	if err != nil {
+		return nil, err
+	}
+	named := testName.FindAllStringSubmatch(string(text), -1)
+	if len(named) == 0 {
+		return nil, fmt.Errorf("docs/faults.md names no test")
+	}
+	for _, name := range named {
+		if !strings.Contains(sources, "func "+name[1]+"(") {
+			wrong = append(wrong, fmt.Sprintf("docs/faults.md names %s, which is no test", name[1]))
+		}
+	}
+	return wrong, nil
+}
+
+// contents returns the texts of all files in folders whose names have an ending.
+func contents(tree fs.FS, ending string, folders ...string) (string, error) {
+	var all strings.Builder
+	for _, folder := range folders {
+		err := fs.WalkDir(tree, folder, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ending) {
+				return err
+			}
+			text, err := fs.ReadFile(tree, name)
+			all.Write(text)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return all.String(), nil
+}
+
+// spaced returns a text with single spaces, so that indentation does not matter.
+func spaced(text string) string { return strings.Join(strings.Fields(text), " ") + " " }
