@@ -3,7 +3,6 @@ package edge_test
 import (
 	"bufio"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,21 +10,6 @@ import (
 
 	"herald/gateway/internal/gatewaytest"
 )
-
-// dial opens a connection and sends the beginning of a request.
-func dial(t *testing.T, w *gatewaytest.World, text string) net.Conn {
-	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
-	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // A client that sends its first line slowly, or never, loses its connection within seconds.
 func TestConnectionWithSlowFirstLineIsClosed(t *testing.T) {
@@ -37,7 +21,7 @@ func TestConnectionWithSlowFirstLineIsClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			got, err := io.ReadAll(dial(t, w, text))
+			got, err := io.ReadAll(w.Connect(t, text))
 			if took := time.Since(began); err != nil || took > 8*time.Second { // headers have ten
 				t.Errorf("after %v: %v", took, err)
 			}
@@ -58,8 +42,8 @@ func TestConnectionMayBeEarlyAndHeadersSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dial(t, w, c.early)
-			_, _ = io.ReadAll(dial(t, w, "GARBAGE")) // which ends when the time for a first line is over
+			conn := w.Connect(t, c.early)
+			_, _ = io.ReadAll(w.Connect(t, "GARBAGE")) // which ends when the time for a first line is over
 			if _, err := io.WriteString(conn, c.late); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +63,7 @@ func TestSlowHeadersDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
 	for range 500 {
-		dial(t, w, "GET /management/v1/users/u1 HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+		w.Connect(t, "GET /management/v1/users/u1 HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 	}
 	began := time.Now()
 	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...).OK(t)

@@ -31,13 +31,12 @@ func resident(t *testing.T) int {
 
 // unread sends a request on so many connections and waits for the first byte of each answer, but reads
 // no more.
-func unread(t *testing.T, w *gatewaytest.World, n int, request string) []net.Conn {
+func unread(t *testing.T, w *gatewaytest.World, n int, request string) []*net.TCPConn {
 	t.Helper()
-	all := make([]net.Conn, n)
+	all := make([]*net.TCPConn, n)
 	for i := range all {
-		all[i] = dial(t, w, "")
-		_ = all[i].SetDeadline(time.Now().Add(time.Minute))
-		_ = all[i].(*net.TCPConn).SetReadBuffer(4 << 10)
+		all[i] = w.Connect(t, "")
+		_ = all[i].SetReadBuffer(4 << 10)
 		if _, err := io.WriteString(all[i], request); err != nil {
 			t.Fatal(err)
 		}

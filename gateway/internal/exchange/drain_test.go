@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"herald/gateway/internal/gatewaytest"
 )
@@ -40,21 +38,13 @@ func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 			sent := body
 			if strings.Contains(c.headers, "chunked") {
 				sent = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, body)
 			} else {
 				c.headers += fmt.Sprintf("Content-Length: %d\r\n", size)
 			}
-			if _, err := io.WriteString(conn, c.line+" HTTP/1.1\r\nHost: x\r\n"+c.headers+"\r\n"+sent); err != nil {
-				t.Fatal(err)
-			}
+			conn := w.Connect(t, c.line+" HTTP/1.1\r\nHost: x\r\n"+c.headers+"\r\n"+sent)
 			got, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -71,13 +61,7 @@ func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 func TestRefusedBodiesAreNotReadForever(t *testing.T) {
 	t.Parallel()
 	w := gatewaytest.Start(t)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	_, _ = io.WriteString(conn, "POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+	conn := w.Connect(t, "POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
 	sent, err := io.CopyN(conn, strings.NewReader(strings.Repeat(" ", 100<<20)), 100<<20)
 	if err == nil {
 		t.Errorf("%d bytes were read", sent)

@@ -88,15 +88,26 @@ func (a Answer) OK(t testing.TB) Answer {
 	return a
 }
 
-// Raw sends bytes unchanged and reads one answer.
-func (w *World) Raw(t testing.TB, request string) Answer {
+// Connect opens a connection until the test ends, and sends the beginning of a request.
+func (w *World) Connect(t testing.TB, begin string) *net.TCPConn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { c.Close() })
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+	if _, err := io.WriteString(c, begin); err != nil {
+		t.Fatal(err)
+	}
+	return c.(*net.TCPConn)
+}
+
+// Raw sends bytes unchanged and reads one answer.
+func (w *World) Raw(t testing.TB, request string) Answer {
+	t.Helper()
+	c := w.Connect(t, "")
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	go func() { _, _ = io.WriteString(c, request) }() // the server may answer before it has read all
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {

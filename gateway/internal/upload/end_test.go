@@ -121,17 +121,10 @@ func TestPlacesOfClientsThatHaveGone(t *testing.T) {
 	})
 	token, body := w.Owner(), crowd("u", 8000)
 	for range 2 {
-		c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-			"Content-Length: %d\r\n\r\n%s", importPath, token, len(body), body); err != nil {
-			t.Fatal(err)
-		}
+		c := w.Connect(t, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Length: %d\r\n\r\n%s", importPath, token, len(body), body))
 		<-began
-		if err := errors.Join(c.(*net.TCPConn).SetLinger(0), c.Close()); err != nil {
+		if err := errors.Join(c.SetLinger(0), c.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if line := endedEarly(t, w); line.Fault != "IMPORT_ABANDONED" {

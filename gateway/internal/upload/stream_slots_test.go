@@ -3,7 +3,6 @@ package upload_test
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,18 +17,9 @@ import (
 // gateway has begun to read, and the connection.
 func upload(t *testing.T, w *gatewaytest.World, token string) (status int, conn *bufio.ReadWriter) {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
+	c := w.Connect(t, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n", importPath, token))
 	conn = bufio.NewReadWriter(bufio.NewReader(c), bufio.NewWriter(c))
-	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Length: 100000000\r\n"+
-		"Expect: 100-continue\r\n\r\n", importPath, token)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return next(t, conn), conn
 }
 

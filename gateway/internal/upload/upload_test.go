@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -294,12 +293,8 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 	w := gatewaytest.Start(t)
 	token, other := w.Owner(), w.Token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	body := crowd(strings.Repeat("long", 40), 40_000)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+	conn := w.Connect(t, "")
+	if err := conn.SetReadBuffer(4 << 10); err != nil {
 		t.Fatal(err)
 	}
 	last := make(chan struct{})
@@ -311,9 +306,8 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 		}
 		return nil
 	})
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Length: %d\r\n\r\n%s", importPath, token, len(body), body)
-	if err != nil {
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Length: %d\r\n\r\n%s", importPath, token, len(body), body); err != nil {
 		t.Fatal(err)
 	}
 	<-last
