@@ -93,7 +93,7 @@ func TestLogsAreOneLine(t *testing.T) {
 	}
 }
 
-// An outage of the database has lines of its own, so what follows from it has none.
+// An outage of the database has its own lines in the log, so that errors that follow from it are not logged.
 func TestLogsLeaveOutWhatFollows(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer

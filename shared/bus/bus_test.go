@@ -134,7 +134,7 @@ func TestPublishFailsAtOnce(t *testing.T) {
 	}
 }
 
-// A process with another master key says so at once, and not only when it gives up.
+// A process with another master key logs this at once, before it gives up.
 func TestWrongKeyIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, newKeys(t), "127.0.0.1:0")

@@ -86,7 +86,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// Every header but those that were signed is refused, also such as decode to the same.
+// All headers that were not signed are refused, even if they decode to the same value.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)

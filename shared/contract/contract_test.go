@@ -45,7 +45,7 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-// What may be sent again, and how long a method may take, follow from its verb and options.
+// A method's verb and options determine its time limit and whether a request may be sent again.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	methods, err := contract.AllMethods()
@@ -148,7 +148,7 @@ func TestContractFaults(t *testing.T) {
 	}
 }
 
-// What changes nothing must say so, and cannot act on anybody.
+// A method that changes nothing needs an option for this, and it acts on nobody.
 func TestSafeContractFaults(t *testing.T) {
 	t.Parallel()
 	get := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/x"}}

@@ -22,7 +22,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// Every event there is says whom it ends and which history shows it.
+// Each event has options for the callers that it ends and for the history that shows it.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	events, err := contract.LinkedEvents()

@@ -46,7 +46,7 @@ func TestValidatePaths(t *testing.T) {
 	}
 }
 
-// Hostile case 35: names that look alike are one name, or none.
+// Hostile case 35: names that look alike are the same name or are refused.
 func TestValidateInvisible(t *testing.T) {
 	t.Parallel()
 	for _, r := range "\u200b\u00ad\u202e\u2060\u200d\ufeff\ufe0f\u034f\u115f\u3164\uffa0\u180e\U000e0100\U000e0041" {
@@ -87,7 +87,7 @@ func TestNameUnstorable(t *testing.T) {
 	}
 }
 
-// Whoever sends something wrong is told what to send, in words of our own.
+// The refusal of a wrong value says in plain words what to send.
 func TestValidateReasons(t *testing.T) {
 	t.Parallel()
 	user := func(change func(*usersv1.HumanUserData)) proto.Message {

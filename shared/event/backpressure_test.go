@@ -89,7 +89,7 @@ func TestRelayHoldsBackForAService(t *testing.T) {
 	if s.FirstSeq != 1 || s.LastSeq < 1000 || s.LastSeq == n {
 		t.Errorf("the stream holds %d to %d, want from 1 on, and not all", s.FirstSeq, s.LastSeq)
 	}
-	// Nothing is refused meanwhile.
+	// New events are accepted while the relay waits.
 	r.mustCreate("another")
 	close(resume)
 	seen := map[string]bool{}
@@ -115,7 +115,7 @@ func (r *replica) consumes(service string) bool {
 	return err == nil
 }
 
-// A service waits for one event only: others may be pushed out, as long as it is not.
+// A service has not handled one event. Other events may be dropped, but not this one.
 func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 	t.Parallel()
 	r := newReplica(t, small(t), kit.Database(t))
@@ -152,7 +152,7 @@ func TestRelayHoldsBackForWhatAServiceWants(t *testing.T) {
 	r.untilPublished()
 }
 
-// Several services' relays fill the stream while a service is away that wants everything.
+// Relays of two services fill the stream while a service that consumes all events does not run.
 func TestServiceThatWasAwayLosesNothing(t *testing.T) {
 	t.Parallel()
 	const n = 3200
@@ -183,7 +183,7 @@ func TestServiceThatWasAwayLosesNothing(t *testing.T) {
 	}
 }
 
-// The streams of an older version become what this one wants, with what is in them.
+// The configuration of streams from an older version is updated, and their events stay.
 func TestStreamsAreUpgraded(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -216,7 +216,7 @@ func TestStreamsAreUpgraded(t *testing.T) {
 	}
 }
 
-// A smaller stream is made only when it has room for all that a service has not handled.
+// A stream shrinks only when all events that a service has not handled fit into it.
 func TestStreamShrinksWithoutLoss(t *testing.T) {
 	t.Parallel()
 	const n = 3200 // more than 1 MiB
@@ -246,7 +246,7 @@ func TestStreamShrinksWithoutLoss(t *testing.T) {
 	}
 }
 
-// resize starts with another size of EVENTS. It returns the service that lags too much for it.
+// resize changes the size of EVENTS. It returns the service that has too many unhandled events for this size.
 func (r *replica) resize(size int64) (lagging string) {
 	r.Helper()
 	c := event.StreamConfig{MaxBytes: size, Replicas: 1}
@@ -257,7 +257,7 @@ func (r *replica) resize(size int64) (lagging string) {
 	return lagging
 }
 
-// A stream that cannot hold some of the largest events is refused.
+// A stream must have room for several of the largest events.
 func TestStreamTooSmallForEventsIsRefused(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -300,7 +300,7 @@ func TestSizeOfEvents(t *testing.T) {
 	}
 }
 
-// DEAD refuses when it is full: the event stays with its consumer until there is room.
+// DEAD accepts nothing when it is full. The event then stays with its consumer until DEAD has free space.
 func TestFullDeadLeavesEventsWithTheirConsumer(t *testing.T) {
 	t.Parallel()
 	g := small(t)

@@ -47,7 +47,7 @@ func (r *replica) intact(n int) []jetstream.Msg {
 	return all
 }
 
-// Few events go one by one, more as batches that are synced once.
+// Few events are published one by one. Many are published as batches, each with one sync.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	for n, batched := range map[int]int{1: 0, 31: 0, 32: 32, 33: 33, 1000: 1000, 1031: 1000, 2500: 2500} {
@@ -73,7 +73,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// JetStream refuses a batch for one event that it knows; then they go one by one.
+// JetStream refuses a batch if it knows one of the events. Then the events are published one by one.
 func TestRefusedBatch(t *testing.T) {
 	t.Parallel()
 	for _, known := range []int{1, 20, 40} {

@@ -12,7 +12,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// The relay's pace, once thousands wait; its floor is the next benchmark.
+// How fast a relay publishes thousands of waiting events. It cannot be faster than the next benchmark.
 func BenchmarkRelay(b *testing.B) {
 	r := newReplica(b, testkit.Ground(b), kit.Database(b))
 	r.fill(b.N, b.N)
@@ -21,7 +21,7 @@ func BenchmarkRelay(b *testing.B) {
 	r.drained()
 }
 
-// JetStream's own pace, with every message on the disk.
+// How fast JetStream alone writes messages to the disk.
 func BenchmarkRelayFloor(b *testing.B) {
 	r := newReplica(b, testkit.Ground(b), kit.Database(b))
 	acks := make([]jetstream.PubAckFuture, 0, 512)

@@ -67,7 +67,7 @@ func (y *tally) note(_ context.Context, d event.Delivery) error {
 	return nil
 }
 
-// wait returns what was seen once n deliveries have been.
+// wait returns all deliveries when there are at least n more.
 func (y *tally) wait(t testing.TB, n int) []event.Delivery {
 	t.Helper()
 	limit := time.After(30 * time.Second)
@@ -214,7 +214,7 @@ func TestConsumerWaitsForThoseAway(t *testing.T) {
 	}
 }
 
-// Replicas share: here each keeps its first event until the other has one too.
+// Replicas share the events. Here each keeps its first event until the other one has an event too.
 func TestReplicasShare(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))

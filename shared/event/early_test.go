@@ -72,7 +72,7 @@ func TestEarlyEvents(t *testing.T) {
 	}
 }
 
-// A consumer gets no other service's early events, and none that are not.
+// A consumer gets early only the early events of its own service.
 func TestOnlyEarlyEventsAreEarly(t *testing.T) {
 	t.Parallel()
 	r := newSource(t, testkit.Ground(t))

@@ -60,7 +60,7 @@ type thing struct {
 	Name string
 }
 
-// replica is one process of the service: its own pool, its own place on the bus.
+// replica is one process of the service, with its own pool and connection to NATS.
 type replica struct {
 	testing.TB
 	ground boot.Ground

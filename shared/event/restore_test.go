@@ -20,7 +20,7 @@ import (
 // lose is a way in which a stream loses events.
 type lose struct {
 	name string
-	// running says that it happens to a running server.
+	// running is true if the server runs while this happens.
 	running bool
 	do      func(r *replica, w *world)
 }
@@ -160,7 +160,7 @@ func TestLostEventsComeBack(t *testing.T) {
 	}
 }
 
-// A stream that has lost nothing gets nothing twice, whichever relay works and however often NATS is started.
+// A stream that has lost nothing gets no event twice, even if another relay works or NATS is started again.
 func TestNothingIsRestoredWithoutALoss(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -91,7 +91,7 @@ func TestNothingIsUsedFromBeforeAnInterruption(t *testing.T) {
 	}
 }
 
-// An answer to a question from before an event about its subject is not used, whenever it comes.
+// An answer that was asked for before an event about its subject is not used.
 func TestAnswersToOldQuestionsAreNotUsed(t *testing.T) {
 	t.Parallel()
 	c, a, _ := open(t)

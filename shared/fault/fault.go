@@ -67,25 +67,25 @@ type Fault struct {
 	Message string
 	// Fields names what is wrong with a request.
 	Fields []Field
-	// Permission and Organization say what a denied caller lacked, and where.
+	// Permission and Organization are the missing permission of a denied caller, and the organization that needs it.
 	Permission   string
 	Organization string
-	// RetryAfter is set where a later try may succeed.
+	// RetryAfter is set if a later try may succeed.
 	RetryAfter time.Duration
 
 	status int
 	cause  error
 }
 
-// MaxFields is how many faulty fields a fault names at most: enough for a form, and nobody can ask for a
-// large answer with many of them.
+// MaxFields is how many faulty fields a fault names at most. This is enough for a form, and a request with many
+// faulty fields does not get a large answer.
 const MaxFields = 20
 
 // Field is one faulty field of a request: its path in JSON names, and the reason.
 type Field struct{ Path, Reason string }
 
-// New declares a fault. IDs are unique in the whole system; a test holds this. One that asks for another
-// try says when, which is after a second unless After says otherwise.
+// New declares a fault. IDs are unique in the whole system, which a test checks. A fault that asks for another try
+// has a time for it, which is a second unless After sets another one.
 func New(code Code, id, message string) *Fault {
 	f := &Fault{Code: code, ID: id, Message: message}
 	if code == Exhausted || code == Unavailable {
@@ -123,8 +123,8 @@ func (f *Fault) On(path, reason string) *Fault {
 	return &c
 }
 
-// Naming returns a copy that names these faulty fields instead of its own, at most MaxFields of them, and says
-// them all as its message.
+// Naming returns a copy that names these faulty fields instead of its own, at most MaxFields of them. Its message
+// lists them all.
 func (f *Fault) Naming(fields ...Field) *Fault {
 	c := *f
 	c.Fields = slices.Clip(fields[:min(len(fields), MaxFields)])
@@ -146,14 +146,14 @@ func (f *Fault) Lacking(permission, organization string) *Fault {
 	return &c
 }
 
-// After returns a copy that says when to try again.
+// After returns a copy with the time after which to try again.
 func (f *Fault) After(d time.Duration) *Fault {
 	c := *f
 	c.RetryAfter = d
 	return &c
 }
 
-// RetrySeconds returns the value of the header Retry-After for a time to wait: whole seconds, and never too few.
+// RetrySeconds returns the value of the header Retry-After for a time to wait. It is rounded up to whole seconds.
 func RetrySeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
 // Because returns a copy that keeps err for the log.
@@ -181,8 +181,8 @@ func (f *Fault) Is(target error) bool {
 	return ok && t.ID == f.ID
 }
 
-// From returns the fault in err's chain. For the end of a time it returns ErrDeadlineExceeded, and for all else an
-// internal fault, with err as their cause.
+// From returns the fault in err's chain. For an exceeded deadline it returns ErrDeadlineExceeded, and for other errors
+// an internal fault. Both have err as their cause.
 func From(err error) *Fault {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f

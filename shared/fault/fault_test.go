@@ -38,7 +38,7 @@ func TestHTTPStatus(t *testing.T) {
 	}
 }
 
-// Every fault after which another try is of use says when, also one that was received without a time.
+// Each fault after which a new try is useful has a time for it, even if it was received without one.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[fault.Code]time.Duration{

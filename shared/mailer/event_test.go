@@ -122,7 +122,7 @@ func TestHandlers(t *testing.T) {
 	}
 }
 
-// The notifier hears early of each event that may ask for a mail, and of no other.
+// The early events of the notifier are exactly those that may ask for a mail.
 func TestMailsAreEarly(t *testing.T) {
 	for _, e := range contracts(t) {
 		option, _ := proto.GetExtension(e.Descriptor().Options(), heraldv1.E_Event).(*heraldv1.Event)

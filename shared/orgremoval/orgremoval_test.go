@@ -18,8 +18,8 @@ var kit = testkit.New("removal", fstest.MapFS{"migrations/001_nothing.sql": {Dat
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// Each organization is swept until nothing of it is found, in the name of who removed it. It is
-// forgotten when the requests from before its removal have ended, and no other one with it.
+// Each removed organization is swept until nothing of it is left. The caller is the person who removed it. Its removal
+// is forgotten when the requests from before the removal have ended. Other removals stay.
 func TestSweepAll(t *testing.T) {
 	t.Parallel()
 	ctx, db := t.Context(), kit.Pool(t)

@@ -45,7 +45,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// However an address of the own machine is written, no connection is made.
+// No connection is made to the own machine, even if its address is written in an unusual way.
 func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -139,7 +139,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// An answer that never ends is given up, whether its headers or its body do not.
+// The client gives up an answer whose headers or body do not end.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []bool{false, true} {
@@ -163,7 +163,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// A host that does not answer has no more connections than it may have: who finds none waits until the deadline.
+// A host that does not answer has at most the allowed number of connections. Further requests wait until the deadline.
 func TestConnectionsPerHost(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 2), make(chan struct{})

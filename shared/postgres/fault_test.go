@@ -127,8 +127,7 @@ func TestFaultPassesOn(t *testing.T) {
 	}
 }
 
-// A server that stops under a pool is unavailable: to statements under way, on idle
-// connections, to new connections, and to transactions.
+// When a server stops, running statements, idle connections, new connections and transactions fail as unavailable.
 func TestFaultWithoutServer(t *testing.T) {
 	t.Parallel()
 	stopServer, pool := database(t)
@@ -183,7 +182,7 @@ func TestFaultWithoutServer(t *testing.T) {
 	unavailable("One", postgres.Missing(err, errGone))
 }
 
-// Every way in which a connection can break is unavailable.
+// Each kind of broken connection counts as unavailable.
 func TestFaultOfConnections(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: syscall.ECONNRESET}} {

@@ -55,8 +55,8 @@ func (w *world) want(worked, refused string) {
 	}
 }
 
-// Hostile case 31: however many calls of one organization wait, a call of another one works after at most the
-// one that works and one more.
+// Hostile case 31: many calls of one organization wait. A call of another organization then waits for at most two of
+// them.
 func TestLinesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestLinesTakeTurns(t *testing.T) {
 	})
 }
 
-// A call that finds all places to wait taken takes the last of the longest line.
+// If all places to wait are taken, a new call replaces the last call of the longest line.
 func TestLongestLineGivesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestLongestLineGivesWay(t *testing.T) {
 	})
 }
 
-// While calls of another line come, a line has no more than its share of the places; alone it has all of them.
+// A line has only its share of the places while there are calls of another line. Otherwise it may have all places.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestTurnOfNobody(t *testing.T) {
 	})
 }
 
-// What a line holds comes out once, and in its order.
+// Each call of a line works once, and in order.
 func FuzzLines(f *testing.F) {
 	f.Add("aab-abca-b--", uint8(3))
 	f.Fuzz(func(t *testing.T, steps string, most uint8) {

@@ -109,7 +109,7 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 	}
 }
 
-// More threads are not more processors. The test is not parallel: GOMAXPROCS is the whole process's.
+// A larger GOMAXPROCS does not add processors. The test is not parallel, because GOMAXPROCS is for the whole process.
 func TestProcessors(t *testing.T) {
 	before := queue.Processors()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.NumCPU()))

@@ -12,7 +12,7 @@ import (
 	"herald/shared/retry"
 )
 
-// An outage has two lines in the log, however often the part fails and seems to work meanwhile.
+// An outage has two lines in the log, even if the part fails and works many times in between.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -187,8 +187,7 @@ func TestTwoHeadersOfTheCallerAreRefused(t *testing.T) {
 	}
 }
 
-// While it serves a user a service can call as itself, and what else the request
-// carries stays.
+// A service that works for a user can make calls as itself. The other data of the request stay the same.
 func TestOnOwnBehalf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{})

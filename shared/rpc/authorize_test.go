@@ -10,7 +10,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// What no contract uses yet: public methods, and roles on the project in the request.
+// No contract has public methods yet, or methods that need roles on the project in the request.
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
 	method := usersv1.File_herald_users_v1_users_proto.Services().Get(0).Methods().Get(0)

@@ -64,7 +64,7 @@ func TestDrainWaitsForThoseUnderWay(t *testing.T) {
 	}
 	drained := make(chan struct{})
 	go func() { w.server.Drain(); close(drained) }()
-	// Once it has left, nobody answers; those under way still do not know.
+	// After the server has left, nobody answers. Running requests do not know this yet.
 	for limit := time.Now().Add(10 * time.Second); ; {
 		_, err := w.gateway.GetMyUser(w.as(), &usersv1.GetMyUserRequest{})
 		if err != nil {

@@ -16,8 +16,7 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// A question that a frozen replica has taken is answered by another one, and one that a slow replica works on is not
-// asked twice of it.
+// If a frozen replica has taken a request, another replica answers it. A slow replica gets a request only once.
 func TestSafeMethodsAreAskedAgain(t *testing.T) {
 	t.Parallel()
 	frozen := newGate(t)
@@ -38,7 +37,7 @@ func TestSafeMethodsAreAskedAgain(t *testing.T) {
 			}
 		})
 	}
-	// A write that takes its time says nothing about reads.
+	// A slow write does not change how reads are sent.
 	if _, err := w.gateway.LockUser(w.as("ORG_OWNER"), &usersv1.LockUserRequest{UserId: "slow"}); err != nil {
 		t.Error(err)
 	}
@@ -54,7 +53,7 @@ func TestSafeMethodsAreAskedAgain(t *testing.T) {
 	}
 }
 
-// Two requests for the same thing are two, and one that is sent again is one.
+// Two equal requests count as two. A request that is sent again counts as one.
 func TestSlowReplicaIsNotAskedTwice(t *testing.T) {
 	t.Parallel()
 	slow := newGate(t)
@@ -103,7 +102,7 @@ func TestSlowReplicaIsNotAskedTwice(t *testing.T) {
 	}
 }
 
-// A write is not sent again. If its answer is lost, it may have been made; if it could not be sent, it was not.
+// A write is not sent again. If its answer is lost, its outcome is unknown. If it was not sent, nothing was changed.
 func TestLostWritesAreUnsure(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -131,7 +130,7 @@ func TestLostWritesAreUnsure(t *testing.T) {
 	}
 }
 
-// A method that may have written says so, and no other.
+// Only methods that may have written answer that the outcome is unknown.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	unsure := fault.ErrUnavailable.Because(fault.ErrUnsure)

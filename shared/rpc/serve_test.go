@@ -204,7 +204,7 @@ func TestContextCrosses(t *testing.T) {
 		hops[0].trace.SpanID() == span.SpanContext().SpanID() {
 		t.Errorf("each hop is a span of its own: %+v", hops)
 	}
-	// A service's own call stays its own: nobody is impersonated by it.
+	// A service's own call has no user as its caller.
 	if _, err := w.notification.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{}); err != nil {
 		t.Error(err)
 	}
@@ -250,7 +250,7 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 // A request fails at once when the connection to NATS is lost: its answer cannot come any more.
-// What it began ends all the same, and the server need not wait to stop.
+// The method that it called still ends, and the server can stop at once.
 func TestLostConnectionEndsRequests(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)

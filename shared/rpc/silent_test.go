@@ -13,8 +13,8 @@ import (
 	"herald/shared/retry"
 )
 
-// The log names a service that does not answer, once, and says when it answers again and for how long it did not. Calls
-// that fail otherwise, or whose callers wait for a moment only, say nothing of the service.
+// The log has one line when a service does not answer, and one with the length of the outage when it answers again.
+// Calls that fail for another reason, or that have a very short time limit, are not logged.
 func TestSilentServicesAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

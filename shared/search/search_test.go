@@ -131,7 +131,7 @@ func TestLimitFaultNamesTheMaximum(t *testing.T) {
 	}
 }
 
-// Rows of one moment are ordered by id; the total counts what is beyond the page.
+// Rows with the same time are ordered by id. The total includes rows of other pages.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -269,7 +269,7 @@ func TestSealAndOpen(t *testing.T) {
 	}
 }
 
-// The keys of a file can be told apart, put in another order and written again.
+// The keys of a file have different ids and can be reordered and written again.
 func TestKeysInOrder(t *testing.T) {
 	t.Parallel()
 	old, fresh := secret.NewKeyText(), secret.NewKeyText()

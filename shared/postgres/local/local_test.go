@@ -145,7 +145,7 @@ func TestStopWithAPassedDeadline(t *testing.T) {
 	execute(t, s.URL(), "create table kept as select 'a row' as value")
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	// Whichever Stop notices first, the end or the deadline: no server runs on, and no data is lost.
+	// Stop may notice the end or the deadline first. In both cases the server has ended and no data is lost.
 	if err := s.Stop(late); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
