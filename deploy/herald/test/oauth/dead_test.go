@@ -93,7 +93,8 @@ func endings() []ended {
 
 // Introspection and userinfo refuse a token as soon as an object on which it depends was ended. They refuse it forever,
 // also when the object is active again (hostile case 22).
-func (base shop) deactivationEndsTokens() {
+func (s shop) deactivationEndsTokens() {
+	base := s
 	home := base.Org
 	for _, kind := range []string{"BEARER", "JWT"} {
 		for _, e := range endings() {
@@ -130,7 +131,8 @@ func (s *shop) settle(kind, name string) {
 }
 
 // A client that cannot authenticate any more gets no answer about a token, for whatever reason it cannot.
-func (base shop) inactiveClientsMayNotIntrospect() {
+func (s shop) inactiveClientsMayNotIntrospect() {
+	base := s
 	home := base.Org
 	for _, path := range []string{"/projects/PROJECT/apps/APP/", "/projects/PROJECT/", "/orgs/me/"} {
 		s := base

@@ -30,7 +30,8 @@ func (s shop) checksShowChangesAtOnce() {
 	home := s.introspect(s.api, token).text(resourceOwner + ":name")
 	for _, c := range []struct{ method, path, body, want, name string }{
 		{"", "", "", "clerk " + s.name + " " + home, s.name},
-		{"PUT", "/users/USER/grants/GRANT", `{"roleKeys":["clerk","guard"]}`, "clerk guard " + s.name + " " + home, s.name},
+		{"PUT", "/users/USER/grants/GRANT", `{"roleKeys":["clerk","guard"]}`,
+			"clerk guard " + s.name + " " + home, s.name},
 		{"PUT", "/users/USER/username", `{"userName":"robot"}`, "clerk guard robot " + home, s.name},
 		{"PUT", "/users/USER/machine", `{"userName":"robot","name":"Robot"}`, "clerk guard robot " + home, "Robot"},
 		{"DELETE", "/projects/PROJECT/roles/guard", "", "clerk robot " + home, "Robot"},
