@@ -36,7 +36,7 @@ func (s Server) RemoveMySession(
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.RemoveMySessionResponse{Details: resource.Changed(e.End, e.OrgID)}, nil
+	return &authv1.RemoveMySessionResponse{Details: resource.Changed(e.At, e.OrgID)}, nil
 }
 
 func session(n domain.Session) *authv1.Session {

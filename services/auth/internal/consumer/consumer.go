@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
@@ -64,58 +66,50 @@ func (s consumer) run(ctx context.Context) {
 // what has changed. These must be all changes after which domain.Session.Alive is false.
 func (s consumer) handlers() []event.Handler {
 	return []event.Handler{
-		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserRemoved) error {
-			defer s.Ended()
-			return each(ctx, func(ctx context.Context) (bool, error) {
-				return s.Store.DeleteOfUser(ctx, d.AggregateID)
-			})
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserLocked) error {
-			return s.changed(ctx, d.AggregateID)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.UserDeactivated) error {
-			return s.changed(ctx, d.AggregateID)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.HumanPasswordChanged) error {
-			return s.changed(ctx, d.AggregateID)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.HumanPasswordRemoved) error {
-			return s.changed(ctx, d.AggregateID)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *usersv1.IdpLinkRemoved) error {
-			return s.changed(ctx, d.AggregateID)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *idpv1.IdpDeactivated) error {
-			return s.endIdp(ctx, d)
-		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *idpv1.IdpRemoved) error {
-			return s.endIdp(ctx, d)
-		}),
+		on[usersv1.UserRemoved](s.ends(s.Store.DeleteOfUser)),
+		on[usersv1.UserLocked](s.changed),
+		on[usersv1.UserDeactivated](s.changed),
+		on[usersv1.HumanPasswordChanged](s.changed),
+		on[usersv1.HumanPasswordRemoved](s.changed),
+		on[usersv1.IdpLinkRemoved](s.changed),
+		on[idpv1.IdpDeactivated](s.endIdp),
+		on[idpv1.IdpRemoved](s.endIdp),
 		event.On(func(ctx context.Context, d event.Delivery, deactivated *usersv1.OrgDeactivated) error {
-			defer s.Ended()
-			return each(ctx, func(ctx context.Context) (bool, error) {
-				return s.Store.EndSessionsBefore(ctx, d.AggregateID, int64(deactivated.Generation))
-			})
+			return s.ends(func(ctx context.Context, orgID string) (bool, error) {
+				return s.Store.EndSessionsBefore(ctx, orgID, int64(deactivated.Generation))
+			})(ctx, d)
 		}),
 		// A logout has queued notifications.
-		event.On(func(context.Context, event.Delivery, *authv1.SessionEnded) error {
+		on[authv1.SessionEnded](func(context.Context, event.Delivery) error {
 			s.Ended()
 			return nil
 		}),
-		event.On(func(ctx context.Context, d event.Delivery, _ *projectsv1.ApplicationRemoved) error {
-			return each(ctx, func(ctx context.Context) (bool, error) {
-				return s.Store.DeleteOfClient(ctx, d.AggregateID)
-			})
-		}),
+		on[projectsv1.ApplicationRemoved](s.ends(s.Store.DeleteOfClient)),
+	}
+}
+
+// on returns a handler of events that only needs their delivery.
+func on[E any, P interface {
+	*E
+	proto.Message
+}](handle func(context.Context, event.Delivery) error) event.Handler {
+	return event.On(func(ctx context.Context, d event.Delivery, _ P) error { return handle(ctx, d) })
+}
+
+// ends returns a function that deletes what depends on the object of an event, in batches.
+func (s consumer) ends(
+	batch func(ctx context.Context, id string) (more bool, err error),
+) func(context.Context, event.Delivery) error {
+	return func(ctx context.Context, d event.Delivery) error {
+		defer s.Ended()
+		return each(ctx, func(ctx context.Context) (bool, error) { return batch(ctx, d.AggregateID) })
 	}
 }
 
 // endIdp ends the logins with accounts of a provider. Its event makes the gateway forget cached callers. It is written
 // after all logins have ended, so that the gateway cannot cache one of them again.
 func (s consumer) endIdp(ctx context.Context, d event.Delivery) error {
-	defer s.Ended()
-	err := each(ctx, func(ctx context.Context) (bool, error) { return s.Store.DeleteOfIdp(ctx, d.AggregateID) })
-	if err != nil {
+	if err := s.ends(s.Store.DeleteOfIdp)(ctx, d); err != nil {
 		return err
 	}
 	return s.Store.Note(ctx, d.OrganizationID, d.AggregateID, &authv1.IdpSessionsEnded{Cause: d.ID})
@@ -132,9 +126,9 @@ func (s consumer) removed() orgremoval.Sweep {
 
 // changed ends the sessions of a user that are not alive any more. A login that is newer than the change continues,
 // even if the event comes late.
-func (s consumer) changed(ctx context.Context, userID string) error {
+func (s consumer) changed(ctx context.Context, d event.Delivery) error {
 	defer s.Ended()
-	logins, err := s.Store.LoginsOfUser(ctx, userID)
+	logins, err := s.Store.LoginsOfUser(ctx, d.AggregateID)
 	for _, l := range logins {
 		if err == nil {
 			err = s.endDead(ctx, l)

@@ -24,12 +24,15 @@ func TestAdmit(t *testing.T) {
 		"both are needed and the grant is missing": {both, Access{false, role}, true},
 		"an assertion is no check":                 {Project{RoleAssertion: true}, Access{}, false},
 	} {
-		if err := test.project.Admit(test.access); errors.Is(err, ErrAccessDenied) != test.denied ||
-			err != nil != test.denied {
-			t.Errorf("%s: %v", name, err)
-		}
-		if want := test.project.RoleCheck || test.project.GrantCheck; test.project.Checks() != want {
-			t.Errorf("%s: checks is %v", name, !want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := test.project.Admit(test.access); errors.Is(err, ErrAccessDenied) != test.denied ||
+				err != nil != test.denied {
+				t.Errorf("%v", err)
+			}
+			if want := test.project.RoleCheck || test.project.GrantCheck; test.project.Checks() != want {
+				t.Errorf("checks is %v", !want)
+			}
+		})
 	}
 }

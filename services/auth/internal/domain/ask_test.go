@@ -3,7 +3,7 @@ package domain_test
 import (
 	"errors"
 	"maps"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +55,7 @@ func (all refusals) check(t *testing.T) {
 	}
 }
 
-func TestRefusedAuthorizationRequests(t *testing.T) {
+func TestWrongParameterIsRefused(t *testing.T) {
 	bad := domain.ErrInvalidRequest
 	refusals{
 		"RFC 6749 3.1: state twice":                {confidential, asking("state", "a|b"), bad},
@@ -97,7 +97,7 @@ func TestRefusedAuthorizationRequests(t *testing.T) {
 	}.check(t)
 }
 
-func TestRefusedChallenges(t *testing.T) {
+func TestWrongChallengeIsRefused(t *testing.T) {
 	bad := domain.ErrInvalidRequest
 	refusals{
 		"RFC 7636 4.4.1: no PKCE": {public, asking(), bad},
@@ -119,7 +119,7 @@ func TestRefusedChallenges(t *testing.T) {
 }
 
 // The client or its address is not known, so there is no redirect.
-func TestRequestsWithoutTarget(t *testing.T) {
+func TestRequestWithoutTargetIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, asked := range map[string]domain.Asked{
 		"no client_id":               asking("client_id", ""),
@@ -130,9 +130,12 @@ func TestRequestsWithoutTarget(t *testing.T) {
 		"an endless address":         asking("redirect_uri", "https://a.example/"+strings.Repeat("a", 2048)),
 		"a client that is not UTF-8": asking("client_id", "\xff"),
 	} {
-		if _, _, err := asked.Target(); !errors.Is(err, domain.ErrInvalidRequest) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, _, err := asked.Target(); !errors.Is(err, domain.ErrInvalidRequest) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	_, _, err := asking("redirect_uri", "", "request", "x").Target()
 	if !errors.Is(err, domain.ErrRequestNotSupported) {
@@ -140,30 +143,51 @@ func TestRequestsWithoutTarget(t *testing.T) {
 	}
 }
 
-func TestAuthorizationRequests(t *testing.T) {
+func TestRequestHasParameters(t *testing.T) {
 	t.Parallel()
-	r, err := asking("scope", "openid offline_access unknown", "prompt", "login consent", "max_age", "60",
-		"response_mode", "form_post", "login_hint", "ada", "ui_locales", "de fr-CH "+strings.Repeat("x", 36),
-		"code_challenge", goodChallenge, "code_challenge_method", "S256", "acr_values", "x", "display", "page",
-		"claims", "{}").Request(confidential, now)
-	if err != nil || r.ClientID != "app" || r.RedirectURI != "https://a.example/cb" || r.State != "s" ||
-		r.Nonce != "n" ||
-		r.ResponseMode != domain.ResponseFormPost || r.CodeChallenge != goodChallenge || r.MaxAge != time.Minute ||
-		r.LoginHint != "ada" || !slices.Equal(r.Scopes, []string{"openid", "offline_access"}) ||
-		!slices.Equal(r.Prompts, []string{"login", "consent"}) ||
-		!slices.Equal(r.UILocales, []string{"de", "fr-CH"}) ||
-		!r.CreatedAt.Equal(now) || !r.ExpiresAt.Equal(now.Add(domain.RequestLifetime)) {
-		t.Errorf("%+v, %v", r, err)
+	const address, largest = "https://a.example/cb", 100 * 365 * day
+	expires := now.Add(domain.RequestLifetime)
+	for name, test := range map[string]struct {
+		client  domain.Client
+		changes []string
+		want    domain.AuthRequest
+	}{
+		"all parameters, and some that are ignored": {
+			confidential,
+			[]string{"scope", "openid offline_access unknown", "prompt", "login consent", "max_age", "60", "response_mode",
+				"form_post", "login_hint", "ada", "ui_locales", "de fr-CH " + strings.Repeat("x", 36), "code_challenge",
+				goodChallenge, "code_challenge_method", "S256", "acr_values", "x", "display", "page", "claims", "{}"},
+			domain.AuthRequest{ClientID: "app", RedirectURI: address, State: "s", Nonce: "n",
+				ResponseMode: domain.ResponseFormPost, CodeChallenge: goodChallenge, MaxAge: time.Minute, LoginHint: "ada",
+				Scopes: []string{"openid", "offline_access"}, Prompts: []string{"login", "consent"},
+				UILocales: []string{"de", "fr-CH"}, CreatedAt: now, ExpiresAt: expires},
+		},
+		"a client without refresh tokens": {
+			public,
+			[]string{"scope", "openid offline_access", "code_challenge", goodChallenge, "code_challenge_method", "S256"},
+			domain.AuthRequest{ClientID: "app", RedirectURI: address, State: "s", Nonce: "n",
+				ResponseMode: domain.ResponseQuery, CodeChallenge: goodChallenge, MaxAge: -time.Second,
+				Scopes: []string{"openid"}, Prompts: []string{}, UILocales: []string{}, CreatedAt: now, ExpiresAt: expires},
+		},
+		"the largest max_age": {
+			confidential, []string{"max_age", "9223372036854775807", "state", ""},
+			domain.AuthRequest{ClientID: "app", RedirectURI: address, Nonce: "n", ResponseMode: domain.ResponseQuery,
+				MaxAge: largest, Scopes: []string{"openid"}, Prompts: []string{}, UILocales: []string{}, CreatedAt: now,
+				ExpiresAt: expires},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := asking(test.changes...).Request(test.client, now)
+			if err != nil || !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%+v, %v, want %+v", got, err, test.want)
+			}
+		})
 	}
-	r, err = asking("scope", "openid offline_access", "code_challenge", goodChallenge, "code_challenge_method",
-		"S256").Request(public, now)
-	if err != nil || r.MaxAge > -time.Second || r.ResponseMode != domain.ResponseQuery || len(r.Prompts) != 0 ||
-		!slices.Equal(r.Scopes, []string{"openid"}) {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if r, err = asking("max_age", "9223372036854775807").Request(confidential, now); err != nil || r.MaxAge <= 0 {
-		t.Errorf("the largest max_age: %v, %v", r.MaxAge, err)
-	}
+}
+
+func TestErrorReturnsInModeOfRequest(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		asked domain.Asked
 		mode  domain.ResponseMode
@@ -177,13 +201,16 @@ func TestAuthorizationRequests(t *testing.T) {
 		"a state of many letters":  {asking("state", strings.Repeat("s", 4097)), domain.ResponseQuery, ""},
 		"an unknown response mode": {asking("response_mode", "web_message"), domain.ResponseQuery, "s"},
 	} {
-		if mode, state := test.asked.Return(); mode != test.mode || state != test.state {
-			t.Errorf("%s: %s, %q", name, mode, state)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if mode, state := test.asked.Return(); mode != test.mode || state != test.state {
+				t.Errorf("%s, %q", mode, state)
+			}
+		})
 	}
 }
 
-func TestSessionsForRequests(t *testing.T) {
+func TestSessionMustBeEnoughForRequest(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) domain.Session {
 		return domain.Session{UserID: "u", OrgID: "o", AuthTime: now.Add(-d)}
@@ -211,9 +238,12 @@ func TestSessionsForRequests(t *testing.T) {
 		"prompt=none, max_age":      {request("prompt", "none", "max_age", "1"), ago(time.Hour), false},
 		"prompt=login, large limit": {request("prompt", "login", "max_age", "99999"), ago(time.Hour), false},
 	} {
-		if got := test.request.Satisfied(test.session, now); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.request.Satisfied(test.session, now); got != test.want {
+				t.Errorf("%v", got)
+			}
+		})
 	}
 	for prompt, asks := range map[string]bool{"": false, "none": false, "login": true, "consent": true,
 		"select_account": true} {
@@ -239,7 +269,7 @@ func TestSessionsForRequests(t *testing.T) {
 }
 
 // RFC 7636 appendix B, RFC 6749 section 4.1.3.
-func TestRedeemingCodes(t *testing.T) {
+func TestCodeIsRedeemedByItsClient(t *testing.T) {
 	t.Parallel()
 	const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 	code := domain.Code{
@@ -272,12 +302,15 @@ func TestRedeemingCodes(t *testing.T) {
 		},
 		"a verifier for no challenge": {without, "app", "https://a.example/cb", verifier, false, true},
 	} {
-		err := test.code.Redeem(test.client, test.uri, test.verifier, now)
-		refusal, _ := errors.AsType[*domain.Refusal](err)
-		if (err == nil) != test.good || err != nil && (!errors.Is(err, domain.ErrInvalidGrant) ||
-			refusal.Misuse() != test.misused) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := test.code.Redeem(test.client, test.uri, test.verifier, now)
+			refusal, _ := errors.AsType[*domain.Refusal](err)
+			if (err == nil) != test.good || err != nil && (!errors.Is(err, domain.ErrInvalidGrant) ||
+				refusal.Misuse() != test.misused) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

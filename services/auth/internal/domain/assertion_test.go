@@ -42,14 +42,17 @@ func TestAssertionCheck(t *testing.T) {
 		{"valid since now", func(a *Assertion) { a.NotBefore = at(30 * time.Second) }, true, true},
 		{"long id", func(a *Assertion) { a.ID = strings.Repeat("x", 201) }, false, false},
 	} {
-		a := Assertion{Issuer: "u1", Subject: "u1", ID: "j1", Audience: []string{issuer}, IssuedAt: now,
-			ExpiresAt: at(time.Minute)}
-		c.change(&a)
-		for only, accepted := range map[bool]bool{false: c.user, true: c.forOnly} {
-			err := a.Check("u1", audiences, only, now)
-			if (err == nil) != accepted || err != nil && !errors.Is(err, ErrInvalidGrant) {
-				t.Errorf("%s, only %v: %v", c.name, only, err)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a := Assertion{Issuer: "u1", Subject: "u1", ID: "j1", Audience: []string{issuer}, IssuedAt: now,
+				ExpiresAt: at(time.Minute)}
+			c.change(&a)
+			for only, accepted := range map[bool]bool{false: c.user, true: c.forOnly} {
+				err := a.Check("u1", audiences, only, now)
+				if (err == nil) != accepted || err != nil && !errors.Is(err, ErrInvalidGrant) {
+					t.Errorf("only %v: %v", only, err)
+				}
 			}
-		}
+		})
 	}
 }

@@ -34,8 +34,8 @@ type Authorization struct {
 	OrgGeneration  int64
 	// SessionID is the person's login session; empty for machines.
 	SessionID string
-	// HearsLogout reports whether the client wants to be notified when the session ends. It is written, and never read.
-	HearsLogout bool `db:"-"`
+	// WantsLogout reports whether the client wants to be notified when the session ends. Only new authorizations have it.
+	WantsLogout bool `db:"-"`
 	Scopes      []string
 	// Audience are the ids of those who may accept the tokens.
 	Audience []string

@@ -2,8 +2,8 @@ package domain
 
 import "testing"
 
-// Whose branding a login has is the project's choice; a user's organization counts only once the user is known.
-func TestBrandingOf(t *testing.T) {
+// The project decides whose branding a login has. A user's organization counts only after the user has logged in.
+func TestProjectDecidesOnBranding(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		setting int32

@@ -39,10 +39,12 @@ func TestDeviceRedeem(t *testing.T) {
 		{"expired", func(d *Device) { d.DeviceExpiresAt = now }, ErrExpiredToken},
 		{"another client's", func(d *Device) { d.ClientID = "c2" }, ErrInvalidGrant},
 	} {
-		d := Device{ClientID: "c1", DeviceExpiresAt: now.Add(time.Second), AuthorizationID: "a1"}
-		c.change(&d)
-		if err := d.Redeem("c1", now); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			d := Device{ClientID: "c1", DeviceExpiresAt: now.Add(time.Second), AuthorizationID: "a1"}
+			c.change(&d)
+			if err := d.Redeem("c1", now); !errors.Is(err, c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

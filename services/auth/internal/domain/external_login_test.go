@@ -8,7 +8,7 @@ import (
 )
 
 // A person who was just asked at the provider has authenticated now, although the provider's clock is a little behind.
-func TestTimeOfAnExternalLogin(t *testing.T) {
+func TestLoginAtProviderIsFresh(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 11, 22, 12, 0, 0, 500, time.UTC)
 	now := begun.Add(20 * time.Second)
@@ -24,7 +24,7 @@ func TestTimeOfAnExternalLogin(t *testing.T) {
 	}
 }
 
-func TestProviderOfASession(t *testing.T) {
+func TestCredentialNamesProvider(t *testing.T) {
 	t.Parallel()
 	for credential, want := range map[string]string{"password": "", "": "", "idp:company:1:2": "company", "idp:": "",
 		"key:idp:1": ""} {

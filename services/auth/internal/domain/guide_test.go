@@ -17,7 +17,7 @@ var (
 	row      = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|(?: ([^|]+) \\|)? [^|]+ \\|$")
 )
 
-// The guide says of each error, and of each description of a refused assertion, what to change, and of no others.
+// The guide lists each error, each description of a refused assertion, and no others.
 func TestGuideListsErrors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/login-by-program.md")
@@ -28,7 +28,7 @@ func TestGuideListsErrors(t *testing.T) {
 	if !found {
 		t.Fatal("the guide has no section on errors")
 	}
-	errors, _, _ = strings.Cut(errors, "\n## ") // further tables are of other things
+	errors, _, _ = strings.Cut(errors, "\n## ") // the tables of further sections are about something else
 	listed := map[string]string{}
 	for _, r := range row.FindAllStringSubmatch(errors, -1) {
 		if _, twice := listed[r[1]]; twice {

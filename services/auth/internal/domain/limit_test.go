@@ -10,7 +10,7 @@ import (
 	"herald/services/auth/internal/domain"
 )
 
-func TestLimit(t *testing.T) {
+func TestLimitRefusesFurtherUses(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	l := domain.NewLimit(3, time.Minute, func() time.Time { return now })
@@ -49,8 +49,8 @@ func TestLimit(t *testing.T) {
 	take("unknown", 0)
 }
 
-// A key keeps its uses while others come, until its span has ended.
-func TestLimitRemembers(t *testing.T) {
+// The uses of a key count until its span has ended, even if there are many other keys.
+func TestLimitKeepsUsesUntilSpanEnds(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	l := domain.NewLimit(1, time.Minute, func() time.Time { return now })
@@ -69,7 +69,7 @@ func TestLimitRemembers(t *testing.T) {
 	}
 }
 
-func TestLimitBoundsItsMemory(t *testing.T) {
+func TestLimitForgetsOldestKeys(t *testing.T) {
 	t.Parallel()
 	l := domain.NewLimit(1, time.Minute, time.Now)
 	for n := range 300_000 {
@@ -83,7 +83,7 @@ func TestLimitBoundsItsMemory(t *testing.T) {
 	}
 }
 
-func TestLimitAtOnce(t *testing.T) {
+func TestLimitCountsSimultaneousUses(t *testing.T) {
 	t.Parallel()
 	l := domain.NewLimit(10, time.Minute, time.Now)
 	var wait sync.WaitGroup

@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"herald/services/auth/internal/domain"
 )
 
-func TestLogin(t *testing.T) {
+func TestLoginIsDoneAfterAllSteps(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	l := domain.Login{UserID: "u", UserGeneration: 3, OrgID: "o", OrgGeneration: 2, Credential: "password",
@@ -22,16 +23,17 @@ func TestLogin(t *testing.T) {
 	if len(l.AMR) != 1 || !slices.Equal(third.AMR, []string{"pwd", "otp", "mfa"}) {
 		t.Errorf("amr %v and %v", l.AMR, third.AMR)
 	}
-	s := third.Session("s1", "192.0.2.1", "a browser", now.Add(2*time.Minute))
-	if s.UserGeneration != 4 || !s.AuthTime.Equal(s.CreatedAt) || s.ExpiresAt.Sub(s.CreatedAt) != 10*24*time.Hour ||
-		s.ID != "s1" || s.Credential != "password" || s.OrgGeneration != 2 || s.Client != "192.0.2.1" ||
-		s.Agent != "a browser" || !s.UsedAt.Equal(s.CreatedAt) {
-		t.Errorf("%+v", s)
+	end := now.Add(2 * time.Minute)
+	want := domain.Session{ID: "s1", UserID: "u", UserGeneration: 4, OrgID: "o", OrgGeneration: 2, AuthTime: end,
+		AMR: third.AMR, Credential: "password", Client: "192.0.2.1", Agent: "a browser", CreatedAt: end, UsedAt: end,
+		ExpiresAt: end.Add(10 * 24 * time.Hour)}
+	if got := third.Session("s1", "192.0.2.1", "a browser", end); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
-// What browsers call themselves is cut, and never within a character.
-func TestAgent(t *testing.T) {
+// A long header User-Agent is cut, but never within a character.
+func TestAgentIsCutBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 199)
 	for header, want := range map[string]string{
@@ -44,7 +46,7 @@ func TestAgent(t *testing.T) {
 }
 
 // A browser that loads page after page writes its use once a minute.
-func TestUsedLongAgo(t *testing.T) {
+func TestUseIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	s := domain.Session{UsedAt: now}
@@ -58,7 +60,7 @@ func TestUsedLongAgo(t *testing.T) {
 }
 
 // Each thing on which a session depends ends it when it changes.
-func TestSessionAlive(t *testing.T) {
+func TestChangeEndsSession(t *testing.T) {
 	t.Parallel()
 	s := domain.Session{UserID: "u", UserGeneration: 3, OrgID: "o", OrgGeneration: 2, Credential: "password"}
 	subject := func() domain.Subject {
@@ -81,10 +83,13 @@ func TestSessionAlive(t *testing.T) {
 			u.Orgs["o"] = domain.Org{ID: "o", Active: true, Generation: 3}
 		},
 	} {
-		u := subject()
-		change(&u)
-		if s.Alive(u) {
-			t.Errorf("%s: alive", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := subject()
+			change(&u)
+			if s.Alive(u) {
+				t.Error("alive")
+			}
+		})
 	}
 }

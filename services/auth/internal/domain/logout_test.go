@@ -8,7 +8,7 @@ import (
 )
 
 // Herald tries five times to notify an application, within about a quarter of an hour.
-func TestPausesBetweenLogouts(t *testing.T) {
+func TestLogoutIsTriedFiveTimes(t *testing.T) {
 	t.Parallel()
 	for tries, want := range map[int]time.Duration{
 		0: 5 * time.Second, 1: 5 * time.Second, 2: 30 * time.Second, 3: 2 * time.Minute, 4: 10 * time.Minute,

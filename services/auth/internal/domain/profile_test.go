@@ -32,9 +32,12 @@ func TestClaims(t *testing.T) {
 			`{"urn:service:iam:user:resourceowner:id":"o1","urn:service:iam:user:resourceowner:name":"Acme",` +
 				`"urn:service:iam:user:resourceowner:primary_domain":"acme.x"}`},
 	} {
-		if got, err := json.Marshal(test.claims); err != nil || string(got) != test.want {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := json.Marshal(test.claims); err != nil || string(got) != test.want {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
 	}
 }
 
@@ -54,13 +57,16 @@ func TestRoleClaims(t *testing.T) {
 		"asked and asserted": {[]string{rolePrefix + "boss"}, true,
 			`{"boss":{"o1":"one.x"},"clerk":{"o1":"one.x","o2":"two.x"}}`},
 	} {
-		want := test.want
-		if want != `{}` {
-			want = `{"urn:service:iam:org:project:roles":` + want + `}`
-		}
-		claims := RoleClaims(access.RolesFor(test.scopes, test.asserted), orgs)
-		if got, err := json.Marshal(claims); err != nil || string(got) != want {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := test.want
+			if want != `{}` {
+				want = `{"urn:service:iam:org:project:roles":` + want + `}`
+			}
+			claims := RoleClaims(access.RolesFor(test.scopes, test.asserted), orgs)
+			if got, err := json.Marshal(claims); err != nil || string(got) != want {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 const registered = "https://app.example.com/oauth/callback?tenant=1"
 
-// Of the addresses that look like a registered one, none is it.
-func TestMutatedRedirects(t *testing.T) {
+// An address must be the same as a registered one, character for character.
+func TestSimilarAddressIsNotRegistered(t *testing.T) {
 	t.Parallel()
 	for _, uri := range []string{
 		"", "https://app.example.com/oauth/callback", "https://app.example.com/oauth/callback?tenant=2",
@@ -52,8 +52,8 @@ func TestMutatedRedirects(t *testing.T) {
 	}
 }
 
-// Native applications listen at whatever port is free.
-func TestLoopbackRedirects(t *testing.T) {
+// A native application listens at any port that is free.
+func TestNativeClientMayUseAnyLoopbackPort(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		registered, asked string

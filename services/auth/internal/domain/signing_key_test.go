@@ -26,7 +26,7 @@ func signing(from ...time.Duration) domain.SigningKeys {
 	return keys
 }
 
-func TestNextKey(t *testing.T) {
+func TestNextKeyIsAnnouncedBeforeItSigns(t *testing.T) {
 	t.Parallel()
 	const announced = domain.Announcement
 	for name, test := range map[string]struct {
@@ -43,41 +43,46 @@ func TestNextKey(t *testing.T) {
 		"one waits":                                  {signing(-day, 1), 0, false},
 		"one waits alone, as the clock was set back": {signing(day), 0, false},
 	} {
-		signsAt, due := test.keys.Next(now, period)
-		if due != test.due || due && !signsAt.Equal(now.Add(test.want)) {
-			t.Errorf("%s: %v, %v", name, signsAt.Sub(now), due)
-		}
+		t.Run(name, func(t *testing.T) {
+			signsAt, due := test.keys.Next(now, period)
+			if due != test.due || due && !signsAt.Equal(now.Add(test.want)) {
+				t.Errorf("%v, %v", signsAt.Sub(now), due)
+			}
+		})
 	}
 	if !signing(-day, 1).Last().Equal(now.Add(1)) || !signing().Last().IsZero() {
 		t.Error("wrong last keys")
 	}
 }
 
-func TestRetiredKeys(t *testing.T) {
+func TestKeyRetiresAfterOverlap(t *testing.T) {
 	t.Parallel()
 	const over = -domain.Overlap
 	for name, test := range map[string]struct {
 		keys domain.SigningKeys
 		want string
 	}{
-		"none at all":                    {nil, ""},
+		"no key":                         {nil, ""},
 		"the only one, however old":      {signing(-1000 * day), ""},
 		"until the overlap is over":      {signing(over-period, over+1), ""},
 		"once the overlap is over":       {signing(over-period, over), "a"},
 		"the next one has to sign first": {signing(-1000*day, 1), ""},
 		"several after a long stop":      {signing(-900*day, -800*day, -700*day, 1), "ab"},
 	} {
-		var got string
-		for _, k := range test.keys.Retired(now) {
-			got += k.ID
-		}
-		if got != test.want {
-			t.Errorf("%s: %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got string
+			for _, k := range test.keys.Retired(now) {
+				got += k.ID
+			}
+			if got != test.want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
 
-func TestRemovals(t *testing.T) {
+func TestLastKeyCannotBeRemoved(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		removal domain.Removal
@@ -91,13 +96,16 @@ func TestRemovals(t *testing.T) {
 		"one that waits": {domain.Removal{SigningKey: domain.SigningKey{SignsAt: now.Add(1)}, Waiting: "w"}, "",
 			nil},
 	} {
-		if err := test.removal.Check(now); !errors.Is(err, test.want) || test.removal.Heir(now) != test.heir {
-			t.Errorf("%s: %v, heir %q", name, err, test.removal.Heir(now))
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := test.removal.Check(now); !errors.Is(err, test.want) || test.removal.Heir(now) != test.heir {
+				t.Errorf("%v, heir %q", err, test.removal.Heir(now))
+			}
+		})
 	}
 }
 
-func TestPeriods(t *testing.T) {
+func TestPeriodIsOneDayToOneYear(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]time.Duration{
 		1: day, 90: period, 365: 365 * day, 0: 0, -1: 0, 366: 0, 1 << 62: 0,
@@ -114,7 +122,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-func TestActivatingKeys(t *testing.T) {
+func TestOnlyWaitingKeyIsActivated(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[time.Duration]error{
 		1: nil, period: nil, 0: authfault.ErrSigningKeyNotWaiting, -1: authfault.ErrSigningKeyNotWaiting,

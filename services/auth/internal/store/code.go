@@ -22,11 +22,11 @@ func (s Store) IssueCode(
 	args := authorizationArgs(a)
 	args["request"], args["hash"], args["redirect_uri"] = requestID, c.Hash, c.RedirectURI
 	args["code_challenge"], args["nonce"], args["code_expires_at"] = c.CodeChallenge, c.Nonce, c.ExpiresAt
-	args["hears_logout"] = a.HearsLogout
+	args["wants_logout"] = a.WantsLogout
 	err := s.grant(ctx, a, granted, event.Statement{
 		If: inSession + `
 			and (@request = '' or exists (select from auth_requests where id = @request for update))`,
-		SQL: `request as (delete from auth_requests using event where id = @request), ` + issued + `, ` + hears + `,
+		SQL: `request as (delete from auth_requests using event where id = @request), ` + issued + `, ` + wants + `,
 		code as (
 			insert into codes (hash, authorization_id, redirect_uri, code_challenge, nonce, expires_at)
 			select @hash, issued.id, @redirect_uri, @code_challenge, @nonce, @code_expires_at from issued

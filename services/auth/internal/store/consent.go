@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
@@ -13,7 +12,6 @@ import (
 	"herald/shared/gen/fault/authfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
-	"herald/shared/search"
 )
 
 const consentFields = `user_id, client_id, org_id, client_org_id, scopes, created_at, changed_at`
@@ -27,14 +25,6 @@ func (s Store) Consent(ctx context.Context, userID, clientID string) (domain.Con
 		return domain.Consent{}, nil
 	}
 	return c, postgres.Fault(err)
-}
-
-// SearchConsents lists the consents of a person.
-func (s Store) SearchConsents(
-	ctx context.Context, userID string, p search.Page,
-) (search.List[domain.Consent], error) {
-	return search.Read[domain.Consent](ctx, s.journal.DB,
-		search.Select(consentFields, "consents", "created_at, client_id").Where("user_id = ?", userID), p)
 }
 
 // GiveConsent adds scopes to the consent of a person for a client. given is the event.
@@ -60,10 +50,10 @@ func (s Store) GiveConsent(ctx context.Context, c domain.Consent, given proto.Me
 func (s Store) WithdrawConsent(
 	ctx context.Context, userID, clientID string, withdrawn proto.Message,
 ) (resource.Record, error) {
-	w, err := event.Change(ctx, s.journal, event.Locked[withdrawing]{
+	w, err := event.Change(ctx, s.journal, event.Locked[Ended]{
 		Lock: `select org_id from consents where user_id = @user_id and client_id = @client_id for update`,
 		Args: postgres.Args{"user_id": userID, "client_id": clientID}, NotFound: authfault.ErrConsentNotFound,
-		Write: func(w withdrawing) event.Statement {
+		Write: func(w Ended) event.Statement {
 			return event.Statement{
 				AggregateID: userID, OrganizationID: w.OrgID,
 				SQL: `withdrawn as (
@@ -74,15 +64,6 @@ func (s Store) WithdrawConsent(
 				Args: postgres.Args{"user_id": userID, "client_id": clientID},
 			}
 		},
-	}, func(*withdrawing) (proto.Message, error) { return withdrawn, nil })
+	}, func(*Ended) (proto.Message, error) { return withdrawn, nil })
 	return w.At, err
 }
-
-// withdrawing is a withdrawn consent, with the position and time of its event.
-type withdrawing struct {
-	OrgID string
-	At    resource.Record `db:"-"`
-}
-
-// Moved implements what event.Change needs of a row.
-func (w *withdrawing) Moved(position int64, at time.Time) { w.At.Moved(position, at) }

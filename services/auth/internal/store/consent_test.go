@@ -9,7 +9,6 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -28,8 +27,8 @@ func (w world) agreed(userID, clientID string) []string {
 	return c.Scopes
 }
 
-// A consent grows, is a person's and a client's, and ends with all that the person gave the client.
-func TestConsents(t *testing.T) {
+// A consent grows with what a person agrees to. It ends with all that the person gave the client, and no other ends.
+func TestWithdrawnConsentEndsAuthorizations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.agree("u1", "app", "openid", "profile")
@@ -42,23 +41,18 @@ func TestConsents(t *testing.T) {
 	if got := w.agreed("u2", "other"); got != nil {
 		t.Errorf("somebody who was not asked: %v", got)
 	}
-	list, err := w.SearchConsents(t.Context(), "u1", search.Page{Limit: 10})
-	if err != nil || list.Total != 2 || list.Rows[0].UserID != "u1" || list.Rows[0].ClientOrgID != "o2" {
-		t.Errorf("%+v, %v", list, err)
-	}
 	w.issue(authorization("of u1", "u1", time.Hour), time.Hour)
 	w.issue(authorization("of u2", "u2", time.Hour), time.Hour)
-	withdraw := func(userID, clientID string) error {
-		_, err := w.WithdrawConsent(t.Context(), userID, clientID,
-			&authv1.ConsentWithdrawn{UserId: userID, ClientId: clientID})
-		return err
-	}
-	if err := withdraw("u2", "other"); !errors.Is(err, authfault.ErrConsentNotFound) {
-		t.Errorf("somebody else's: %v", err)
-	}
-	w.must(withdraw("u1", "app"))
-	if err := withdraw("u1", "app"); !errors.Is(err, authfault.ErrConsentNotFound) {
-		t.Errorf("twice: %v", err)
+	for _, withdrawn := range []struct {
+		userID, clientID string
+		want             error
+	}{
+		{"u2", "other", authfault.ErrConsentNotFound}, {"u1", "app", nil}, {"u1", "app", authfault.ErrConsentNotFound},
+	} {
+		_, err := w.WithdrawConsent(t.Context(), withdrawn.userID, withdrawn.clientID, &authv1.ConsentWithdrawn{})
+		if !errors.Is(err, withdrawn.want) {
+			t.Errorf("%s of %s: %v", withdrawn.clientID, withdrawn.userID, err)
+		}
 	}
 	for id, want := range map[string]bool{"of u1": false, "of u2": true} {
 		if _, err := w.Token(t.Context(), domain.KindAccess, secret.Hash(id)); (err == nil) != want {
@@ -79,22 +73,25 @@ func TestConsents(t *testing.T) {
 }
 
 // A consent is deleted with its user, the user's organization or the application.
-func TestConsentsOfRemoved(t *testing.T) {
+func TestConsentIsDeletedWithWhatIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(world) (bool, error){
 		"user":        func(w world) (bool, error) { return w.DeleteOfUser(w.Context(), "u1") },
 		"org":         func(w world) (bool, error) { return w.DeleteOfOrg(w.Context(), "o1") },
 		"application": func(w world) (bool, error) { return w.DeleteOfClient(w.Context(), "app") },
 	} {
-		w := newWorld(t)
-		w.agree("u1", "app", "openid")
-		w.must(w.GiveConsent(t.Context(), domain.Consent{UserID: "u2", ClientID: "other", OrgID: "o3"},
-			&authv1.ConsentGiven{UserId: "u2"}))
-		if more, err := remove(w); more || err != nil {
-			t.Errorf("%s: %t, %v", name, more, err)
-		}
-		if testkit.Rows(t, w.db, "consents") != 1 || testkit.Rows(t, w.db, "consents where user_id = 'u2'") != 1 {
-			t.Errorf("%s: the consents are not as they should be", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.agree("u1", "app", "openid")
+			w.must(w.GiveConsent(t.Context(), domain.Consent{UserID: "u2", ClientID: "other", OrgID: "o3"},
+				&authv1.ConsentGiven{UserId: "u2"}))
+			if more, err := remove(w); more || err != nil {
+				t.Errorf("%t, %v", more, err)
+			}
+			if testkit.Rows(t, w.db, "consents") != 1 || testkit.Rows(t, w.db, "consents where user_id = 'u2'") != 1 {
+				t.Error("the consents are not as they should be")
+			}
+		})
 	}
 }

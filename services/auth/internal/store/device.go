@@ -56,14 +56,14 @@ func (s Store) Device(ctx context.Context, userCode string, hash []byte) (domain
 // writes nothing, if the request was answered or has expired meanwhile, or the person's session has ended.
 func (s Store) LetIn(ctx context.Context, userCode string, a domain.Authorization, granted proto.Message) error {
 	args := authorizationArgs(a)
-	args["user_code"], args["now"], args["hears_logout"] = userCode, s.journal.Now(), a.HearsLogout
+	args["user_code"], args["now"], args["wants_logout"] = userCode, s.journal.Now(), a.WantsLogout
 	err := s.grant(ctx, a, granted, event.Statement{
 		If: inSession + ` and exists (
 				select from devices
 				where user_code = @user_code and expires_at > @now and not denied and authorization_id is null
 				for update
 			)`,
-		SQL: issued + `, ` + hears + `, device as (
+		SQL: issued + `, ` + wants + `, device as (
 			update devices set authorization_id = issued.id from issued where user_code = @user_code
 		)`,
 		Args: args,

@@ -10,7 +10,7 @@ import (
 )
 
 // A login comes back once, until it expires.
-func TestExternalLogins(t *testing.T) {
+func TestExternalLoginComesBackOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	l := domain.ExternalLogin{OrgID: "o", IdpID: "i", RequestID: "r", Language: "de", Again: true, Confirmed: "t/o",
@@ -34,8 +34,8 @@ func TestExternalLogins(t *testing.T) {
 	}
 }
 
-// What ends with a provider is what was made with its accounts.
-func TestDeleteOfIdp(t *testing.T) {
+// The logins with accounts of a removed provider end, and no others.
+func TestRemovedProviderEndsItsLogins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	credentials := map[string]string{"a": "idp:i1:x", "b": "idp:i1:", "c": "idp:i11:x", "d": "password",

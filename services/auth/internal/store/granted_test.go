@@ -29,7 +29,7 @@ func (w world) given() (events, there []string) {
 
 // Each authorization that a person gives has one event. What is refused has none, also if it is asked for many times at
 // once: a request is answered once, and so is a device.
-func TestGrantsHaveEvents(t *testing.T) {
+func TestEachGrantHasOneEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	given := func(id string) domain.Authorization {

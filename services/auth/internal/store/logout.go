@@ -10,18 +10,18 @@ import (
 	"herald/shared/postgres"
 )
 
-// tell is SQL that queues notifications that @sessions have ended, for the applications that want them.
-const tell = `told as (
+// notify is SQL that queues notifications that @sessions have ended, for the applications that want them.
+const notify = `notified as (
 		insert into logouts (session_id, client_id, client_org_id, user_id, due_at)
 		select c.session_id, c.client_id, c.client_org_id, s.user_id, @ended_at
 		from session_clients c join sessions s on s.id = c.session_id where c.session_id = any (@sessions)
 		on conflict (session_id, client_id) do nothing
 	)`
 
-// hears is SQL that stores that a client wants to be notified when the session ends, for the authorization of issued.
-const hears = `hears as (
+// wants is SQL that stores that a client wants to be notified when the session ends, for the authorization of issued.
+const wants = `wants as (
 		insert into session_clients (session_id, client_id, client_org_id)
-		select @session_id, @client_id, @client_org_id from issued where @hears_logout
+		select @session_id, @client_id, @client_org_id from issued where @wants_logout
 		on conflict (session_id, client_id) do nothing
 	)`
 
@@ -62,7 +62,7 @@ func (s Store) endSessions(ctx context.Context, where string, args postgres.Args
 		if more = len(ids) == sweepBatch; err != nil || len(ids) == 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, `with `+tell+`, authorizations_too as (
+		_, err = tx.Exec(ctx, `with `+notify+`, authorizations_too as (
 				delete from authorizations where session_id = any (@sessions)
 			)
 			delete from sessions where id = any (@sessions)`,

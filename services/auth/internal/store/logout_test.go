@@ -13,15 +13,15 @@ import (
 	"herald/shared/testkit"
 )
 
-// enter lets clients get codes in a session, each of the organization "org of <id>". Those that want to hear of its end
-// have an id with an exclamation mark.
+// enter lets clients get codes in a session, each of the organization "org of <id>". The ids of
+// those that want to be notified of its end have an exclamation mark.
 func (w world) enter(s domain.Session, clientIDs ...string) {
 	w.Helper()
 	w.must(w.AddSession(w.Context(), []byte("cookie of "+s.ID), s))
 	for _, id := range clientIDs {
 		a := authorization(s.ID+" "+id, s.UserID, time.Hour)
 		a.ClientID, a.ClientOrgID, a.SessionID = id, "org of "+id, s.ID
-		a.HearsLogout = strings.HasSuffix(id, "!")
+		a.WantsLogout = strings.HasSuffix(id, "!")
 		for range 2 { // a second code changes nothing
 			a.ID += "'"
 			w.must(w.IssueCode(w.Context(), "", a, domain.NewCode{Hash: []byte(a.ID), ExpiresAt: now.Add(time.Minute)},
@@ -53,7 +53,7 @@ func (w world) expect(what string, got []string, want ...string) {
 }
 
 // Every end of a session queues its logout for the applications that want notifications, and for no others.
-func TestEndsAreQueued(t *testing.T) {
+func TestEndOfSessionQueuesLogouts(t *testing.T) {
 	t.Parallel()
 	dead := session("s1", "u1")
 	for name, end := range map[string]func(w world) error{
@@ -93,7 +93,7 @@ func last(_ bool, err error) error { return err }
 
 // The sessions of removed users and organizations are queued too. A session that expires is not queued, because nobody
 // has logged out.
-func TestRemovedAndExpiredSessions(t *testing.T) {
+func TestExpiredSessionQueuesNoLogout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.enter(session("s1", "u1"), "a!")
@@ -112,8 +112,8 @@ func TestRemovedAndExpiredSessions(t *testing.T) {
 	}
 }
 
-// Sessions that depend on anything else go on.
-func TestEndSessionsLike(t *testing.T) {
+// Sessions with another user, organization, generation or credential continue.
+func TestSessionsOfOtherLoginsContinue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for id, change := range map[string]func(*domain.Session){
@@ -155,15 +155,14 @@ func TestEndSessionsLike(t *testing.T) {
 }
 
 // Many sessions end in batches.
-func TestEndsInBatches(t *testing.T) {
+func TestSessionsEndInBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := w.db.Exec(t.Context(), `insert into sessions (id, hash, user_id, user_generation, org_id,
+	_, err := w.db.Exec(t.Context(), `insert into sessions (id, hash, user_id, user_generation, org_id,
 			org_generation, auth_time, amr, credential, client, agent, created_at, used_at, expires_at)
 		select n::text, n::text::bytea, 'u' || n, 1, 'o', 1, $1, '{}', '', '', '', $1, $1, $1
-		from generate_series(1, 1001) n`, now); err != nil {
-		t.Fatal(err)
-	}
+		from generate_series(1, 1001) n`, now)
+	w.must(err)
 	for _, want := range []bool{true, false} {
 		if more, err := w.EndSessionsBefore(t.Context(), "o", 2); more != want || err != nil {
 			t.Errorf("%v, %v", more, err)
@@ -175,7 +174,7 @@ func TestEndsInBatches(t *testing.T) {
 }
 
 // If a code is issued while the session ends, either it is refused or its client is notified.
-func TestCodesAndEndsAtOnce(t *testing.T) {
+func TestCodeDuringLogoutIsRefusedOrNotified(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w world) error{
 		"logout": func(w world) error {
@@ -211,15 +210,14 @@ func TestCodesAndEndsAtOnce(t *testing.T) {
 }
 
 // If a person lets a device in while the session ends, either that is refused or the device's client is notified.
-func TestDevicesHearOfTheEnd(t *testing.T) {
+func TestDeviceDuringLogoutIsRefusedOrNotified(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := authorization("a", "u1", time.Hour)
-	a.ClientID, a.ClientOrgID, a.SessionID, a.HearsLogout = "tv!", "org of tv!", "s1", true
-	if _, err := w.AddDevice(t.Context(), domain.NewDevice{Hash: []byte("d"), UserCode: "CODE", ClientID: "tv!",
-		Scopes: []string{"openid"}, ExpiresAt: now.Add(time.Minute)}); err != nil {
-		t.Fatal(err)
-	}
+	a.ClientID, a.ClientOrgID, a.SessionID, a.WantsLogout = "tv!", "org of tv!", "s1", true
+	_, err := w.AddDevice(t.Context(), domain.NewDevice{Hash: []byte("d"), UserCode: "CODE", ClientID: "tv!",
+		Scopes: []string{"openid"}, ExpiresAt: now.Add(time.Minute)})
+	w.must(err)
 	if err := w.LetIn(t.Context(), "CODE", a, granted); !errors.Is(err, domain.ErrUnknown) {
 		t.Errorf("without a session: %v", err)
 	}
@@ -253,7 +251,7 @@ func (w world) claim(a store.Ask) (claims []domain.Logout, ids []string) {
 }
 
 // Organizations take turns even if one of them has queued many logouts, and no two replicas get the same logout.
-func TestClaimingLogouts(t *testing.T) {
+func TestOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.queue("a.1", "a.2", "a.3", "a.4", "b.1", "c.1", "c.2", "d.1")
@@ -274,7 +272,7 @@ func TestClaimingLogouts(t *testing.T) {
 }
 
 // After the lease another replica has the logout, and the first one writes nothing any more.
-func TestFenceOfLogouts(t *testing.T) {
+func TestOldClaimWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.queue("a.1")

@@ -74,31 +74,31 @@ func (s Store) SearchSessions(
 		Where("expires_at > ?", s.journal.Now()), p)
 }
 
-// EndedSession is a session that has ended, with the position and time of its event.
-type EndedSession struct {
+// Ended is what has ended, with its organization and the position and time of its event.
+type Ended struct {
 	OrgID string
-	End   resource.Record `db:"-"`
+	At    resource.Record `db:"-"`
 }
 
 // Moved implements what event.Change needs of a row.
-func (e *EndedSession) Moved(position int64, at time.Time) { e.End.Moved(position, at) }
+func (e *Ended) Moved(position int64, at time.Time) { e.At.Moved(position, at) }
 
 // EndSession removes a user's session, ends the authorizations that the user gave clients in it, and queues
 // notifications of the clients that want them. It returns authfault.ErrSessionNotFound if the user has no such session,
 // or it has expired.
-func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (EndedSession, error) {
-	return event.Change(ctx, s.journal, event.Locked[EndedSession]{
+func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (Ended, error) {
+	return event.Change(ctx, s.journal, event.Locked[Ended]{
 		Lock: `select org_id from sessions where id = @id and user_id is not distinct from @user_id
 			and expires_at > @now for update`,
 		Args:     postgres.Args{"id": id, "user_id": userID, "now": s.journal.Now()},
 		NotFound: authfault.ErrSessionNotFound,
-		Write: func(e EndedSession) event.Statement {
+		Write: func(e Ended) event.Statement {
 			end := event.Removal("sessions", id, e.OrgID)
 			end.Also(`authorizations_too as (delete from authorizations using event where session_id = @id)`, nil)
-			end.Also(tell, postgres.Args{"sessions": []string{id}, "ended_at": s.journal.Now()})
+			end.Also(notify, postgres.Args{"sessions": []string{id}, "ended_at": s.journal.Now()})
 			return end
 		},
-	}, func(*EndedSession) (proto.Message, error) { return ended, nil })
+	}, func(*Ended) (proto.Message, error) { return ended, nil })
 }
 
 // BeginLogin stores a login under the hash of its cookie.

@@ -9,6 +9,7 @@ import (
 	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/search"
+	"herald/shared/secret"
 )
 
 func session(id, userID string) domain.Session {
@@ -27,15 +28,10 @@ func (w world) session(cookie string) (id string) {
 }
 
 // A session is found by its newest cookie only, and another user's session is never found.
-func TestSessions(t *testing.T) {
+func TestSessionIsFoundByNewestCookie(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	add := func(cookie string, s domain.Session) {
-		t.Helper()
-		if err := w.AddSession(t.Context(), []byte(cookie), s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	add := func(cookie string, s domain.Session) { w.must(w.AddSession(t.Context(), []byte(cookie), s)) }
 	add("first", session("s1", "u1"))
 	add("second", session("s1", "u1"))
 	add("foreign", session("s1", "u2"))
@@ -68,25 +64,18 @@ func TestSessions(t *testing.T) {
 }
 
 // A session ends with what its person gave clients, and nothing else does.
-func TestEndSession(t *testing.T) {
+func TestEndedSessionEndsItsAuthorizations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, id := range []string{"s1", "s2"} {
-		if err := w.AddSession(t.Context(), []byte(id), session(id, "u1")); err != nil {
-			t.Fatal(err)
-		}
-		a := domain.Authorization{ID: "of " + id, UserID: "u1", SessionID: id, Scopes: []string{}, Audience: []string{},
-			AMR: []string{}, AuthTime: now, ExpiresAt: now.Add(time.Hour)}
-		token := domain.NewToken{Kind: domain.KindAccess, Hash: []byte(id), ExpiresAt: now.Add(time.Hour)}
-		if err := w.Issue(t.Context(), a, domain.Use{}, token); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.AddSession(t.Context(), []byte(id), session(id, "u1")))
+		a := authorization("of "+id, "u1", time.Hour)
+		a.SessionID = id
+		w.issue(a, time.Hour)
 	}
 	old := session("s3", "u1")
 	old.ExpiresAt = now
-	if err := w.AddSession(t.Context(), []byte("s3"), old); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.AddSession(t.Context(), []byte("s3"), old))
 	for _, end := range []struct {
 		userID, id string
 		want       error
@@ -95,12 +84,12 @@ func TestEndSession(t *testing.T) {
 		{"u1", "s1", authfault.ErrSessionNotFound}, {"u1", "", authfault.ErrSessionNotFound},
 	} {
 		ended, err := w.EndSession(t.Context(), end.userID, end.id, &authv1.SessionEnded{UserId: "u1"})
-		if !errors.Is(err, end.want) || err == nil && (ended.OrgID != "o" || !ended.End.ChangedAt.Equal(now)) {
+		if !errors.Is(err, end.want) || err == nil && (ended.OrgID != "o" || !ended.At.ChangedAt.Equal(now)) {
 			t.Errorf("%s ends %s: %+v, %v", end.userID, end.id, ended, err)
 		}
 	}
 	for id, want := range map[string]bool{"s1": false, "s2": true} {
-		_, err := w.Token(t.Context(), domain.KindAccess, []byte(id))
+		_, err := w.Token(t.Context(), domain.KindAccess, secret.Hash("of "+id))
 		if (w.session(id) == id) != want || (err == nil) != want {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -108,7 +97,7 @@ func TestEndSession(t *testing.T) {
 }
 
 // A user's list has the sessions of the user and the organization as they are now.
-func TestSearchSessions(t *testing.T) {
+func TestListHasValidSessionsOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for id, change := range map[string]func(*domain.Session){
@@ -121,18 +110,14 @@ func TestSearchSessions(t *testing.T) {
 	} {
 		n := session(id, "u1")
 		change(&n)
-		if err := w.AddSession(t.Context(), []byte(id), n); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.AddSession(t.Context(), []byte(id), n))
 	}
 	used := session("good", "u1")
 	used.UsedAt, used.Client, used.Agent = now.Add(time.Minute), "192.0.2.2", "another"
 	foreign := used
 	foreign.UserID, foreign.Client = "u2", "192.0.2.3"
 	for _, n := range []domain.Session{used, foreign} {
-		if err := w.UseSession(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.UseSession(t.Context(), n))
 	}
 	u := domain.Subject{ID: "u1", OrgID: "o", Generation: 1, Orgs: map[string]domain.Org{"o": {Generation: 1}}}
 	list, err := w.SearchSessions(t.Context(), u, search.Page{Limit: 10})
@@ -142,36 +127,31 @@ func TestSearchSessions(t *testing.T) {
 	}
 }
 
-func TestLogins(t *testing.T) {
+func TestLoginEndsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	l := domain.Login{UserID: "u1", UserGeneration: 1, OrgID: "o", Credential: "password", AuthTime: now,
 		AMR: []string{"pwd"}, NeedsFactor: true, ExpiresAt: now.Add(time.Minute)}
-	if err := w.BeginLogin(t.Context(), []byte("a"), l); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.AdvanceLogin(t.Context(), []byte("a"), l.WithFactor(now)); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.BeginLogin(t.Context(), []byte("a"), l))
+	w.must(w.AdvanceLogin(t.Context(), []byte("a"), l.WithFactor(now)))
 	got, err := w.Login(t.Context(), []byte("a"))
 	if err != nil || !got.Done() || got.UserID != "u1" || len(got.AMR) != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	l.ExpiresAt = now
-	if err := w.BeginLogin(t.Context(), []byte("old"), l); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.EndLogin(t.Context(), []byte("a")); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.BeginLogin(t.Context(), []byte("old"), l))
+	w.must(w.EndLogin(t.Context(), []byte("a")))
 	for name, err := range map[string]error{
 		"ended twice":        w.EndLogin(t.Context(), []byte("a")),
 		"advanced after end": w.AdvanceLogin(t.Context(), []byte("a"), l),
 		"found after end":    func() error { _, err := w.Login(t.Context(), []byte("a")); return err }(),
 		"expired":            func() error { _, err := w.Login(t.Context(), []byte("old")); return err }(),
 	} {
-		if !errors.Is(err, authfault.ErrLoginGone) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !errors.Is(err, authfault.ErrLoginGone) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

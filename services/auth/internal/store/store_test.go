@@ -69,7 +69,7 @@ func (w world) ids() (ids string) {
 	return ids
 }
 
-func TestAddingKeys(t *testing.T) {
+func TestSecondReplicaAddsNoKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.add("a", domain.RS256, 0, time.Time{})
@@ -90,7 +90,7 @@ func TestAddingKeys(t *testing.T) {
 	}
 }
 
-func TestRemovingKeys(t *testing.T) {
+func TestNextKeySignsAfterRemoval(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		id, want string
@@ -100,7 +100,7 @@ func TestRemovingKeys(t *testing.T) {
 		"the one that signs":       {"now", "old!ec!next!", nil},
 		"one that waits":           {"next", "old!now!ec!", nil},
 		"the only one of its kind": {"ec", "old!now!ec!next", authfault.ErrSigningKeyLast},
-		"one that there is not":    {"missing", "old!now!ec!next", authfault.ErrSigningKeyNotFound},
+		"an unknown one":           {"missing", "old!now!ec!next", authfault.ErrSigningKeyNotFound},
 		"an id that cannot be one": {"", "old!now!ec!next", authfault.ErrSigningKeyNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestRemovingKeys(t *testing.T) {
 	}
 }
 
-func TestActivatingKeys(t *testing.T) {
+func TestActivatedKeySignsNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.add("now", domain.RS256, 0, time.Time{})
@@ -140,7 +140,7 @@ func TestActivatingKeys(t *testing.T) {
 }
 
 // If two keys are removed at the same time, the second removal sees the first.
-func TestRemovingAtOnce(t *testing.T) {
+func TestSimultaneousRemovalsKeepOneKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.add("now", domain.RS256, 0, time.Time{})

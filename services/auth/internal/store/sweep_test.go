@@ -33,7 +33,7 @@ func (w world) must(err error) {
 }
 
 // Expired rows are deleted, and other rows stay.
-func TestDeleteExpired(t *testing.T) {
+func TestExpiredRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.issue(authorization("ended", "u1", 0), 0)
@@ -63,7 +63,7 @@ func TestDeleteExpired(t *testing.T) {
 }
 
 // A batch has a limit, and the result reports whether there may be more rows.
-func TestDeletesInBatches(t *testing.T) {
+func TestExpiredRowsAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	if _, err := w.db.Exec(t.Context(), `insert into used_assertions (issuer, id, expires_at)
@@ -79,7 +79,7 @@ func TestDeletesInBatches(t *testing.T) {
 }
 
 // A token that is revoked has one event, which names whom gateways must ask about again; others stay.
-func TestRevokeToken(t *testing.T) {
+func TestRevokedTokenHasOneEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := authorization("a", "u1", time.Hour)

@@ -120,8 +120,8 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	request, err := asked.Request(client, e.Now())
-	if err == nil {
-		request.UserID, err = e.hinted(values.Get("id_token_hint"))
+	if hint := values.Get("id_token_hint"); err == nil && hint != "" {
+		request.UserID, _, err = protocol.Hint(e.Keys, e.Issuer, hint)
 	}
 	if err == nil {
 		err = e.answer(w, r, client, request)

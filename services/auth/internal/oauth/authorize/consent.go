@@ -44,9 +44,9 @@ type asker struct {
 
 // disclosed has the key of the text for the data that a scope gives a client.
 var disclosed = map[string]string{
-	domain.ScopeOpenID: "told.account", domain.ScopeProfile: "told.profile", domain.ScopeEmail: "told.email",
-	domain.ScopePhone: "told.phone", domain.ScopeOfflineAccess: "told.later",
-	domain.ScopeResourceOwner: "told.organization",
+	domain.ScopeOpenID: "shared.account", domain.ScopeProfile: "shared.profile", domain.ScopeEmail: "shared.email",
+	domain.ScopePhone: "shared.phone", domain.ScopeOfflineAccess: "shared.later",
+	domain.ScopeResourceOwner: "shared.organization",
 }
 
 func (e *Endpoint) askConsent(w http.ResponseWriter, r *http.Request) {

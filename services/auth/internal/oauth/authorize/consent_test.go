@@ -100,7 +100,7 @@ func TestConsentPageListsEveryScope(t *testing.T) {
 	w.Change(func() { w.Access.OrgHasProject = false })
 	id := asked(t, w.Ask("scope", strings.Join(domain.ScopesSupported(), " ")))
 	page := w.Visit("GET", consentPath+"?request="+id, nil).Body.String()
-	_, list, _ := strings.Cut(page, `<ul class="told">`)
+	_, list, _ := strings.Cut(page, `<ul class="shared">`)
 	list, _, _ = strings.Cut(list, "</ul>")
 	if n := strings.Count(list, "<li>"); n != len(domain.ScopesSupported()) || strings.Contains(list, "<li></li>") {
 		t.Errorf("%d sentences for %d scopes: %s", n, len(domain.ScopesSupported()), list)

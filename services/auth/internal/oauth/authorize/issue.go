@@ -2,12 +2,10 @@ package authorize
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth/protocol"
-	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/upstream"
 	"herald/shared/resource"
 	"herald/shared/secret"
@@ -51,7 +49,7 @@ func (e *Endpoint) Authorization(
 		ID: resource.NewID(), ClientID: c.ID, ClientGeneration: c.Generation, ClientOrgID: c.OrgID,
 		ClientOrgGeneration: user.Orgs[c.OrgID].Generation, ProjectID: c.Project.ID,
 		ProjectGeneration: c.Project.Generation, UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID,
-		OrgGeneration: s.OrgGeneration, SessionID: s.ID, HearsLogout: c.BackChannelLogoutURI != "", Scopes: scopes,
+		OrgGeneration: s.OrgGeneration, SessionID: s.ID, WantsLogout: c.BackChannelLogoutURI != "", Scopes: scopes,
 		Audience: domain.Audience(c.ID, c.Project.ID, scopes), AuthTime: s.AuthTime, AMR: s.AMR,
 		Credential: s.Credential,
 	}
@@ -60,20 +58,4 @@ func (e *Endpoint) Authorization(
 			"the user or an organization is not active, or has changed")
 	}
 	return a, e.Upstream.Admit(ctx, c.Project, user.ID, user.OrgID)
-}
-
-// hinted returns the user of an id token of Herald, which may have expired (OpenID Connect Core section 3.1.2.1).
-func (e *Endpoint) hinted(token string) (userID string, err error) {
-	if token == "" {
-		return "", nil
-	}
-	payload, err := e.Keys.Verify(signing.IDToken(), token)
-	var claims struct{ Iss, Sub string }
-	if err == nil {
-		err = json.Unmarshal(payload, &claims)
-	}
-	if err != nil || claims.Iss != e.Issuer || claims.Sub == "" {
-		return "", domain.ErrInvalidRequest.Say("id_token_hint is not an id token of this issuer").Because(err)
-	}
-	return claims.Sub, nil
 }

@@ -69,7 +69,7 @@ func Start(s *boot.Service, c Config) *Notifier {
 		}.Client(),
 		count: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "herald_logout_notifications_total",
-			Help: "Requests to applications that tell of a logout, by result.",
+			Help: "Notifications of applications of a logout, by result.",
 		}, []string{"result"}),
 	}
 	// Tests run two replicas in one process. Only the metrics of the first are registered.
@@ -96,8 +96,8 @@ func (n *Notifier) Wake() {
 
 // run notifies applications until ctx ends. Then it waits for the requests that it has begun.
 func (n *Notifier) run(ctx context.Context) {
-	reading := &retry.Outage{Log: n.Log, Begins: "applications are not told of logouts; trying again",
-		Ends: "applications are told of logouts again"}
+	reading := &retry.Outage{Log: n.Log, Begins: "applications are not notified of logouts; trying again",
+		Ends: "applications are notified of logouts again"}
 	every := time.NewTicker(tick)
 	defer every.Stop()
 	done := make(chan string, workers)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,12 +14,21 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"herald/services/auth/internal/oauth/signing"
+	"herald/services/auth/internal/testworld"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 )
 
+// claims are those of a logout token.
+type claims struct {
+	Iss, Sub, Sid, Jti string
+	Aud                []string
+	Iat, Exp           int64
+	Events             map[string]any
+}
+
 // An application gets a logout token that it can verify, by a form, once.
-func TestToken(t *testing.T) {
+func TestLogoutTokenIsSentOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true, 1)
 	requests := make(chan *http.Request, 2)
@@ -42,38 +52,36 @@ func TestToken(t *testing.T) {
 	}
 	payload, err := signed.Verify(set)
 	w.must(err)
-	var c struct {
-		Iss, Sub, Sid, Jti, Nonce string
-		Aud                       []string
-		Iat, Exp                  int64
-		Events                    map[string]map[string]any
-	}
+	var c claims
 	w.must(json.Unmarshal(payload, &c))
 	now := time.Now().Unix()
-	event, there := c.Events["http://schemas.openid.net/event/backchannel-logout"]
-	if c.Iss != issuer || c.Sub != "u1" || c.Sid != "s1" || c.Jti == "" || len(c.Aud) != 1 || c.Aud[0] != "web" ||
-		c.Iat > now-5 || c.Iat < now-40 || c.Exp < now+90 || c.Exp > now+125 || !there || len(event) != 0 ||
-		len(c.Events) != 1 || strings.Contains(string(payload), "nonce") {
+	if c.Jti == "" || c.Iat > now-5 || c.Iat < now-40 || c.Exp < now+90 || c.Exp > now+125 {
+		t.Errorf("%s", payload)
+	}
+	c.Jti, c.Iat, c.Exp = "", 0, 0
+	if want := (claims{Iss: testworld.Public, Sub: "u1", Sid: "s1", Aud: []string{"web"}, Events: map[string]any{
+		"http://schemas.openid.net/event/backchannel-logout": map[string]any{},
+	}}); !reflect.DeepEqual(c, want) || strings.Contains(string(payload), "nonce") {
 		t.Errorf("%s", payload)
 	}
 	if _, err := w.keys.Verify(signing.IDToken(), r.PostForm.Get("logout_token")); err == nil {
 		t.Error("a logout token is taken for an id token")
 	}
-	if line := w.lines.Wait(t, "was told of a logout"); !strings.Contains(line, "web") {
+	if line := w.lines.Wait(t, "was notified of a logout"); !strings.Contains(line, "web") {
 		t.Errorf("logged is %s", line)
 	}
 }
 
 // The answer of an application decides whether it is notified again.
-func TestAnswers(t *testing.T) {
+func TestAnswerDecidesOnNextTry(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		result string
 		logged string
 	}{
-		"200":             {status(200), "delivered", "was told"},
-		"204":             {status(204), "delivered", "was told"},
+		"200":             {status(200), "delivered", "was notified"},
+		"204":             {status(204), "delivered", "was notified"},
 		"400":             {status(400), "refused", "answered 400"},
 		"404":             {status(404), "refused", "answered 404"},
 		"a redirect":      {http.RedirectHandler("/further", http.StatusFound).ServeHTTP, "refused", "answered 302"},
@@ -86,7 +94,7 @@ func TestAnswers(t *testing.T) {
 			for r.Context().Err() == nil {
 				_, _ = w.Write(make([]byte, 1<<10))
 			}
-		}, "delivered", "was told"},
+		}, "delivered", "was notified"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,9 +117,7 @@ func TestAnswers(t *testing.T) {
 			} else {
 				w.until(empty)
 			}
-			if n := w.counted(test.result); n != 1 {
-				t.Errorf("counted %g times", n)
-			}
+			w.counted(test.result)
 			if strings.Contains(w.lines.String(), "tenant=1") {
 				t.Error("the query of the address is in the log")
 			}
@@ -124,22 +130,19 @@ func status(code int) http.HandlerFunc {
 }
 
 // After the fifth try an application is given up.
-func TestLastTry(t *testing.T) {
+func TestFifthTryIsTheLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true, 1)
 	w.serve("web", status(500))
 	w.queue("web", "o1", 3)
 	w.until(`exists (select from logouts where tries = 4 and due_at > now() + interval '9 minutes')`)
-	if _, err := w.DB.Exec(t.Context(), `update logouts set due_at = now()`); err != nil {
-		t.Fatal(err)
-	}
-	w.replicas[0].Wake()
+	w.dueNow()
 	w.until(empty)
 	w.lines.Wait(t, `"again":false`)
 }
 
 // Nothing is sent to an address inside of the own network unless the operator allows it, and the log has the reason.
-func TestPrivateAddresses(t *testing.T) {
+func TestPrivateAddressGetsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false, 1)
 	w.serve("web", func(http.ResponseWriter, *http.Request) { t.Error("a request was made") })
@@ -148,13 +151,11 @@ func TestPrivateAddresses(t *testing.T) {
 	if line := w.lines.Wait(t, `"application":"web"`); !strings.Contains(line, "HERALD_OUTBOUND_PRIVATE") {
 		t.Errorf("logged is %s", line)
 	}
-	if n := w.counted("refused"); n != 1 {
-		t.Errorf("counted %g times", n)
-	}
+	w.counted("refused")
 }
 
 // An application that was removed or deactivated, or has no address any more, is not notified.
-func TestDropped(t *testing.T) {
+func TestUnavailableApplicationIsNotNotified(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(p *projects){
 		"gone":        func(p *projects) { delete(p.uris, "web") },
@@ -165,41 +166,30 @@ func TestDropped(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, true, 1)
 			w.serve("web", func(http.ResponseWriter, *http.Request) { t.Error("a request was made") })
-			w.projects.mu.Lock()
-			change(w.projects)
-			w.projects.mu.Unlock()
+			w.change(change)
 			w.queue("web", "o1", 0)
 			w.until(empty)
-			if n := w.counted("dropped"); n != 1 {
-				t.Errorf("counted %g times", n)
-			}
+			w.counted("dropped")
 		})
 	}
 }
 
-// While projects is away no try counts.
-func TestProjectsAway(t *testing.T) {
+// A try does not count if the service projects fails.
+func TestFailureOfProjectsIsNoTry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true, 1)
 	w.serve("web", status(200))
-	w.projects.mu.Lock()
-	w.projects.away = []error{fault.ErrInternal}
-	w.projects.mu.Unlock()
+	w.change(func(p *projects) { p.fails = fault.ErrInternal })
 	w.queue("web", "o1", 4)
 	w.until(`exists (select from logouts where tries = 4 and fence = 1 and due_at < now() + interval '6 s')`)
-	if _, err := w.DB.Exec(t.Context(), `update logouts set due_at = now()`); err != nil {
-		t.Fatal(err)
-	}
-	w.replicas[0].Wake()
+	w.dueNow()
 	w.until(empty)
-	if n := w.counted("delivered"); n != 1 {
-		t.Errorf("counted %g times", n)
-	}
+	w.counted("delivered")
 }
 
 // Applications that do not answer hold up others of the same organization only, and no more than a few are asked at
 // once.
-func TestSlowApplications(t *testing.T) {
+func TestSlowApplicationsDelayOwnOrganizationOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true, 1)
 	asked, release := make(chan struct{}, 20), make(chan struct{})
@@ -216,11 +206,11 @@ func TestSlowApplications(t *testing.T) {
 	for range 4 {
 		<-asked
 	}
-	told := make(chan struct{})
-	w.serve("web", func(http.ResponseWriter, *http.Request) { close(told) })
+	answered := make(chan struct{})
+	w.serve("web", func(http.ResponseWriter, *http.Request) { close(answered) })
 	w.queue("web", "quick", 0)
 	select {
-	case <-told:
+	case <-answered:
 	case <-time.After(4 * time.Second):
 		t.Error("the application of another organization waits for slow ones")
 	}
@@ -233,15 +223,15 @@ func TestSlowApplications(t *testing.T) {
 }
 
 // Replicas share the work: each application is notified of a logout once.
-func TestReplicas(t *testing.T) {
+func TestReplicasNotifyOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true, 2)
-	var told sync.Map
+	var notified sync.Map
 	for i := range 40 {
 		id := fmt.Sprint("app", i)
 		w.serve(id, func(http.ResponseWriter, *http.Request) {
-			if _, twice := told.LoadOrStore(id, true); twice {
-				t.Errorf("%s is told twice", id)
+			if _, twice := notified.LoadOrStore(id, true); twice {
+				t.Errorf("%s is notified twice", id)
 			}
 		})
 		w.queue(id, fmt.Sprint("org", i%10), 0)
@@ -249,8 +239,8 @@ func TestReplicas(t *testing.T) {
 	}
 	w.until(empty)
 	n := 0
-	told.Range(func(any, any) bool { n++; return true })
+	notified.Range(func(any, any) bool { n++; return true })
 	if n != 40 {
-		t.Errorf("%d are told", n)
+		t.Errorf("%d are notified", n)
 	}
 }

@@ -71,7 +71,7 @@ func (n *Notifier) notify(ctx context.Context, l domain.Logout) {
 // written logs that the result of a try could not be written. The application may then be notified twice.
 func (n *Notifier) written(err error) {
 	if err != nil {
-		n.Log.Warn("an application may be told twice of a logout", "err", err)
+		n.Log.Warn("an application may be notified twice of a logout", "err", err)
 	}
 }
 
@@ -79,9 +79,9 @@ func (n *Notifier) log(ctx context.Context, l domain.Logout, ended result, again
 	about := []any{"application", l.ClientID, "session", l.SessionID, "try", l.Tries}
 	switch ended {
 	case delivered:
-		n.Log.InfoContext(ctx, "an application was told of a logout", about...)
+		n.Log.InfoContext(ctx, "an application was notified of a logout", about...)
 	case dropped:
-		n.Log.InfoContext(ctx, "an application does not want to hear of a logout any more", about...)
+		n.Log.InfoContext(ctx, "an application does not want to be notified of a logout any more", about...)
 	default:
 		n.Log.WarnContext(ctx, "an application did not take a logout", append(about, "again", again, "err", err)...)
 	}

@@ -11,10 +11,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth/backchannel"
 	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/store"
+	"herald/services/auth/internal/testworld"
 	"herald/services/auth/internal/upstream"
 	"herald/shared/boot"
 	"herald/shared/fault"
@@ -23,11 +23,7 @@ import (
 	"herald/shared/testkit"
 )
 
-var kit = testkit.New("auth", store.Migrations)
-
-func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
-
-const issuer = "https://login.example.com"
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 // projects stands in for the service projects, and has the addresses of applications by their ids.
 type projects struct {
@@ -36,8 +32,8 @@ type projects struct {
 	mu    sync.Mutex
 	uris  map[string]string
 	state projectsv1.AppState
-	// away is returned once for each request, as long as there is any.
-	away []error
+	// fails is the error of the next request, if it is not nil.
+	fails error
 }
 
 func (p *projects) ResolveClient(
@@ -45,9 +41,8 @@ func (p *projects) ResolveClient(
 ) (*projectsv1.ResolveClientResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.away) > 0 {
-		err := p.away[0]
-		p.away = p.away[1:]
+	if err := p.fails; err != nil {
+		p.fails = nil
 		return nil, err
 	}
 	uri, there := p.uris[r.ClientId]
@@ -73,31 +68,24 @@ type world struct {
 	lines    *testkit.Lines
 }
 
-var pairs = sync.OnceValues(func() ([]byte, error) { return signing.NewPair(domain.RS256) })
-
 // newWorld opens a service. Its applications are reached at private addresses only if that is allowed.
 func newWorld(t *testing.T, private bool, replicas int) world {
 	t.Helper()
 	w := world{TB: t, lines: &testkit.Lines{}, projects: &projects{uris: map[string]string{},
 		state: projectsv1.AppState_APP_STATE_ACTIVE}}
 	g := testkit.Logged(t, testkit.Ground(t), 0, w.lines)
-	w.Service = kit.Open(t, g)
+	w.Service = testworld.Kit.Open(t, g)
 	testkit.Serve(t, g, "projects", w.projects, &projectsv1.Internal_ServiceDesc)
-	pair, err := pairs()
-	w.must(err)
-	for a, made := range map[domain.Algorithm][]byte{domain.RS256: pair, domain.ES256: pair} {
-		_, err = w.DB.Exec(t.Context(), `insert into signing_keys values ($1, $1, $2, $3, 1, $3, $3)`, a,
-			w.Keys.Seal(made, domain.SealedPrivateKey, string(a)), time.Now().Add(-time.Hour))
-		w.must(err)
-	}
+	testworld.ShareKeys(t, w.Service)
 	db := store.New(w.Journal)
+	var err error
 	w.keys, err = signing.Open(t.Context(), signing.Config{Store: db, Sealing: w.Keys, Period: 90 * 24 * time.Hour,
 		Now: time.Now, Log: w.Service.Log})
 	w.must(err)
 	own := upstream.New(projectsv1.NewInternalClient(w.Calls), usersv1.NewInternalClient(w.Calls))
 	for range replicas {
 		w.replicas = append(w.replicas, backchannel.Start(w.Service, backchannel.Config{
-			Store: db, Upstream: own, Keys: w.keys, Issuer: issuer, Private: private, Now: time.Now, Log: w.Service.Log,
+			Store: db, Upstream: own, Keys: w.keys, Issuer: testworld.Public, Private: private, Now: time.Now, Log: w.Service.Log,
 			Metrics: w.Metrics,
 		}))
 	}
@@ -112,14 +100,27 @@ func (w world) must(err error) {
 	}
 }
 
+// change changes what projects has.
+func (w world) change(f func(*projects)) {
+	w.projects.mu.Lock()
+	defer w.projects.mu.Unlock()
+	f(w.projects)
+}
+
+// dueNow makes all logouts due, and wakes the notifier.
+func (w world) dueNow() {
+	w.Helper()
+	_, err := w.DB.Exec(w.Context(), `update logouts set due_at = now()`)
+	w.must(err)
+	w.replicas[0].Wake()
+}
+
 // serve makes an application with that id, whose back channel answers.
 func (w world) serve(id string, answer http.HandlerFunc) {
 	w.Helper()
 	s := httptest.NewServer(answer)
 	w.Cleanup(s.Close)
-	w.projects.mu.Lock()
-	defer w.projects.mu.Unlock()
-	w.projects.uris[id] = s.URL + "/logout?tenant=1"
+	w.change(func(p *projects) { p.uris[id] = s.URL + "/logout?tenant=1" })
 }
 
 // queue queues a logout of the session s1 for an application of an organization, and wakes the notifier.
@@ -139,9 +140,10 @@ func (w world) until(condition string) {
 
 const empty = `not exists (select from logouts)`
 
-// counted returns how many tries had a result.
-func (w world) counted(result string) (n float64) {
+// counted fails the test unless one try had that result.
+func (w world) counted(result string) {
 	w.Helper()
+	var n float64
 	families, err := w.Metrics.Gather()
 	w.must(err)
 	for _, f := range families {
@@ -151,5 +153,7 @@ func (w world) counted(result string) (n float64) {
 			}
 		}
 	}
-	return n
+	if n != 1 {
+		w.Errorf("counted %g times", n)
+	}
 }

@@ -62,11 +62,7 @@ type answered struct {
 
 func (e Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	answer, err := e.answer(r)
-	if err != nil {
-		protocol.Fail(r.Context(), e.Log, w, err)
-		return
-	}
-	protocol.JSON(w, http.StatusOK, answer)
+	protocol.Answer(r.Context(), e.Log, w, answer, err)
 }
 
 func (e Endpoint) answer(r *http.Request) (answered, error) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDocument(t *testing.T) {
+func TestDocumentJoinsParts(t *testing.T) {
 	t.Parallel()
 	got, err := Document("https://id.example.com", []Part{
 		Keys("RS256"), Server([]string{"en", "de"}),
@@ -32,7 +32,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-func TestPartsThatContradict(t *testing.T) {
+func TestContradictingPartsAreRefused(t *testing.T) {
 	t.Parallel()
 	path := func(name, path string) Part { return Part{Paths: map[string]string{name: path}} }
 	list := func(name string, values ...string) Part { return Part{Lists: map[string][]string{name: values}} }
@@ -46,18 +46,21 @@ func TestPartsThatContradict(t *testing.T) {
 		"a list that is a flag":   {flag("a_supported", true), list("a_supported", "b")},
 		"a list without elements": {list("a_supported")},
 	} {
-		if got, err := Document("https://id.example.com", parts); err == nil {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := Document("https://id.example.com", parts); err == nil {
+				t.Errorf("%s", got)
+			}
+		})
 	}
 }
 
-func TestDocumentsAreOnlyRead(t *testing.T) {
+func TestDocumentIsReadOnly(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	keys := "first"
 	Mount(mux, []byte("document"), func() []byte { return []byte(keys) })
-	keys = "second" // what is served is what is true now
+	keys = "second" // the keys of now are served
 	for path, want := range map[string]struct{ body, control string }{
 		"/.well-known/openid-configuration":       {"document", "public, max-age=3600"},
 		"/.well-known/oauth-authorization-server": {"document", "public, max-age=3600"},

@@ -73,17 +73,15 @@ func (e Endpoint) Part() discovery.Part {
 
 func (e Endpoint) introspect(w http.ResponseWriter, r *http.Request) {
 	answer, err := e.about(r)
-	if err != nil {
-		e.introspections.WithLabelValues(protocol.Refusal(err).Code).Inc()
-		protocol.Fail(r.Context(), e.Log, w, err)
-		return
-	}
 	result := "active"
-	if answer["active"] == false {
+	switch {
+	case err != nil:
+		result = protocol.Refusal(err).Code
+	case answer["active"] == false:
 		result = "inactive"
 	}
 	e.introspections.WithLabelValues(result).Inc()
-	protocol.JSON(w, http.StatusOK, answer)
+	protocol.Answer(r.Context(), e.Log, w, answer, err)
 }
 
 // found is a live token with its user.
@@ -96,11 +94,7 @@ type found struct {
 // about returns the answer to a request. The client and the token are looked up at the same time. A refused client gets
 // no information about the token.
 func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
-	f, err := protocol.ReadForm(r)
-	if err != nil {
-		return nil, err
-	}
-	text, err := f.Needed("token")
+	f, text, err := tokenOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +122,16 @@ func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 		return domain.Claims{"active": false}, nil
 	}
 	return e.answer(r.Context(), client, token)
+}
+
+// tokenOf returns the parameters of a request, and the token among them.
+func tokenOf(r *http.Request) (protocol.Form, string, error) {
+	f, err := protocol.ReadForm(r)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := f.Needed("token")
+	return f, text, err
 }
 
 // client returns the client of the request. A public client may not introspect. A machine user may introspect its own

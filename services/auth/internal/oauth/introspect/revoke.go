@@ -24,11 +24,7 @@ func (e Endpoint) revoke(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e Endpoint) end(r *http.Request) error {
-	f, err := protocol.ReadForm(r)
-	if err != nil {
-		return err
-	}
-	text, err := f.Needed("token")
+	f, text, err := tokenOf(r)
 	if err != nil {
 		return err
 	}

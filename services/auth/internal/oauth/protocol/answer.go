@@ -26,6 +26,15 @@ func JSON(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(text)
 }
 
+// Answer writes the answer of an endpoint or, if there is an error, the error.
+func Answer(ctx context.Context, log *slog.Logger, w http.ResponseWriter, body any, err error) {
+	if err != nil {
+		Fail(ctx, log, w, err)
+		return
+	}
+	JSON(w, http.StatusOK, body)
+}
+
 type problem struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description,omitempty"`

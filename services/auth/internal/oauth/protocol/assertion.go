@@ -69,24 +69,24 @@ func (a Assertion) Verify(der []byte) (domain.Assertion, error) {
 }
 
 type claims struct {
-	Issuer    string   `json:"iss"`
-	Subject   string   `json:"sub"`
-	Audience  audience `json:"aud"`
-	Expiry    date     `json:"exp"`
-	NotBefore date     `json:"nbf"`
-	IssuedAt  date     `json:"iat"`
-	ID        string   `json:"jti"`
-	Scope     string   `json:"scope"`
+	Issuer    string    `json:"iss"`
+	Subject   string    `json:"sub"`
+	Audience  audiences `json:"aud"`
+	Expiry    date      `json:"exp"`
+	NotBefore date      `json:"nbf"`
+	IssuedAt  date      `json:"iat"`
+	ID        string    `json:"jti"`
+	Scope     string    `json:"scope"`
 }
 
-// audience is a text or a list of them (RFC 7519 section 4.1.3).
-type audience []string
+// audiences are a text or a list of them (RFC 7519 section 4.1.3).
+type audiences []string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (a *audience) UnmarshalJSON(b []byte) error {
+func (a *audiences) UnmarshalJSON(b []byte) error {
 	var one string
 	if json.Unmarshal(b, &one) == nil {
-		*a = audience{one}
+		*a = audiences{one}
 		return nil
 	}
 	var all []string

@@ -10,7 +10,7 @@ import (
 	authv1 "herald/shared/gen/herald/auth/v1"
 )
 
-func TestGranted(t *testing.T) {
+func TestEventHasWhatPersonGave(t *testing.T) {
 	t.Parallel()
 	got := protocol.Granted(domain.Authorization{
 		ID: "a1", UserID: "u1", ClientID: "web", SessionID: "s1", Scopes: []string{"openid", "email"},

@@ -62,10 +62,10 @@ func (w *world) token(k *Keys, kind Kind) (string, error) {
 	})
 }
 
-// A year and more passes, in which keys change several times and one is removed in need, while replicas sign and
-// clients verify at once. Replicas read the keys once a day only, clients when they meet an unknown key, and some of
+// In more than a year keys change several times, and one is removed early. Replicas sign and clients verify all the
+// time. Replicas read the keys once a day only, clients when they meet an unknown key, and some of
 // them not for a day. Every token is accepted from its first to its last minute.
-func TestRotationUnderLoad(t *testing.T) {
+func TestEveryTokenIsAcceptedDuringRotation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	replicas := []*Keys{w.replica(), w.replica(), w.replica()}
@@ -133,7 +133,7 @@ func TestRotationUnderLoad(t *testing.T) {
 
 // A client that keeps the keys for longer than they were announced fails, so the test above would notice a key that
 // signs too early.
-func TestRotationNeedsTheAnnouncement(t *testing.T) {
+func TestKeyWithoutAnnouncementIsUnknownToClients(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.replica()
@@ -159,9 +159,9 @@ func TestRotationNeedsTheAnnouncement(t *testing.T) {
 	}
 }
 
-// A key that is removed in need is refused by every replica as soon as it has read the keys. The one that was announced
+// A key that is removed early is refused by every replica as soon as it has read the keys. The one that was announced
 // takes its place at once, and a third one is made.
-func TestRemovingTheKeyThatSigns(t *testing.T) {
+func TestRemovedKeyIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.replica()
@@ -195,7 +195,7 @@ func TestRemovingTheKeyThatSigns(t *testing.T) {
 
 // A key that is activated signs on every replica as soon as it has read the keys, and another one is announced. What
 // was signed before stays valid.
-func TestActivatingAKey(t *testing.T) {
+func TestActivatedKeySigns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k, other := w.replica(), w.replica()

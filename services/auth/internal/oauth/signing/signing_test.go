@@ -16,7 +16,7 @@ import (
 )
 
 // Replicas that start at once make one key of each algorithm, and then one that waits.
-func TestReplicasMakeOneKey(t *testing.T) {
+func TestReplicasMakeOneKeyOfEachAlgorithm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	replicas := make([]*Keys, 4)
@@ -54,7 +54,7 @@ func TestReplicasMakeOneKey(t *testing.T) {
 
 // A key is published long before it signs, signs for its period on every replica, and is published until nobody needs
 // what it signed.
-func TestLifeOfAKey(t *testing.T) {
+func TestKeyIsPublishedBeforeAndAfterItSigns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k, late := w.replica(), w.replica()
@@ -70,7 +70,7 @@ func TestLifeOfAKey(t *testing.T) {
 	w.pass(period - time.Nanosecond)
 	before := w.sign(k, AccessToken())
 	w.pass(time.Nanosecond)
-	// A replica that reads nothing any more takes the next key at the same time.
+	// A replica that has not read the keys again takes the next key at the same time.
 	if got := w.kid(w.sign(late, AccessToken())); w.kid(before) == second || got != second {
 		t.Errorf("before it signed %s, now %s", w.kid(before), got)
 	}
@@ -95,7 +95,7 @@ func TestLifeOfAKey(t *testing.T) {
 }
 
 // The published keys have no private part, and neither logs nor events nor the table have one.
-func TestPrivateKeysStayIn(t *testing.T) {
+func TestPrivateKeyIsSealedAndNotPublished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.replica()
@@ -132,7 +132,7 @@ func TestPrivateKeysStayIn(t *testing.T) {
 }
 
 // A replica that cannot read the keys, or cannot open a new one, continues with the keys that it knows.
-func TestKeysOutliveTheDatabase(t *testing.T) {
+func TestKeysStayWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.replica()
@@ -151,7 +151,7 @@ func TestKeysOutliveTheDatabase(t *testing.T) {
 	}
 	w.db.Close()
 	if err := k.Refresh(t.Context()); err == nil {
-		t.Error("the database is away, and nothing is said")
+		t.Error("no error without the database")
 	}
 	if _, err := k.Verify(IDToken(), token); err != nil {
 		t.Error(err)
@@ -160,7 +160,7 @@ func TestKeysOutliveTheDatabase(t *testing.T) {
 }
 
 // A key that cannot be opened is logged.
-func TestTroubleIsLogged(t *testing.T) {
+func TestUnreadableKeyIsLogged(t *testing.T) {
 	t.Parallel()
 	w, log := newWorld(t), &testkit.Lines{}
 	k := w.replica()

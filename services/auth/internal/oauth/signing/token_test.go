@@ -59,7 +59,7 @@ func withHMAC(secret []byte) func([]byte) []byte {
 
 func unsigned([]byte) []byte { return nil }
 
-func TestTokens(t *testing.T) {
+func TestSignedTokenIsVerifiedAsItsKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.replica()
@@ -140,8 +140,8 @@ func refuse(t *testing.T, k *Keys, tokens map[string]string) {
 	}
 }
 
-// Each of our keys counts with its own algorithm only, and no key that a token brings along or names.
-func TestConfusedAlgorithmsAndKeys(t *testing.T) {
+// A key of Herald verifies only its own algorithm. A key inside a token, or at an address in it, verifies nothing.
+func TestForeignKeyOrAlgorithmIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newWorld(t).replica()
 	f := newForger(t, k)
@@ -183,7 +183,7 @@ func TestConfusedAlgorithmsAndKeys(t *testing.T) {
 }
 
 // The header is that of the kind, and the token has its form and size.
-func TestConfusedHeadersAndForms(t *testing.T) {
+func TestWrongHeaderOrFormIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newWorld(t).replica()
 	f := newForger(t, k)
@@ -206,7 +206,7 @@ func TestConfusedHeadersAndForms(t *testing.T) {
 		"JSON serialization":             `{"payload":"e30","signatures":[]}`,
 		"five parts":                     forged(f.rs(""), claims, f.ownRS) + ".e30.e30",
 	})
-	// They are refused for what their names say: the like without it is accepted.
+	// The same tokens without these faults are accepted.
 	for name, token := range map[string]string{
 		"RS256": forged(f.rs(""), claims, f.ownRS), "the longest": long(f.rs(""), f.ownRS, MaxToken),
 	} {
@@ -229,8 +229,8 @@ func long(header string, sign func([]byte) []byte, size int) string {
 	}
 }
 
-// Of a token there is one text: no other one that decodes to the same bytes is accepted, and none with a changed bit.
-func TestTokensAreNotMalleable(t *testing.T) {
+// A token has one text: another text that decodes to the same bytes is refused, and so is one with a changed bit.
+func TestChangedTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.replica()

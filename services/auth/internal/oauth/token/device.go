@@ -2,12 +2,13 @@ package token
 
 import (
 	"context"
-	"errors"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth/protocol"
 	"herald/shared/secret"
 )
+
+const deviceUnknown = "the device code is unknown, or was used before"
 
 // device gives the tokens of a person's login for the code of a device, after the person has let the device in (RFC
 // 8628 section 3.4). Until then the device repeats its request.
@@ -16,24 +17,17 @@ func (e *Endpoint) device(ctx context.Context, f protocol.Form, c domain.Client)
 	if err != nil {
 		return granted{}, err
 	}
-	unknown := domain.ErrInvalidGrant.Say("the device code is unknown, or was used before")
 	hash := secret.Hash(text)
 	d, err := e.Store.AskedDevice(ctx, hash)
-	if errors.Is(err, domain.ErrUnknown) {
-		return granted{}, unknown
-	}
 	if err != nil {
-		return granted{}, err
+		return granted{}, unknown(err, deviceUnknown)
 	}
 	if err := d.Redeem(c.ID, e.Now()); err != nil {
 		return granted{}, err
 	}
 	a, err := e.Store.Authorization(ctx, d.AuthorizationID)
-	if errors.Is(err, domain.ErrUnknown) {
-		return granted{}, unknown
-	}
 	if err != nil {
-		return granted{}, err
+		return granted{}, unknown(err, deviceUnknown)
 	}
 	g, err := e.person(ctx, a, a.Scopes)
 	if err != nil {
@@ -41,11 +35,7 @@ func (e *Endpoint) device(ctx context.Context, f protocol.Form, c domain.Client)
 	}
 	g.begins(c, e.Now())
 	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
-		err := e.Store.RedeemDevice(ctx, g.Authorization, hash, tokens)
-		if errors.Is(err, domain.ErrUnknown) {
-			return unknown
-		}
-		return err
+		return unknown(e.Store.RedeemDevice(ctx, g.Authorization, hash, tokens), deviceUnknown)
 	}
 	return g, nil
 }

@@ -21,11 +21,8 @@ func (e *Endpoint) code(ctx context.Context, f protocol.Form, c domain.Client) (
 	}
 	hash := secret.Hash(text)
 	stored, err := e.Store.Code(ctx, hash)
-	if errors.Is(err, domain.ErrUnknown) {
-		return granted{}, domain.ErrInvalidGrant.Say("the code is unknown, has expired, or was ended")
-	}
 	if err != nil {
-		return granted{}, err
+		return granted{}, unknown(err, "the code is unknown, has expired, or was ended")
 	}
 	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_CODE_MISUSED
 	err = stored.Redeem(c.ID, f["redirect_uri"], f["code_verifier"], e.Now())
@@ -42,6 +39,14 @@ func (e *Endpoint) code(ctx context.Context, f protocol.Form, c domain.Client) (
 		return e.misuse(ctx, g.Authorization, misused, e.Store.Redeem(ctx, g.Authorization, hash, tokens))
 	}
 	return g, nil
+}
+
+// unknown returns the refusal of a code or token that the store does not know. It returns other errors as they are.
+func unknown(err error, description string) error {
+	if errors.Is(err, domain.ErrUnknown) {
+		return domain.ErrInvalidGrant.Say(description)
+	}
+	return err
 }
 
 // begins sets how long a new authorization lasts. It lasts longer with a refresh token, which the client gets if the
@@ -61,11 +66,8 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 	}
 	hash := secret.Hash(text)
 	stored, err := e.Store.RefreshToken(ctx, hash)
-	if errors.Is(err, domain.ErrUnknown) {
-		return granted{}, domain.ErrInvalidGrant.Say("the refresh token is unknown, has expired, or was ended")
-	}
 	if err != nil {
-		return granted{}, err
+		return granted{}, unknown(err, "the refresh token is unknown, has expired, or was ended")
 	}
 	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_REFRESH_TOKEN_MISUSED
 	if err := stored.Redeem(c.ID); err != nil {

@@ -109,12 +109,11 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	result := "ok"
 	if err != nil {
 		result = protocol.Refusal(err).Code
-		protocol.Fail(r.Context(), e.Log, w, err)
 	} else {
 		w.Header().Set("Pragma", "no-cache")
-		protocol.JSON(w, http.StatusOK, answer)
 	}
 	e.count.WithLabelValues(name, result).Inc()
+	protocol.Answer(r.Context(), e.Log, w, answer, err)
 }
 
 // answered is a response of the endpoint (RFC 6749 section 5.1).

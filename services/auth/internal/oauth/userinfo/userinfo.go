@@ -46,9 +46,9 @@ var (
 )
 
 func (e Endpoint) serve(w http.ResponseWriter, r *http.Request) {
-	told, err := e.about(r)
+	answer, err := e.about(r)
 	if err == nil {
-		protocol.JSON(w, http.StatusOK, told)
+		protocol.JSON(w, http.StatusOK, answer)
 		return
 	}
 	if fault.From(err).Code == fault.Unauthenticated {
@@ -85,12 +85,12 @@ func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := e.Claims.Userinfo(r.Context(), client, user, t.TokenScopes)
+	found, err := e.Claims.Userinfo(r.Context(), client, user, t.TokenScopes)
 	if err != nil {
 		return nil, err
 	}
-	told["sub"] = user.ID
-	return told, nil
+	found["sub"] = user.ID
+	return found, nil
 }
 
 // personal returns the claims that a personal access token allows: only who the user is, because it has no scopes for
