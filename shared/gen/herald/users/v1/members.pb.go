@@ -1331,10 +1331,10 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x06 \x01(\tH\x00R\tprojectId\x12\x0e\n" +
 	"\x02id\x18\a \x01(\tR\x02idB\x06\n" +
-	"\x04type2\x92$\n" +
-	"\aMembers\x12\xa1\x02\n" +
-	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xcc\x01\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\n" +
+	"\x04type2\xff#\n" +
+	"\aMembers\x12\x8e\x02\n" +
+	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb9\x01\x8a\x82)K\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
 	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xa1\x02\n" +
 	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc6\x01\x8a\x82)K\n" +
 	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
