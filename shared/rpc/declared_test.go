@@ -25,9 +25,10 @@ func TestFaultThatTheContractLacksIsLogged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, users{get: func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
+			get := func(context.Context, *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
 				return nil, c.fault
-			}})
+			}
+			w := newWorld(t, users{get: get})
 			_, err := w.gateway.GetUser(testkit.As(t.Context(), w.g, member("ORG_OWNER")),
 				&usersv1.GetUserRequest{UserId: "x"})
 			wants(t, err, c.fault.ID)

@@ -50,8 +50,8 @@ func (r *runner) folders(file string) ([]string, error) {
 	return containing, nil
 }
 
-// rank returns how early the tests of a package are tried for a change of a file. Of the packages of api, the one for the
-// subject of the file comes first: for machine_key.go that is machines, and for email.go the one with an email.go.
+// rank returns how early the tests of a package are tried for a change of a file. Of the packages of api, the one for
+// the subject of the file comes first: for machine_key.go that is machines, and for email.go the one with an email.go.
 func (r *runner) rank(folder, file string) int {
 	parts := strings.Split(file, "/")
 	top := strings.Join(parts[:2], "/")

@@ -56,8 +56,8 @@ func owner(file protoreflect.FileDescriptor) string {
 	return parts[1]
 }
 
-// byStatus returns the ids of an operation's faults by the HTTP status with which they come. A contract with the id of an
-// unknown fault was refused before, when shared/gen was written.
+// byStatus returns the ids of an operation's faults by the HTTP status with which they come. A contract with the id of
+// an unknown fault was refused before, when shared/gen was written.
 func byStatus(o Operation, faults []Fault) object {
 	ids := map[int][]string{}
 	for _, f := range faults {
