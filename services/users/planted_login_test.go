@@ -133,10 +133,7 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 
 	m := userstest.Minimal("planted address")
 	m.Email.IsEmailVerified, m.HashedPassword = true, userstest.Hashed(userstest.SomeHash)
-	got, err := w.Gateway.ImportHumanUser(asPlanter, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := w.Import(asPlanter, m)
 	w.AddIamMember(got.UserId, "IAM_USER_MANAGER")
 	w.Unwritten(func() { w.Request("passwordreset", got.UserId) })
 	reset := &usersv1.RequestPasswordResetRequest{UserId: got.UserId}

@@ -20,10 +20,7 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	asPlanter := w.Login(inA, planter, "")
 	plant := func(ctx context.Context, userID string) string {
 		t.Helper()
-		made, err := w.Gateway.AddPersonalAccessToken(ctx, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := w.PAT(ctx, userID)
 		return made.Token
 	}
 	planted, administrators := plant(asPlanter, bot), plant(inA, bot)

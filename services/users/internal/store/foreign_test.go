@@ -22,7 +22,14 @@ import (
 type call struct {
 	names  []string     // of methods; a search has one for the query and one to run it
 	absent *fault.Fault // if nothing is found; nil for a list, which is then empty
-	run    func(ctx context.Context, s store.Store, orgID string) (int, error)
+	run    func(request) (int, error)
+}
+
+// request is the store, and the organization that a call of it is for.
+type request struct {
+	context.Context
+	store.Store
+	orgID string
 }
 
 func one[T any](_ T, err error) (int, error)               { return 1, err }
@@ -36,133 +43,116 @@ var page = search.Page{Limit: 100}
 
 // everything has a call of every method about an organization. Removals come last.
 var everything = []call{
-	{[]string{"User"}, usersfault.ErrUserNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return one(s.User(ctx, orgID, "u1"))
+	{[]string{"User"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.User(c, c.orgID, "u1"))
 	}},
-	{[]string{"ChangeUser"}, usersfault.ErrUserNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			_, _, err := s.ChangeUser(ctx, orgID, "u1", func(*domain.User) (store.UserChange, error) {
-				return store.UserChange{Event: happened}, nil
-			})
-			return 1, err
-		}},
-	{[]string{"Users", "SearchUsers"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchUsers(ctx, s.Users(orgID).Where("id = ?", "u1"), page))
+	{[]string{"ChangeUser"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		_, _, err := c.ChangeUser(c, c.orgID, "u1", func(*domain.User) (store.UserChange, error) {
+			return store.UserChange{Event: happened}, nil
+		})
+		return 1, err
 	}},
-	{[]string{"Changes"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return listed(s.Changes(ctx, "user", orgID, "u1", page))
+	{[]string{"Users", "SearchUsers"}, nil, func(c request) (int, error) {
+		return many(c.SearchUsers(c, c.Users(c.orgID).Where("id = ?", "u1"), page))
 	}},
-	{[]string{"AskedMails"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		mails, err := s.AskedMails(ctx, orgID, "u1", time.Now().Add(-time.Hour))
+	{[]string{"Changes"}, nil, func(c request) (int, error) {
+		return listed(c.Changes(c, "user", c.orgID, "u1", page))
+	}},
+	{[]string{"AskedMails"}, nil, func(c request) (int, error) {
+		mails, err := c.AskedMails(c, c.orgID, "u1", time.Now().Add(-time.Hour))
 		return len(mails), err
 	}},
-	{[]string{"AddMachineKey"}, usersfault.ErrUserNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.AddMachineKey(ctx, machineKey("m1", orgID, "k2"), []byte{2}, happened))
-		}},
-	{[]string{"MachineKey"}, usersfault.ErrMachineKeyNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.MachineKey(ctx, orgID, "m1", "k1"))
-		}},
-	{[]string{"SearchMachineKeys"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchMachineKeys(ctx, orgID, "m1", page))
+	{[]string{"AddMachineKey"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.AddMachineKey(c, machineKey("m1", c.orgID, "k2"), []byte{2}, happened))
 	}},
-	{[]string{"AddIdpLink"}, usersfault.ErrUserNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			l := link("idp-a", "another")
-			l.UserID, l.OrgID = "u1", orgID
-			return one(s.AddIdpLink(ctx, l, mayLink))
-		}},
-	{[]string{"CreatePAT"}, usersfault.ErrUserNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.CreatePAT(ctx, token("u1", orgID, "t2"), []byte{2}, happened))
-		}},
-	{[]string{"PAT"}, usersfault.ErrPATNotFound, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return one(s.PAT(ctx, orgID, "u1", "t1"))
+	{[]string{"MachineKey"}, usersfault.ErrMachineKeyNotFound, func(c request) (int, error) {
+		return one(c.MachineKey(c, c.orgID, "m1", "k1"))
 	}},
-	{[]string{"SearchPATs"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchPATs(ctx, orgID, "u1", page))
+	{[]string{"SearchMachineKeys"}, nil, func(c request) (int, error) {
+		return many(c.SearchMachineKeys(c, c.orgID, "m1", page))
 	}},
-	{[]string{"SearchOTP"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchOTP(ctx, orgID, "u1", page))
+	{[]string{"AddIdpLink"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		l := link("idp-a", "another")
+		l.UserID, l.OrgID = "u1", c.orgID
+		return one(c.AddIdpLink(c, l, mayLink))
 	}},
-	{[]string{"CreateOTP"}, usersfault.ErrUserNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			_, err := s.CreateOTP(ctx, app("u1", orgID), happened)
-			if errors.Is(err, usersfault.ErrOTPNotVerified) { // in its own organization the user has one already
-				err = nil
-			}
-			return 1, err
-		}},
-	{[]string{"ChangeOTP"}, usersfault.ErrOTPNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.ChangeOTP(ctx, orgID, "u1",
-				func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
-		}},
-	{[]string{"Members", "SearchMembers"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchMembers(ctx, s.Members(orgID, "p1"), page))
+	{[]string{"CreatePAT"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.CreatePAT(c, token("u1", c.orgID, "t2"), []byte{2}, happened))
 	}},
-	{[]string{"SearchMemberships"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchMemberships(ctx, orgID, "u1", page))
+	{[]string{"PAT"}, usersfault.ErrPATNotFound, func(c request) (int, error) {
+		return one(c.PAT(c, c.orgID, "u1", "t1"))
 	}},
-	{[]string{"MembershipsOf"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		places, err := s.MembershipsOf(ctx, orgID, []string{"u1"})
+	{[]string{"SearchPATs"}, nil, func(c request) (int, error) {
+		return many(c.SearchPATs(c, c.orgID, "u1", page))
+	}},
+	{[]string{"SearchOTP"}, nil, func(c request) (int, error) {
+		return many(c.SearchOTP(c, c.orgID, "u1", page))
+	}},
+	{[]string{"CreateOTP"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		_, err := c.CreateOTP(c, app("u1", c.orgID), happened)
+		if errors.Is(err, usersfault.ErrOTPNotVerified) { // in its own organization the user has one already
+			err = nil
+		}
+		return 1, err
+	}},
+	{[]string{"ChangeOTP"}, usersfault.ErrOTPNotFound, func(c request) (int, error) {
+		return one(c.ChangeOTP(c, c.orgID, "u1",
+			func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
+	}},
+	{[]string{"Members", "SearchMembers"}, nil, func(c request) (int, error) {
+		return many(c.SearchMembers(c, c.Members(c.orgID, "p1"), page))
+	}},
+	{[]string{"SearchMemberships"}, nil, func(c request) (int, error) {
+		return many(c.SearchMemberships(c, c.orgID, "u1", page))
+	}},
+	{[]string{"MembershipsOf"}, nil, func(c request) (int, error) {
+		places, err := c.MembershipsOf(c, c.orgID, []string{"u1"})
 		return len(places), err
 	}},
-	{[]string{"ChangeMember"}, usersfault.ErrMemberNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.ChangeMember(ctx, orgID, "p1", "u1", func(*domain.Member) (proto.Message, error) {
-				return happened, nil
-			}))
-		}},
-	{[]string{"SetMetadata"}, usersfault.ErrUserNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.SetMetadata(ctx, orgID, "u1", "size", func(m *domain.Metadata) (proto.Message, error) {
-				m.Set(nil)
-				return happened, nil
-			}))
-		}},
-	{[]string{"Metadata"}, usersfault.ErrMetadataNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.Metadata(ctx, orgID, "u1", "size"))
-		}},
-	{[]string{"SearchMetadata"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchMetadata(ctx, orgID, "u1", page))
+	{[]string{"ChangeMember"}, usersfault.ErrMemberNotFound, func(c request) (int, error) {
+		return one(c.ChangeMember(c, c.orgID, "p1", "u1", func(*domain.Member) (proto.Message, error) {
+			return happened, nil
+		}))
 	}},
-	{[]string{"RemoveMetadata"}, usersfault.ErrMetadataNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.RemoveMetadata(ctx, orgID, "u1", "size", happened))
-		}},
-	{[]string{"RemoveOTP"}, usersfault.ErrOTPNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.RemoveOTP(ctx, orgID, "u1", gone))
-		}},
-	{[]string{"RemoveMachineKey"}, usersfault.ErrMachineKeyNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.RemoveMachineKey(ctx, orgID, "m1", "k1", happened))
-		}},
-	{[]string{"SearchIdpLinks"}, nil, func(ctx context.Context, s store.Store, orgID string) (int, error) {
-		return many(s.SearchIdpLinks(ctx, orgID, "u1", page))
+	{[]string{"SetMetadata"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.SetMetadata(c, c.orgID, "u1", "size", func(m *domain.Metadata) (proto.Message, error) {
+			m.Set(nil)
+			return happened, nil
+		}))
 	}},
-	{[]string{"RemoveIdpLink"}, usersfault.ErrIdpLinkNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			key := link("idp-a", "mini")
-			key.OrgID, key.UserID = orgID, "u1"
-			return one(s.RemoveIdpLink(ctx, key, happened))
-		}},
-	{[]string{"RemoveMembership"}, usersfault.ErrMemberNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.RemoveMembership(ctx, orgID, "u1", "membership of u1",
-				func(domain.Member) proto.Message { return happened }))
-		}},
-	{[]string{"RemovePAT"}, usersfault.ErrPATNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.RemovePAT(ctx, orgID, "u1", "t1", happened))
-		}},
-	{[]string{"RemoveUser"}, usersfault.ErrUserNotFound,
-		func(ctx context.Context, s store.Store, orgID string) (int, error) {
-			return one(s.RemoveUser(ctx, orgID, "u1", happened))
-		}},
+	{[]string{"Metadata"}, usersfault.ErrMetadataNotFound, func(c request) (int, error) {
+		return one(c.Metadata(c, c.orgID, "u1", "size"))
+	}},
+	{[]string{"SearchMetadata"}, nil, func(c request) (int, error) {
+		return many(c.SearchMetadata(c, c.orgID, "u1", page))
+	}},
+	{[]string{"RemoveMetadata"}, usersfault.ErrMetadataNotFound, func(c request) (int, error) {
+		return one(c.RemoveMetadata(c, c.orgID, "u1", "size", happened))
+	}},
+	{[]string{"RemoveOTP"}, usersfault.ErrOTPNotFound, func(c request) (int, error) {
+		return one(c.RemoveOTP(c, c.orgID, "u1", gone))
+	}},
+	{[]string{"RemoveMachineKey"}, usersfault.ErrMachineKeyNotFound, func(c request) (int, error) {
+		return one(c.RemoveMachineKey(c, c.orgID, "m1", "k1", happened))
+	}},
+	{[]string{"SearchIdpLinks"}, nil, func(c request) (int, error) {
+		return many(c.SearchIdpLinks(c, c.orgID, "u1", page))
+	}},
+	{[]string{"RemoveIdpLink"}, usersfault.ErrIdpLinkNotFound, func(c request) (int, error) {
+		key := link("idp-a", "mini")
+		key.OrgID, key.UserID = c.orgID, "u1"
+		return one(c.RemoveIdpLink(c, key, happened))
+	}},
+	{[]string{"RemoveMembership"}, usersfault.ErrMemberNotFound, func(c request) (int, error) {
+		return one(c.RemoveMembership(c, c.orgID, "u1", "membership of u1",
+			func(domain.Member) proto.Message { return happened }))
+	}},
+	{[]string{"RemovePAT"}, usersfault.ErrPATNotFound, func(c request) (int, error) {
+		return one(c.RemovePAT(c, c.orgID, "u1", "t1", happened))
+	}},
+	{[]string{"RemoveUser"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.RemoveUser(c, c.orgID, "u1", happened))
+	}},
 }
 
 // elsewhere lists the methods that need not have an organization as a condition, with the reason.
@@ -216,7 +206,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 
 	before := testkit.Rows(t, w.db, "events")
 	for _, m := range everything {
-		n, err := m.run(t.Context(), w.Store, "org-b")
+		n, err := m.run(request{t.Context(), w.Store, "org-b"})
 		if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
 			t.Errorf("%s in another organization: %d, %v", m.names, n, err)
 		}
@@ -225,7 +215,7 @@ func TestOwnerInEveryQuery(t *testing.T) {
 		t.Error("something was written")
 	}
 	for _, m := range everything {
-		if n, err := m.run(t.Context(), w.Store, "org-a"); n == 0 || err != nil {
+		if n, err := m.run(request{t.Context(), w.Store, "org-a"}); n == 0 || err != nil {
 			t.Errorf("%s where it is: %d, %v", m.names, n, err)
 		}
 	}

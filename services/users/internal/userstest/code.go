@@ -1,6 +1,8 @@
 package userstest
 
 import (
+	"strings"
+
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
@@ -23,11 +25,7 @@ func (w *World) Mail(userID string) *usersv1.PrepareMailResponse {
 // Initial creates a person who waits for the first mail, and returns the id.
 func (w *World) Initial(name string) string {
 	w.Helper()
-	r, err := w.Gateway.ImportHumanUser(w.Admin, Minimal(name))
-	if err != nil {
-		w.Fatal(err)
-	}
-	return r.UserId
+	return w.Import(w.Admin, Minimal(name)).UserId
 }
 
 // Complete uses the code of an initialize-user mail, as its page does.
@@ -81,9 +79,24 @@ func (w *World) SetColumns(userID, set string) {
 // State returns the state of a user.
 func (w *World) State(userID string) usersv1.UserState {
 	w.Helper()
-	r, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: userID})
+	return w.User(userID).State
+}
+
+// Asked returns the kinds and the ids of the mails that were requested in the last minutes, newest
+// first.
+func (w *World) Asked(orgID, userID string) (kinds, ids []string) {
+	w.Helper()
+	r, err := w.Notify.ListAskedMails(w.Context(), &usersv1.ListAskedMailsRequest{OrgId: orgID, UserId: userID})
 	if err != nil {
 		w.Fatal(err)
 	}
-	return r.User.State
+	for _, m := range r.Result {
+		kinds, ids = append(kinds, m.Kind), append(ids, m.NotificationId)
+		event := strings.TrimSuffix(m.NotificationId, "-notice")
+		if n := w.Rows("events where id = $1 and aggregate_id = $2 and time = $3", event, userID,
+			m.Time.AsTime()); n != 1 {
+			w.Errorf("%d events %v", n, m)
+		}
+	}
+	return kinds, ids
 }

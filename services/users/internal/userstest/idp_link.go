@@ -53,16 +53,6 @@ func Linked(name string, accounts ...string) *usersv1.ImportHumanUserRequest {
 	return r
 }
 
-// ImportLinked imports a person as the administrator and returns the id.
-func (w *World) ImportLinked(r *usersv1.ImportHumanUserRequest) string {
-	w.Helper()
-	got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return got.UserId
-}
-
 // Links returns a user's accounts, written provider/account, the newest last.
 func (w *World) Links(ctx context.Context, userID string) (all []string) {
 	w.Helper()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/testkit"
 )
 
 // Shown returns the code that an app with a secret shows. oathtool is an independent
@@ -33,17 +31,12 @@ type Otp struct {
 	Me     caller.Caller
 	UserID string
 	Key    string
-	// Ahead is added to the world's time.
-	Ahead *atomic.Int64
 }
 
 // NewOTP imports a person who then adds an app.
 func NewOTP(t *testing.T) *Otp {
 	t.Helper()
-	o := &Otp{Ahead: new(atomic.Int64)}
-	g := testkit.Ground(t)
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(o.Ahead.Load())) }
-	o.World = Start(t, g)
+	o := &Otp{World: New(t)}
 	o.UserID = o.Person(o.Admin, "mini")
 	o.Me = o.Caller(o.Admin, o.UserID, "")
 	r, err := o.Add(false)

@@ -5,13 +5,16 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"herald/services/users"
 	"herald/shared/boot"
 	"herald/shared/caller"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -55,9 +58,11 @@ type World struct {
 	AdminID    string
 	AdminToken string
 	OrgID      string
+
+	ahead *atomic.Int64
 }
 
-// New starts the service and returns its world.
+// New starts the service and returns its world, whose time a test can advance.
 func New(t testing.TB) *World {
 	t.Helper()
 	return Start(t, testkit.Ground(t))
@@ -66,8 +71,10 @@ func New(t testing.TB) *World {
 // Start is New on a ground that a test has changed.
 func Start(t testing.TB, g boot.Ground) *World {
 	t.Helper()
+	ahead := new(atomic.Int64)
+	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	file := t.TempDir() + "/admin.pat"
-	w := &World{World: Kit.Start(t, g, func(s *boot.Service) error {
+	w := &World{ahead: ahead, World: Kit.Start(t, g, func(s *boot.Service) error {
 		config := users.Config{Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file}
 		_, err := users.New(t.Context(), s, config)
 		return err
@@ -83,6 +90,9 @@ func Start(t testing.TB, g boot.Ground) *World {
 	w.SignIn()
 	return w
 }
+
+// Advance moves the time of the world.
+func (w *World) Advance(d time.Duration) { w.ahead.Add(int64(d)) }
 
 // SignIn renews the administrator's context for the current time of the world.
 func (w *World) SignIn() {
@@ -115,12 +125,18 @@ func (w *World) Person(ctx context.Context, name string) string {
 	w.Helper()
 	r := Minimal(name)
 	r.Email.IsEmailVerified = true
-	r.HashedPassword = &usersv1.HashedPassword{Value: SomeHash}
+	r.HashedPassword = Hashed(SomeHash)
+	return w.Import(ctx, r).UserId
+}
+
+// Import imports a person.
+func (w *World) Import(ctx context.Context, r *usersv1.ImportHumanUserRequest) *usersv1.ImportHumanUserResponse {
+	w.Helper()
 	got, err := w.Gateway.ImportHumanUser(ctx, r)
 	if err != nil {
 		w.Fatal(err)
 	}
-	return got.UserId
+	return got
 }
 
 // Org creates an organization and returns its id and the administrator's
@@ -138,14 +154,20 @@ func (w *World) Org(name string) (string, context.Context) {
 	return r.Id, w.As(c)
 }
 
-// Caller returns the caller of a new token of a user.
-func (w *World) Caller(ctx context.Context, userID, orgID string) caller.Caller {
+// PAT creates a personal access token of a user.
+func (w *World) PAT(ctx context.Context, userID string) *usersv1.AddPersonalAccessTokenResponse {
 	w.Helper()
 	r, err := w.Gateway.AddPersonalAccessToken(ctx, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
 	if err != nil {
 		w.Fatal(err)
 	}
-	c, err := w.Resolve(r.Token, orgID)
+	return r
+}
+
+// Caller returns the caller of a new token of a user.
+func (w *World) Caller(ctx context.Context, userID, orgID string) caller.Caller {
+	w.Helper()
+	c, err := w.Resolve(w.PAT(ctx, userID).Token, orgID)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -158,12 +180,23 @@ func (w *World) Login(ctx context.Context, userID, orgID string) context.Context
 	return w.As(w.Caller(ctx, userID, orgID))
 }
 
-// Patient repeats a call whose passwords a slow machine does not hash in time. It counts as no guess.
-func Patient(call func() error) (err error) {
-	for err = call(); err != nil && strings.Contains(err.Error(), "OVERLOADED"); {
-		err = call()
+// Guesses makes fifty wrong guesses at once and fails the test unless ten get the fault wrong and the others the fault
+// locked. It repeats guesses whose passwords a slow machine does not hash in time, because these do not count.
+func Guesses(t testing.TB, wrong, locked string, guess func(i int) error) {
+	t.Helper()
+	var compared atomic.Int64
+	testkit.Race(t, 50, func(i int) (err error) {
+		for err = guess(i); fault.From(err).ID == fault.ErrOverloaded.ID; {
+			err = guess(i)
+		}
+		if fault.From(err).ID == wrong {
+			compared.Add(1)
+		}
+		return err
+	}, wrong, locked)
+	if compared.Load() != 10 {
+		t.Errorf("%d of 50 guesses were compared, want 10", compared.Load())
 	}
-	return err
 }
 
 // SomeHash is a valid pbkdf2-sha256 hash.
@@ -175,4 +208,24 @@ func Minimal(name string) *usersv1.ImportHumanUserRequest {
 		UserName: name, Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse"},
 		Email: &usersv1.Email{Email: "mini@example.com"},
 	}
+}
+
+// Kinds returns the events of a list, newest first, each with the editor.
+func Kinds(r *heraldv1.SearchChangesResponse) (all []string) {
+	for _, c := range r.GetResult() {
+		all = append(all, c.EventType+" by "+c.EditorId)
+	}
+	return all
+}
+
+// AddMember gives a user roles in the organization that a caller acts on.
+func (w *World) AddMember(ctx context.Context, userID string, roles ...string) {
+	w.Helper()
+	w.Must(w.Gateway.AddOrgMember(ctx, &usersv1.AddMemberRequest{UserId: userID, Roles: roles}))
+}
+
+// AddIamMember gives a user roles in the instance.
+func (w *World) AddIamMember(userID string, roles ...string) {
+	w.Helper()
+	w.Must(w.Gateway.AddIamMember(w.Admin, &usersv1.AddMemberRequest{UserId: userID, Roles: roles}))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,17 +19,14 @@ func TestUpdateEmail(t *testing.T) {
 	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	changed := w.UpdateEmail(id, " new@example.com ", false)
-	event, name, data := w.Last(id)
-	if changed.NotificationId != event || name != "email_changed" || strings.Contains(data, "example.com") ||
-		!strings.Contains(data, `"verifyemail"`) || !strings.Contains(data, `"email.email"`) ||
-		!strings.Contains(data, `"USER_STATE_ACTIVE"`) {
-		t.Errorf("mail %s; event %s %s %s", changed.NotificationId, event, name, data)
+	event, data := w.Happened(id, "email_changed", `"verifyemail"`, `"email.email"`, `"USER_STATE_ACTIVE"`)
+	if changed.NotificationId != event || strings.Contains(data, "example.com") {
+		t.Errorf("mail %s; event %s %s", changed.NotificationId, event, data)
 	}
-	u := w.User(id)
-	if e := u.GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified ||
-		u.State != usersv1.UserState_USER_STATE_ACTIVE || u.Details.Sequence != changed.Details.Sequence {
-		t.Errorf("user %v after %v", u, changed)
-	}
+	want := w.User(id)
+	want.Details.Sequence, want.State = changed.Details.Sequence, usersv1.UserState_USER_STATE_ACTIVE
+	want.GetHuman().Email = &usersv1.Email{Email: "new@example.com"}
+	testkit.Equal(t, w.User(id), want)
 	m := w.Mail(id)
 	if m.Recipient != "new@example.com" || m.VerifiedEmail != "" || !m.PasswordSet {
 		t.Errorf("mail %v", m)
@@ -57,18 +53,20 @@ func TestUpdateEmail(t *testing.T) {
 	if e := w.User(id).GetHuman().Email; e.Email != "newer@example.com" || !e.IsEmailVerified || w.Hash(id) != hash {
 		t.Errorf("after the code: %v", e)
 	}
-	if _, name, data := w.Last(id); name != "email_verified" || !strings.Contains(data, `"email.isEmailVerified"`) {
-		t.Errorf("event %s %s", name, data)
-	}
+	w.Happened(id, "email_verified", `"email.isEmailVerified"`)
+}
 
-	// If the administrator verifies the address, no mail is sent, and the older code is not valid.
-	w.UpdateEmail(id, "newest@example.com", false)
-	m = w.Mail(id)
-	if r := w.UpdateEmail(id, "newest@example.com", true); r.NotificationId != "" ||
+// If the administrator verifies the address, no mail is sent, and the older code is not valid.
+func TestAddressThatAnAdministratorVerifiesGetsNoMail(t *testing.T) {
+	t.Parallel()
+	w := userstest.New(t)
+	id := w.Unverified("mini")
+	m := w.Mail(id)
+	if r := w.UpdateEmail(id, "mini@example.com", true); r.NotificationId != "" ||
 		w.Rows("codes where user_id = $1", id) != 0 {
 		t.Errorf("verified with mail %q", r.NotificationId)
 	}
-	_, err = w.CompleteKind("verifyemail", id, m.Code, "")
+	_, err := w.CompleteKind("verifyemail", id, m.Code, "")
 	testkit.Refused(t, err, "CODE_WRONG")
 }
 
@@ -99,10 +97,7 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 		t.Helper()
 		r := userstest.Minimal(name)
 		r.Password, r.Email.IsEmailVerified = password, verified
-		got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := w.Import(w.Admin, r)
 		return got.UserId, w.Mail(got.UserId).Code
 	}
 	for name, c := range map[string]struct {
@@ -133,9 +128,9 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 			}
 			switch {
 			case c.active:
-				if _, _, data := w.Last(id); !strings.Contains(data, `"state"`) ||
-					w.Rows("codes where user_id = $1", id) != 0 {
-					t.Errorf("event %s", data)
+				w.Happened(id, "email_changed", `"state"`)
+				if n := w.Rows("codes where user_id = $1", id); n != 0 {
+					t.Errorf("%d codes", n)
 				}
 			case c.mail:
 				m := w.Mail(id)
@@ -278,10 +273,9 @@ func TestResendEmailVerification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if event, name, data := w.Last(id); r.NotificationId != event || name != "email_verification_requested" ||
-		!strings.Contains(data, `"verifyemail"`) ||
-		r.Details.Sequence != w.User(id).Details.Sequence {
-		t.Errorf("%v; event %s %s %s", r, event, name, data)
+	event, _ := w.Happened(id, "email_verification_requested", `"verifyemail"`)
+	if r.NotificationId != event || r.Details.Sequence != w.User(id).Details.Sequence {
+		t.Errorf("%v; event %s", r, event)
 	}
 	_, err = w.CompleteKind("verifyemail", id, old, "")
 	testkit.Refused(t, err, "CODE_WRONG")
@@ -305,10 +299,7 @@ func TestResendEmailVerification(t *testing.T) {
 // Hostile case 4: callers cannot set their own new address as verified.
 func TestMyEmail(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	orgA, inA := w.Org("A")
 	w.AddMember(inA, id, "ORG_OWNER_VIEWER")
@@ -334,17 +325,16 @@ func TestMyEmail(t *testing.T) {
 		r.Details.ResourceOwner != w.OrgID {
 		t.Errorf("e-mail %v; %v", e, r)
 	}
-	if event, name, _ := w.Last(id); event != r.NotificationId || name != "email_changed" {
-		t.Errorf("event %s %s; %v", event, name, r)
+	if event, _ := w.Happened(id, "email_changed"); event != r.NotificationId {
+		t.Errorf("event %s; %v", event, r)
 	}
 	first := w.Mail(id)
 	if first.Recipient != "new@example.com" {
 		t.Errorf("the mail goes to %s", first.Recipient)
 	}
 	again, err := w.Gateway.ResendMyEmailVerification(mini, &usersv1.ResendMyEmailVerificationRequest{})
-	if event, name, _ := w.Last(id); err != nil || event != again.NotificationId ||
-		name != "email_verification_requested" {
-		t.Errorf("event %s %s; %v, %v", event, name, again, err)
+	if event, _ := w.Happened(id, "email_verification_requested"); err != nil || event != again.NotificationId {
+		t.Errorf("event %s; %v, %v", event, again, err)
 	}
 	second := w.Mail(id)
 	w.Unwritten(func() {
@@ -353,7 +343,7 @@ func TestMyEmail(t *testing.T) {
 		} {
 			testkit.Refused(t, verify(wrong), "CODE_WRONG")
 		}
-		ahead.Store(int64(72*time.Hour + time.Minute))
+		w.Advance(72*time.Hour + time.Minute)
 		w.SignIn()
 		mini = w.As(c)
 		testkit.Refused(t, verify(second.Code), "CODE_EXPIRED")
@@ -381,16 +371,14 @@ func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 	mini := w.Login(w.Admin, id, "")
 	right := w.Mail(id).Code
 	w.Unwritten(func() {
-		if evaluated := guesses(func(i int) error {
+		userstest.Guesses(t, "CODE_WRONG", "CODE_LOCKED", func(i int) error {
 			if i%2 == 0 {
 				_, err := w.CompleteKind("verifyemail", id, "AAAAAAAA", "")
 				return err
 			}
 			_, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: "AAAAAAAA"})
 			return err
-		}); evaluated != 10 {
-			t.Errorf("%d of 50 guesses were looked at, want 10", evaluated)
-		}
+		})
 		_, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: right})
 		testkit.Refused(t, err, "CODE_LOCKED")
 	})
@@ -398,21 +386,6 @@ func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 	if _, err := w.Gateway.VerifyMyEmail(mini, &usersv1.VerifyMyEmailRequest{Code: w.Mail(id).Code}); err != nil {
 		t.Errorf("the new mail's code: %v", err)
 	}
-}
-
-// guesses makes fifty guesses at once and returns how many were compared.
-func guesses(guess func(i int) error) int64 {
-	var wait sync.WaitGroup
-	var evaluated atomic.Int64
-	for i := range 50 {
-		wait.Go(func() {
-			if err := guess(i); err == nil || !strings.Contains(err.Error(), "CODE_LOCKED") {
-				evaluated.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	return evaluated.Load()
 }
 
 // The code that was mailed to the old address does not verify the new one, in whatever order the

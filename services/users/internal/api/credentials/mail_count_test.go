@@ -3,8 +3,6 @@ package credentials_test
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,10 +28,7 @@ func changeMyEmail(w *userstest.World, me context.Context, address string) error
 // strangers are not refused.
 func TestMailsToAPersonAreCounted(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	for i := range domain.CodesADay - 1 {
 		if err := changeMyEmail(w, w.Fresh(id, ""), fmt.Sprintf("victim%d@example.com", i)); err != nil {
@@ -50,13 +45,13 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 	if err := changeMyEmail(w, w.Fresh(other, ""), "victim@example.com"); err != nil {
 		t.Errorf("another person: %v", err)
 	}
-	ahead.Add(int64(domain.CodePause + time.Second))
+	w.Advance(domain.CodePause + time.Second)
 	code := w.Mail(id).Code
 	w.Request("verifyemail", id)
 	if w.Mail(id).Code == code {
 		t.Error("a stranger's request is refused")
 	}
-	ahead.Add(int64(24 * time.Hour))
+	w.Advance(24 * time.Hour)
 	w.SignIn()
 	if err := changeMyEmail(w, w.Fresh(id, ""), "new@example.com"); err != nil {
 		t.Errorf("a day later: %v", err)
@@ -143,20 +138,10 @@ func TestMailsAtOnceAreCounted(t *testing.T) {
 	for i := range people {
 		people[i] = w.Fresh(w.Person(w.Admin, fmt.Sprint("mini", i)), "")
 	}
-	var wait sync.WaitGroup
-	var sent atomic.Int64
-	for _, me := range people {
-		wait.Go(func() {
-			if err := changeMyEmail(w, me, "victim@example.com"); err == nil {
-				sent.Add(1)
-			} else {
-				testkit.Refused(t, err, "TOO_MANY_MAILS")
-			}
-		})
-	}
-	wait.Wait()
-	if sent.Load() != domain.CodesADay {
-		t.Errorf("%d of 50 changes sent a mail, want %d", sent.Load(), domain.CodesADay)
+	if sent := testkit.Race(t, len(people), func(i int) error {
+		return changeMyEmail(w, people[i], "victim@example.com")
+	}, "TOO_MANY_MAILS"); sent != domain.CodesADay {
+		t.Errorf("%d of 50 changes sent a mail, want %d", sent, domain.CodesADay)
 	}
 }
 
@@ -231,7 +216,7 @@ func TestNoticesOfAppsAreCounted(t *testing.T) {
 	}
 	_, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
 	testkit.Refused(t, err, "TOO_MANY_MAILS")
-	o.Ahead.Add(int64(24*time.Hour + time.Minute))
+	o.Advance(24*time.Hour + time.Minute)
 	if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
 		t.Errorf("a day later: %v", err)
 	}

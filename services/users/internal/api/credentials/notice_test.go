@@ -28,6 +28,19 @@ func noticed(w *userstest.World, userID string) (kind string, m *usersv1.Prepare
 	return "", nil
 }
 
+// expectNotice fails the test unless the newest notice to Mini Mouse, an imported user, is of that kind and has the
+// recipient, the login name and the maker of want.
+func expectNotice(w *userstest.World, userID, kind string, want *usersv1.PrepareMailResponse) {
+	w.Helper()
+	got, m := noticed(w, userID)
+	if got != kind || m.ChangeDate == nil {
+		w.Fatalf("a notice %s: %v, want %s", got, m, kind)
+	}
+	want.FirstName, want.LastName, want.DisplayName, want.PasswordSet = "Mini", "Mouse", "Mini Mouse", true
+	want.OrgId, want.OrgName, want.CreationDate, want.ChangeDate = w.OrgID, "Herald", m.CreationDate, m.ChangeDate
+	testkit.Equal(w, m, want)
+}
+
 // The former address gets a notice of a new address. The current address gets a notice of a new password. The notice
 // shows who made the change, and has neither a code nor another address. Only a notice to a verified address has the
 // login name.
@@ -41,15 +54,14 @@ func TestNotices(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		got, m := noticed(w, id)
-		if m == nil || got != kind || m.Recipient != recipient || m.ChangedByReader != own || m.Code != "" ||
-			m.Expiry != nil || m.VerifiedEmail != "" || m.OrgName != "Herald" || m.ChangeDate == nil ||
-			m.UserName != map[bool]string{true: "mini", false: recipient}[recipient != "third@example.com"] {
-			t.Errorf("%s: a notice %s: %v", what, got, m)
+		want := &usersv1.PrepareMailResponse{Recipient: recipient, UserName: "mini", ChangedByReader: own}
+		if recipient == "third@example.com" {
+			want.UserName = recipient
 		}
-		event, _, data := w.Last(id)
-		if !strings.Contains(data, `"notice": "`+kind+`"`) || strings.Contains(data, "@") {
-			t.Errorf("%s: event %s %s", what, event, data)
+		expectNotice(w, id, kind, want)
+		event := strings.Replace(kind, "changed", "_changed", 1)
+		if _, data := w.Happened(id, event, `"notice": "`+kind+`"`); strings.Contains(data, "@") {
+			t.Errorf("%s: event %s", what, data)
 		}
 	}
 	_, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{
@@ -90,19 +102,16 @@ func TestNotices(t *testing.T) {
 func TestNoticesOfFactors(t *testing.T) {
 	t.Parallel()
 	o := userstest.NewOTP(t)
+	events := map[string]string{"otpadded": "verified", "recoverycodeused": "accepted", "otpremoved": "removed"}
 	expect := func(what, kind string, own bool, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		got, m := noticed(o.World, o.UserID)
-		if m == nil || got != kind || m.Recipient != "mini@example.com" || m.ChangedByReader != own || m.Code != "" ||
-			m.UserName != "mini" || m.ChangeDate == nil {
-			t.Errorf("%s: a notice %s: %v", what, got, m)
-		}
-		if _, event, data := o.Last(o.UserID); !strings.Contains(data, `"notice": "`+kind+`"`) {
-			t.Errorf("%s: event %s %s", what, event, data)
-		}
+		expectNotice(o.World, o.UserID, kind, &usersv1.PrepareMailResponse{
+			Recipient: "mini@example.com", UserName: "mini", ChangedByReader: own,
+		})
+		o.Happened(o.UserID, events[kind], `"notice": "`+kind+`"`)
 	}
 	if kind, _ := noticed(o.World, o.UserID); kind != "" {
 		t.Errorf("an app that no login asks for: a notice %s", kind)
@@ -122,7 +131,7 @@ func TestNoticesOfFactors(t *testing.T) {
 		})
 		return err
 	}
-	o.Ahead.Add(int64(30 * time.Second))
+	o.Advance(30 * time.Second)
 	before := o.Rows("notices")
 	if err := factor(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil || o.Rows("notices") != before {
 		t.Errorf("a login with the app: %d notices after %d, %v", o.Rows("notices"), before, err)
@@ -148,7 +157,7 @@ func TestNoticesOfFactors(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Key = added.Secret
-	o.Ahead.Add(int64(30 * time.Second))
+	o.Advance(30 * time.Second)
 	o.Must(o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())))
 	_, err = o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{})
 	expect("the user removes the app", "otpremoved", true, err)

@@ -3,8 +3,6 @@ package credentials_test
 import (
 	"context"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,9 +27,9 @@ func TestSetPassword(t *testing.T) {
 	if !w.IsPassword(id, "correct horse") || w.Rows("users where id = $1 and password_change_required", id) != 1 {
 		t.Error("the password is another one, or need not be changed")
 	}
-	if _, name, data := w.Last(id); name != "password_changed" || !strings.Contains(data, `"password"`) ||
-		strings.Contains(data, "horse") || strings.Contains(data, "argon") {
-		t.Errorf("event %s %s", name, data)
+	if _, data := w.Happened(id, "password_changed", `"password"`); strings.Contains(data, "horse") ||
+		strings.Contains(data, "argon") {
+		t.Errorf("event %s", data)
 	}
 	w.Unwritten(func() {
 		_, err := w.CompleteKind("passwordreset", id, code, "another horse")
@@ -49,10 +47,7 @@ func TestSetPasswordOfWaitingUser(t *testing.T) {
 	w := userstest.New(t)
 	r := userstest.Minimal("verified")
 	r.Email.IsEmailVerified = true
-	got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := w.Import(w.Admin, r)
 	for _, id := range []string{got.UserId, w.Initial("unverified")} {
 		refuses := func() {
 			t.Helper()
@@ -120,9 +115,8 @@ func TestPasswordReset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if event, name, data := w.Last(id); r.NotificationId != event || name != "password_reset_requested" ||
-		!strings.Contains(data, `"passwordreset"`) {
-		t.Errorf("%v; event %s %s %s", r, event, name, data)
+	if event, _ := w.Happened(id, "password_reset_requested", `"passwordreset"`); r.NotificationId != event {
+		t.Errorf("%v; event %s", r, event)
 	}
 	if w.Hash(id) != userstest.SomeHash {
 		t.Error("the password is gone before the code is used")
@@ -148,9 +142,7 @@ func TestPasswordReset(t *testing.T) {
 		w.Rows("users where id = $1 and not password_change_required and state = 1", id) != 1 {
 		t.Error("the password is another one, or must be changed")
 	}
-	if _, name, data := w.Last(id); name != "password_changed" || !strings.Contains(data, `"passwordChangeRequired"`) {
-		t.Errorf("event %s %s", name, data)
-	}
+	w.Happened(id, "password_changed", `"passwordChangeRequired"`)
 
 	// A mailed code sets no password if the address is not verified, or the user inactive or
 	// locked.
@@ -184,25 +176,6 @@ func TestRequestPasswordResetRefuses(t *testing.T) {
 	})
 }
 
-func TestPasswordResetGuessesAtOnce(t *testing.T) {
-	t.Parallel()
-	w := userstest.New(t)
-	id := w.Person(w.Admin, "mini")
-	w.Request("passwordreset", id)
-	right := w.Mail(id).Code
-	if evaluated := guesses(func(int) error {
-		_, err := w.CompleteKind("passwordreset", id, "AAAAAAAA", "correct horse")
-		return err
-	}); evaluated != 10 {
-		t.Errorf("%d of 50 guesses were looked at, want 10", evaluated)
-	}
-	_, err := w.CompleteKind("passwordreset", id, right, "correct horse")
-	testkit.Refused(t, err, "CODE_LOCKED")
-	if w.Hash(id) != userstest.SomeHash {
-		t.Error("the password was changed")
-	}
-}
-
 // Of many uses of a code at once one succeeds, for each kind.
 func TestCodesTwiceAtOnce(t *testing.T) {
 	t.Parallel()
@@ -211,21 +184,10 @@ func TestCodesTwiceAtOnce(t *testing.T) {
 	w.Request("passwordreset", reset)
 	for kind, id := range map[string]string{"verifyemail": w.Unverified("unverified"), "passwordreset": reset} {
 		code := w.Mail(id).Code
-		var wait sync.WaitGroup
-		var done atomic.Int64
-		for range 5 {
-			wait.Go(func() {
-				if _, err := w.CompleteKind(kind, id, code, "correct horse"); err == nil {
-					done.Add(1)
-				} else {
-					testkit.Refused(t, err, "CODE_WRONG")
-				}
-			})
-		}
-		wait.Wait()
-		if done.Load() != 1 {
-			t.Errorf("%d of 5 equal forms of %s were taken", done.Load(), kind)
-		}
+		testkit.Once(t, 5, func(int) error {
+			_, err := w.CompleteKind(kind, id, code, "correct horse")
+			return err
+		}, "CODE_WRONG")
 	}
 }
 

@@ -2,7 +2,6 @@ package credentials_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,10 +17,7 @@ import (
 
 func TestPersonalAccessTokens(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
 	forever, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
 	if err != nil || !secret.PersonalAccessToken.WellFormed(forever.Token) {
@@ -66,10 +62,10 @@ func TestPersonalAccessTokens(t *testing.T) {
 		testkit.Refused(t, err, "PAT_NOT_FOUND")
 	}
 
-	ahead.Store(int64(61 * time.Minute))
+	w.Advance(61 * time.Minute)
 	_, err = w.Resolve(hour.Token, "")
 	testkit.Refused(t, err, "TOKEN_INVALID")
-	w.Must(w.Gateway.RemoveMyPersonalAccessToken(testkit.As(t.Context(), g, c),
+	w.Must(w.Gateway.RemoveMyPersonalAccessToken(w.As(c),
 		&usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: forever.TokenId}))
 	_, err = w.Resolve(forever.Token, "")
 	testkit.Refused(t, err, "TOKEN_INVALID")
@@ -85,10 +81,7 @@ func TestTokenEndsItself(t *testing.T) {
 	w.AddMember(w.Admin, id, "ORG_OWNER")
 	var tokens []*usersv1.AddPersonalAccessTokenResponse
 	for range 3 {
-		made, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := w.PAT(w.Admin, id)
 		tokens = append(tokens, made)
 	}
 	ends := map[string]func(context.Context, string) error{
@@ -138,10 +131,7 @@ func TestResolveInOrganizations(t *testing.T) {
 	orgB, _ := w.Org("B")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER_VIEWER")
-	pat, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pat := w.PAT(w.Admin, id)
 	if c, err := w.Resolve(pat.Token, w.OrgID); err != nil || len(c.Memberships) != 0 {
 		t.Errorf("home: %+v, %v", c, err)
 	}
@@ -152,7 +142,7 @@ func TestResolveInOrganizations(t *testing.T) {
 	testkit.Refused(t, known, "PERMISSION_DENIED")
 	_, unknown := w.Resolve(pat.Token, "nowhere")
 	testkit.Refused(t, unknown, "PERMISSION_DENIED")
-	_, err = w.Resolve(w.AdminToken, "nowhere")
+	_, err := w.Resolve(w.AdminToken, "nowhere")
 	testkit.Refused(t, err, "ORG_NOT_FOUND")
 }
 
@@ -164,10 +154,7 @@ func TestResolveInStatesOfOrganizations(t *testing.T) {
 	orgA, inA := w.Org("A")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER")
-	pat, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pat := w.PAT(w.Admin, id)
 	for _, c := range []struct {
 		state         domain.OrgState
 		member, admin string // faults

@@ -21,7 +21,7 @@ func linkedRow(id string, accounts ...string) *usersv1.ImportHumanUserRow {
 func TestImportUsersLinked(t *testing.T) {
 	t.Parallel()
 	w, known := userstest.NewLinkedWorld(t)
-	w.ImportLinked(userstest.Linked("before", "company/taken"))
+	w.Import(w.Admin, userstest.Linked("before", "company/taken"))
 	verified := linkedRow("verified", "company/2")
 	verified.User.Email.IsEmailVerified = true
 	all := []*usersv1.ImportHumanUserRow{

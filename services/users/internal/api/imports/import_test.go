@@ -42,10 +42,7 @@ func TestImportDecidesStateAndMail(t *testing.T) {
 			r := userstest.Minimal(name)
 			r.Email.IsEmailVerified, r.Password, r.HashedPassword = c.verified, c.password,
 				&usersv1.HashedPassword{Value: c.hash}
-			got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := w.Import(w.Admin, r)
 			u, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: got.UserId})
 			if err != nil {
 				t.Fatal(err)
@@ -271,10 +268,7 @@ func TestImportRepeated(t *testing.T) {
 	first := userstest.Minimal("mini")
 	first.UserId, first.PasswordChangeRequired = "m1", true // without a password it says nothing
 	first.Profile.PreferredLanguage, first.OtpCode = "de_ch", "jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp"
-	a, err := w.Gateway.ImportHumanUser(w.Admin, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := w.Import(w.Admin, first)
 	events := w.Rows("events")
 	b, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Wrapped(first))
 	if err != nil || !proto.Equal(a, b) {
@@ -336,10 +330,7 @@ func TestImportLeaksNothing(t *testing.T) {
 	r := userstest.Minimal("canary-name")
 	r.UserId, r.OtpCode, r.Password = "c1", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "canary horse"
 	r.Profile.FirstName, r.Email.Email = "CanaryFirst", "canary@example.com"
-	got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := w.Import(w.Admin, r)
 	mail := w.Mail(got.UserId)
 	dump := func(table string) (text string) {
 		if err := w.Service.DB.QueryRow(context.Background(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+

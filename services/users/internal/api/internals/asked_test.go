@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,10 +16,7 @@ import (
 func TestAskedMails(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
-	imported, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Minimal("mini"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	imported := w.Import(w.Admin, userstest.Minimal("mini"))
 	id := imported.UserId
 	kinds, want := w.Asked(w.OrgID, id)
 	if !slices.Equal(kinds, []string{"init"}) {
@@ -92,23 +88,20 @@ func TestAskedMails(t *testing.T) {
 // ListAskedMails lists no mail that was requested long ago, and of very many only the newest.
 func TestAskedMailsAreBounded(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	id := w.Initial("mini")
-	ahead.Add(int64(4 * time.Minute))
+	w.Advance(4 * time.Minute)
 	if kinds, _ := w.Asked(w.OrgID, id); len(kinds) != 1 {
 		t.Errorf("after 4 minutes: %v", kinds)
 	}
-	ahead.Add(int64(90 * time.Second))
+	w.Advance(90 * time.Second)
 	if kinds, _ := w.Asked(w.OrgID, id); len(kinds) != 0 {
 		t.Errorf("after 5 minutes: %v", kinds)
 	}
 	w.Must(w.Service.DB.Exec(t.Context(),
 		`insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 		select 'many' || i, 'human', $1, $1, 'password_reset_requested', $2, 'auth', '{"mail":"passwordreset"}', $3
-		from generate_series(1, 300) i`, id, w.OrgID, g.Now()))
+		from generate_series(1, 300) i`, id, w.OrgID, w.Ground.Now()))
 	if _, ids := w.Asked(w.OrgID, id); len(ids) != 100 || ids[0] != "many300" || ids[99] != fmt.Sprint("many", 201) {
 		t.Errorf("%d of many: %v", len(ids), ids)
 	}

@@ -3,7 +3,6 @@ package internals_test
 import (
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,9 +40,8 @@ func TestInitialization(t *testing.T) {
 	if err != nil || name != "mini" {
 		t.Fatalf("complete: %q, %v", name, err)
 	}
-	u, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: id})
-	if err != nil || u.User.State != usersv1.UserState_USER_STATE_ACTIVE || !u.User.GetHuman().Email.IsEmailVerified {
-		t.Errorf("after it: %v, %v", u, err)
+	if u := w.User(id); u.State != usersv1.UserState_USER_STATE_ACTIVE || !u.GetHuman().Email.IsEmailVerified {
+		t.Errorf("after it: %v", u)
 	}
 	_, err = w.Complete(id, m.Code, "correct horse")
 	testkit.Refused(t, err, "CODE_WRONG")
@@ -58,10 +56,7 @@ func TestInitializationWithPassword(t *testing.T) {
 	w := userstest.New(t)
 	r := userstest.Minimal("mini")
 	r.HashedPassword = userstest.Hashed(userstest.SomeHash)
-	got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := w.Import(w.Admin, r)
 	m := w.Mail(got.UserId)
 	if !m.PasswordSet {
 		t.Error("the mail does not know of the password")
@@ -76,36 +71,26 @@ func TestInitializationTwiceAtOnce(t *testing.T) {
 	w := userstest.New(t)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
-	var wait sync.WaitGroup
-	var done atomic.Int64
-	for range 5 {
-		wait.Go(func() {
-			if _, err := w.Complete(id, code, "correct horse"); err == nil {
-				done.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	if done.Load() != 1 || w.Rows("events where name = 'initialized'") != 1 {
-		t.Errorf("%d of 5 equal forms were taken", done.Load())
+	testkit.Once(t, 5, func(int) error {
+		_, err := w.Complete(id, code, "correct horse")
+		return err
+	}, "CODE_WRONG")
+	if n := w.Rows("events where name = 'initialized'"); n != 1 {
+		t.Errorf("%d events", n)
 	}
 }
 
 func TestInitializationExpires(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
-	later := func(d time.Duration) { ahead.Add(int64(d)) }
-	later(72*time.Hour - time.Minute)
+	w.Advance(72*time.Hour - time.Minute)
 	if r, err := w.Auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: id,
 		Code: code}); err != nil || r.Expired {
 		t.Errorf("within 72 hours: %v, %v", r, err)
 	}
-	later(2 * time.Minute)
+	w.Advance(2 * time.Minute)
 	for guess, expired := range map[string]bool{code: true, "AAAAAAAA": false} {
 		r, err := w.Auth.CheckCode(t.Context(), &usersv1.CheckCodeRequest{Kind: "init", UserId: id, Code: guess})
 		if err != nil || r.Expired != expired {
@@ -206,10 +191,7 @@ func TestKindsOfCodes(t *testing.T) {
 // a minute, also if there are many requests at once.
 func TestRequestCode(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	ids := map[string]string{
 		"INITIAL": w.Initial("waiting"), "unverified": w.Unverified("unverified"), "verified": w.Person(w.Admin,
 			"verified"),
@@ -223,7 +205,7 @@ func TestRequestCode(t *testing.T) {
 		w.Request("init", ids["INITIAL"])
 		w.Request("verifyemail", ids["unverified"])
 	})
-	ahead.Add(int64(2 * time.Minute))
+	w.Advance(2 * time.Minute)
 	sent := map[string]string{
 		"init INITIAL": "initialization_requested", "verifyemail unverified": "email_verification_requested",
 		"passwordreset verified": "password_reset_requested",
@@ -247,7 +229,7 @@ func TestRequestCode(t *testing.T) {
 		}
 	}
 	first := w.Mail(ids["verified"])
-	ahead.Add(int64(61 * time.Second))
+	w.Advance(61 * time.Second)
 	w.Request("passwordreset", ids["verified"])
 	if second := w.Mail(ids["verified"]); second.Code == first.Code {
 		t.Error("after a minute there is no new mail")
@@ -257,16 +239,13 @@ func TestRequestCode(t *testing.T) {
 // Hostile case 33: a user gets ten mails a day that were requested without a login, whoever requests them.
 func TestRequestCodeInALoop(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	mails := func(userID string) int {
 		return w.Rows("events where name = 'password_reset_requested' and aggregate_id = $1", userID)
 	}
 	for minute := range 24*60 - 10 {
-		ahead.Add(int64(time.Minute + time.Microsecond))
+		w.Advance(time.Minute + time.Microsecond)
 		if minute < 30 || minute%60 == 0 { // all minutes would take too long
 			w.Request("passwordreset", id)
 		}
@@ -278,9 +257,9 @@ func TestRequestCodeInALoop(t *testing.T) {
 	if n := mails(other); n != 1 {
 		t.Errorf("%d mails to somebody else, want 1", n)
 	}
-	ahead.Add(int64(11 * time.Minute)) // the first mail is a day old
+	w.Advance(11 * time.Minute) // the first mail is a day old
 	w.Request("passwordreset", id)
-	ahead.Add(int64(time.Minute)) // the second is
+	w.Advance(time.Minute) // the second is
 	w.Request("passwordreset", id)
 	if n := mails(id); n != 12 {
 		t.Errorf("%d mails after a day, want 12", n)
@@ -290,10 +269,7 @@ func TestRequestCodeInALoop(t *testing.T) {
 // The lifetime of a code begins when it is first sent. Each kind has its own lifetime.
 func TestLifetimes(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	for kind, c := range map[string]struct {
 		id       string
 		lifetime time.Duration
@@ -301,11 +277,11 @@ func TestLifetimes(t *testing.T) {
 		"verifyemail":   {w.Unverified("unverified"), 72 * time.Hour},
 		"passwordreset": {w.Person(w.Admin, "reset"), time.Hour},
 	} {
-		ahead.Add(int64(2 * time.Minute))
+		w.Advance(2 * time.Minute)
 		w.Request(kind, c.id)
-		ahead.Add(int64(100 * time.Hour)) // the mail server was away
+		w.Advance(100 * time.Hour) // the mail server was away
 		m := w.Mail(c.id)
-		if left := m.Expiry.AsTime().Sub(g.Now()); left > c.lifetime || left < c.lifetime-time.Minute {
+		if left := m.Expiry.AsTime().Sub(w.Ground.Now()); left > c.lifetime || left < c.lifetime-time.Minute {
 			t.Errorf("%s lives for %s", kind, left)
 		}
 		check := func(code string, expired bool) {
@@ -315,9 +291,9 @@ func TestLifetimes(t *testing.T) {
 				t.Errorf("%s: expired %t, %v", kind, r.GetExpired(), err)
 			}
 		}
-		ahead.Add(int64(c.lifetime - time.Minute))
+		w.Advance(c.lifetime - time.Minute)
 		check(m.Code, false)
-		ahead.Add(int64(2 * time.Minute))
+		w.Advance(2 * time.Minute)
 		check(m.Code, true)
 		check("AAAAAAAA", false)
 		w.Unwritten(func() {

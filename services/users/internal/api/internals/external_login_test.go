@@ -24,7 +24,7 @@ func TestCheckExternalAccount(t *testing.T) {
 	r := userstest.Linked("ada", "company/1", "school/2")
 	r.Email, r.OtpCode = &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true}, "JBSWY3DPEHPK3PXPJBSWY3DP"
 	r.Idps[0].TenantId = "Company-Tenant"
-	ada := w.ImportLinked(r)
+	ada := w.Import(w.Admin, r).UserId
 	got, err := came(w, "company/1", "company-tenant", "")
 	if err != nil || got.UserId != ada || got.OrgId != w.OrgID || !got.OrgActive || got.Generation != 1 ||
 		got.OrgGeneration != 1 || got.State != usersv1.UserState_USER_STATE_ACTIVE || !got.NeedsFactor ||
@@ -52,8 +52,8 @@ func TestCheckExternalAccount(t *testing.T) {
 func TestLoginsEndWithTheLink(t *testing.T) {
 	t.Parallel()
 	w, _ := userstest.NewLinkedWorld(t)
-	ada := w.ImportLinked(userstest.Linked("ada", "company/1", "company/2"))
-	other := w.ImportLinked(userstest.Linked("eve", "company/3"))
+	ada := w.Import(w.Admin, userstest.Linked("ada", "company/1", "company/2")).UserId
+	other := w.Import(w.Admin, userstest.Linked("eve", "company/3")).UserId
 	resolve := func(credential string) error {
 		_, err := w.Auth.ResolveCaller(w.Context(), &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
 			UserId: ada, Generation: 1, Credential: credential,
@@ -147,7 +147,7 @@ func TestCreateExternalUser(t *testing.T) {
 func TestUpdateExternalUser(t *testing.T) {
 	t.Parallel()
 	w, _ := userstest.NewLinkedWorld(t)
-	ada := w.ImportLinked(userstest.Linked("ada", "company/1"))
+	ada := w.Import(w.Admin, userstest.Linked("ada", "company/1")).UserId
 	before := w.User(ada)
 	w.Must(w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: ada}))
 	if got := w.User(ada); got.Details.Sequence != before.Details.Sequence {
@@ -172,8 +172,8 @@ func TestLinkExternalAccount(t *testing.T) {
 	w, _ := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("ada", "company/1")
 	r.Password = "correct horse"
-	ada := w.ImportLinked(r)
-	w.ImportLinked(userstest.Linked("eve", "company/2"))
+	ada := w.Import(w.Admin, r).UserId
+	w.Import(w.Admin, userstest.Linked("eve", "company/2"))
 	generation := uint64(1)
 	link := func(credential string, generation uint64, account string) error {
 		idp, id, _ := strings.Cut(account, "/")

@@ -1,22 +1,17 @@
 package internals_test
 
 import (
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"herald/services/users/internal/userstest"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/testkit"
 )
 
 // Whoever has forgotten the password gets a mail by the login name, and by an address that nobody else has.
 func TestRequestCodeByName(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	active, initial := w.Person(w.Admin, "Mini"), w.Initial("Waiting")
 	machine, shared, namesake := w.Person(w.Admin, "robot"), w.Person(w.Admin, "one"), w.Person(w.Admin, "two")
 	w.Unverified("unverified")
@@ -32,7 +27,7 @@ func TestRequestCodeByName(t *testing.T) {
 		"unverified": {}, "robot": {}, "both@example.org": {}, "one": {shared, "password_reset_requested"},
 		"nobody": {}, active: {},
 	} {
-		ahead.Add(int64(2 * time.Minute))
+		w.Advance(2 * time.Minute)
 		ask := func() {
 			if _, err := w.Auth.RequestCode(w.Context(), &usersv1.RequestCodeRequest{
 				Kind: "passwordreset", LoginName: name,

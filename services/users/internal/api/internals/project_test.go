@@ -1,13 +1,11 @@
 package internals_test
 
 import (
-	"sync"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/userstest"
-	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -50,19 +48,13 @@ func TestProjectOwners(t *testing.T) {
 			id, w.OrgID, project)
 	}
 	own := &usersv1.MakeProjectOwnerRequest{OrgId: w.OrgID, ProjectId: "p1", UserId: id}
-	var wait sync.WaitGroup
-	for range 20 {
-		wait.Go(func() {
-			if _, err := p.MakeProjectOwner(t.Context(), own); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
-	if owners("p1") != 1 || w.Rows("events where aggregate = 'member' and data->>'projectId' = 'p1'") != 1 {
+	if n := testkit.Race(t, 20, func(int) error {
+		_, err := p.MakeProjectOwner(t.Context(), own)
+		return err
+	}); n != 20 || owners("p1") != 1 || w.Rows("events where aggregate = 'member' and data->>'projectId' = 'p1'") != 1 {
 		t.Error("20 calls at once did not make one owner, once")
 	}
-	if asMini := loginCaller(w, id); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") ||
+	if asMini := w.Caller(w.Admin, id, ""); !asMini.Can("project.write", "p1") || asMini.Can("project.write", "p2") ||
 		asMini.Can("project.write", "") {
 		t.Errorf("the owner is %+v", asMini)
 	}
@@ -98,20 +90,6 @@ func TestProjectOwners(t *testing.T) {
 	if n := w.Rows("events where aggregate = 'member' and name = 'added' and data->>'projectId' = 'p2'"); n != 1 {
 		t.Errorf("%d owners were made", n)
 	}
-}
-
-// loginCaller returns the caller of a new token of a user.
-func loginCaller(w *userstest.World, userID string) caller.Caller {
-	w.Helper()
-	r, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: userID})
-	if err != nil {
-		w.Fatal(err)
-	}
-	c, err := w.Resolve(r.Token, "")
-	if err != nil {
-		w.Fatal(err)
-	}
-	return c
 }
 
 func TestResolve(t *testing.T) {

@@ -1,7 +1,6 @@
 package internals_test
 
 import (
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,10 +122,7 @@ func TestResolveSubjectStillHasCredential(t *testing.T) {
 // The caller of a token is the user with roles as they are now, while all is as it was when the token was issued.
 func TestResolveCaller(t *testing.T) {
 	t.Parallel()
-	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	w := userstest.Start(t, g)
+	w := userstest.New(t)
 	orgA, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	resolve := func(s *usersv1.CheckedSubject, orgID string) (caller.Caller, error) {
@@ -178,7 +174,7 @@ func TestResolveCaller(t *testing.T) {
 		}
 	}
 	// A token ends with the credential that it was requested with.
-	ahead.Add(int64(2 * time.Minute))
+	w.Advance(2 * time.Minute)
 	_, err = resolve(issued("key:"+key.KeyId), "")
 	testkit.Refused(t, err, "TOKEN_INVALID")
 	_, err = w.RemoveSecret(inA, id)

@@ -64,7 +64,7 @@ func TestIdpLinks(t *testing.T) {
 	w, _ := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("mini", "company/1", "school/1", "company/a b/c")
 	r.Idps[0].TenantId = "72F988BF-86F1-41AF-91AB-2D7CD011DB47"
-	id := w.ImportLinked(r)
+	id := w.Import(w.Admin, r).UserId
 	if got := w.Links(w.Admin, id); !slices.Equal(got, []string{"company/1", "company/a b/c", "school/1"}) {
 		t.Errorf("linked to %v", got)
 	}
@@ -103,7 +103,7 @@ func TestMyIdpLinks(t *testing.T) {
 	w, _ := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("mini", "company/1")
 	r.Email.IsEmailVerified = true
-	id, other := w.ImportLinked(r), w.ImportLinked(userstest.Linked("other", "company/2"))
+	id, other := w.Import(w.Admin, r).UserId, w.Import(w.Admin, userstest.Linked("other", "company/2")).UserId
 	c := w.Caller(w.Admin, id, "")
 	list, err := w.Gateway.SearchMyIdpLinks(w.As(c), &usersv1.SearchMyIdpLinksRequest{})
 	if err != nil || len(list.Result) != 1 || list.Result[0].ExternalUserId != "1" {
@@ -130,7 +130,7 @@ func TestMyIdpLinks(t *testing.T) {
 func TestIdpLinkRefusals(t *testing.T) {
 	t.Parallel()
 	w, _ := userstest.NewLinkedWorld(t)
-	id := w.ImportLinked(userstest.Linked("mini", "company/1"))
+	id := w.Import(w.Admin, userstest.Linked("mini", "company/1")).UserId
 	owner := w.Person(w.Admin, "owner")
 	w.AddMember(w.Admin, owner, "ORG_OWNER")
 	manager, viewer := w.Person(w.Admin, "manager"), w.Person(w.Admin, "viewer")
@@ -171,7 +171,7 @@ func TestIdpLinkRefusals(t *testing.T) {
 func TestImportRefusesLinks(t *testing.T) {
 	t.Parallel()
 	w, known := userstest.NewLinkedWorld(t)
-	w.ImportLinked(userstest.Linked("mini", "company/1"))
+	w.Import(w.Admin, userstest.Linked("mini", "company/1"))
 	before := w.Rows("events")
 	for name, c := range map[string]struct {
 		r        *usersv1.ImportHumanUserRequest
@@ -217,10 +217,7 @@ func TestLinkedImportAgain(t *testing.T) {
 	w, known := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("mini", "company/1", "school/1")
 	r.UserId = "m1"
-	first, err := w.Gateway.ImportHumanUser(w.Admin, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := w.Import(w.Admin, r)
 	before := w.Rows("events")
 	again := func() {
 		t.Helper()
@@ -236,7 +233,7 @@ func TestLinkedImportAgain(t *testing.T) {
 	more := userstest.Linked("mini", "company/1")
 	more.UserId = "m1"
 	for range 2 {
-		_, err = w.Gateway.ImportHumanUser(w.Admin, more)
+		_, err := w.Gateway.ImportHumanUser(w.Admin, more)
 		testkit.Refused(t, err, "IMPORT_DIFFERS", "idps")
 		known.Org = w.OrgID
 	}
@@ -264,8 +261,8 @@ func TestLinkedImportWithoutIdp(t *testing.T) {
 func TestLinksGoWithTheirProvider(t *testing.T) {
 	t.Parallel()
 	w, _ := userstest.NewLinkedWorld(t)
-	mini := w.ImportLinked(userstest.Linked("mini", "company/1", "school/1"))
-	other := w.ImportLinked(userstest.Linked("other", "school/2"))
+	mini := w.Import(w.Admin, userstest.Linked("mini", "company/1", "school/1")).UserId
+	other := w.Import(w.Admin, userstest.Linked("other", "school/2")).UserId
 	cause := userstest.Kit.Publisher(t, w.Ground, "idp").Publish(w.OrgID, "school", "remover", &idpv1.IdpRemoved{})
 	testkit.Until(t, w.Service.DB, "user_idp_links",
 		"not exists (select from user_idp_links where idp_id = 'school')")
@@ -284,13 +281,13 @@ func TestLinksGoWithTheirProvider(t *testing.T) {
 func TestLinksGoWithTheirUser(t *testing.T) {
 	t.Parallel()
 	w, _ := userstest.NewLinkedWorld(t)
-	mini := w.ImportLinked(userstest.Linked("mini", "company/1", "company/2", "school/1"))
-	w.ImportLinked(userstest.Linked("other", "school/2"))
+	mini := w.Import(w.Admin, userstest.Linked("mini", "company/1", "company/2", "school/1")).UserId
+	w.Import(w.Admin, userstest.Linked("other", "school/2"))
 	w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: mini}))
 	const along = `events e join events c on c.id = e.data->>'cause' and c.aggregate = 'user' and c.name = 'removed'
 		where e.aggregate = 'idp_link' and e.aggregate_id = $1 and e.data->>'idpId' in ('company', 'school')`
 	if n := w.Rows(along, mini); n != 2 || w.Rows("user_idp_links") != 1 {
 		t.Errorf("%d events, or links stay", n)
 	}
-	w.ImportLinked(userstest.Linked("mini", "company/1"))
+	w.Import(w.Admin, userstest.Linked("mini", "company/1"))
 }

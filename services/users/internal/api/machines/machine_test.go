@@ -166,7 +166,7 @@ func TestMachineNamesAtOnce(t *testing.T) {
 	for i := range ids {
 		ids[i] = w.Machine(w.Admin, fmt.Sprint("machine", i))
 	}
-	if n := testkit.Race(t, 30, func(i int) error {
+	testkit.Once(t, 30, func(i int) error {
 		switch i % 3 {
 		case 0:
 			_, err := w.Gateway.CreateMachineUser(w.Admin, &usersv1.CreateMachineUserRequest{
@@ -182,9 +182,7 @@ func TestMachineNamesAtOnce(t *testing.T) {
 			_, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Minimal("one"))
 			return err
 		}
-	}, "USER_NAME_TAKEN"); n != 1 {
-		t.Errorf("%d of 30 got the name", n)
-	}
+	}, "USER_NAME_TAKEN")
 	if w.Rows("users where user_name_folded = 'one'") != 1 {
 		t.Error("the name is not one user's")
 	}

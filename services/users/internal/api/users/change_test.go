@@ -19,10 +19,7 @@ func TestChanges(t *testing.T) {
 		Roles: []string{"ORG_OWNER_VIEWER"}}))
 	w.Must(w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id,
 		Email: "new@example.com"}))
-	added, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	added := w.PAT(w.Admin, id)
 	w.Must(w.Gateway.RemovePersonalAccessToken(w.Admin, &usersv1.RemovePersonalAccessTokenRequest{UserId: id,
 		TokenId: added.TokenId}))
 	ada := w.Login(w.Admin, id, "")

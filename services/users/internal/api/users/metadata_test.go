@@ -30,10 +30,7 @@ func TestMetadata(t *testing.T) {
 	w := userstest.New(t)
 	r := userstest.Minimal("mini")
 	r.Metadata = []*usersv1.Metadata{{Key: "size", Value: []byte("s")}}
-	imported, err := w.Gateway.ImportHumanUser(w.Admin, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	imported := w.Import(w.Admin, r)
 	id := imported.UserId
 	if m, err := noted(w, id, "size"); err != nil || string(m.Value) != "s" ||
 		!proto.Equal(m.Details, imported.Details) {
@@ -43,9 +40,7 @@ func TestMetadata(t *testing.T) {
 	if err != nil || changed.Sequence <= imported.Details.Sequence || changed.CreationDate != nil {
 		t.Fatalf("%v, %v", changed, err)
 	}
-	if _, name, data := w.Last(id); name != "metadata_set" || data != `{"key": "size"}` {
-		t.Errorf("event %s %s", name, data)
-	}
+	w.Happened(id, "metadata_set", `{"key": "size"}`)
 	w.Unwritten(func() {
 		if again, err := note(w, w.Admin, id, "size", "m"); err != nil || !proto.Equal(again, changed) {
 			t.Errorf("the same again answered %v, %v; want %v", again, err, changed)
@@ -70,9 +65,7 @@ func TestMetadata(t *testing.T) {
 	testkit.Refused(t, err, "METADATA_NOT_FOUND")
 	_, err = noted(w, id, "size")
 	testkit.Refused(t, err, "METADATA_NOT_FOUND")
-	if _, name, data := w.Last(id); name != "metadata_removed" || data != `{"key": "size"}` {
-		t.Errorf("event %s %s", name, data)
-	}
+	w.Happened(id, "metadata_removed", `{"key": "size"}`)
 }
 
 func TestMetadataRefuses(t *testing.T) {

@@ -2,7 +2,6 @@ package users_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"herald/services/users/internal/userstest"
@@ -18,10 +17,7 @@ func TestUserStates(t *testing.T) {
 	moves := w.Moves()
 	for out, in := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
 		id := w.Person(w.Admin, out)
-		pat, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pat := w.PAT(w.Admin, id)
 		w.Request("passwordreset", id)
 		code := w.Mail(id).Code
 		details, err := moves[out](w.Admin, id)
@@ -29,17 +25,13 @@ func TestUserStates(t *testing.T) {
 			u.State == usersv1.UserState_USER_STATE_ACTIVE {
 			t.Errorf("%s: %v, %v; the user is %v", out, details, err, u)
 		}
-		if _, name, data := w.Last(id); name != out || data != `{"generation": "2"}` {
-			t.Errorf("event %s %s", name, data)
-		}
+		w.Happened(id, out, `{"generation": "2"}`)
 		_, err = w.Resolve(pat.Token, "")
 		testkit.Refused(t, err, "TOKEN_INVALID")
 		_, err = w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
 		testkit.Refused(t, err, "USER_NOT_ACTIVE")
 		w.Must(moves[in](w.Admin, id))
-		if _, name, data := w.Last(id); name != in || !strings.Contains(data, "USER_STATE_ACTIVE") {
-			t.Errorf("event %s %s", name, data)
-		}
+		w.Happened(id, in, "USER_STATE_ACTIVE")
 		if _, err := w.Resolve(pat.Token, ""); err != nil {
 			t.Errorf("%s: the token is %v", in, err)
 		}
@@ -80,10 +72,7 @@ func TestUserStatesOfSettledUser(t *testing.T) {
 	for out, in := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
 		r := userstest.Minimal(out)
 		r.HashedPassword = userstest.Hashed(userstest.SomeHash)
-		made, err := w.Gateway.ImportHumanUser(w.Admin, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := w.Import(w.Admin, r)
 		id := made.UserId
 		w.Must(moves[out](w.Admin, id))
 		w.UpdateEmail(id, "mini@example.com", true)
@@ -190,12 +179,9 @@ func TestRemoveUser(t *testing.T) {
 	w.AddMember(w.Admin, "mini", "ORG_OWNER_VIEWER")
 	w.AddMember(elsewhere, "mini", "ORG_OWNER_VIEWER")
 	w.AddIamMember("mini", "IAM_OWNER_VIEWER")
-	pat, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: "mini"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pat := w.PAT(w.Admin, "mini")
 	w.Request("passwordreset", "mini")
-	_, err = w.CompleteKind("passwordreset", "mini", "WRONG", "another horse")
+	_, err := w.CompleteKind("passwordreset", "mini", "WRONG", "another horse")
 	testkit.Refused(t, err, "CODE_WRONG")
 
 	gone, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: "mini"})
