@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,10 +52,8 @@ func Parse(encoded string) (Hash, error) {
 	if encoded == "" {
 		return Hash{}, nil
 	}
-	for _, f := range formats {
-		if text, found := strings.CutPrefix(encoded, f.prefix); found {
-			return f.parse(encoded, text)
-		}
+	if f, found := formatOf(encoded); found {
+		return f.parse(encoded)
 	}
 	var known []string
 	for _, f := range formats {
@@ -63,10 +62,20 @@ func Parse(encoded string) (Hash, error) {
 	return Hash{}, &FormatError{"unknown format", "it must start with one of " + strings.Join(known, " ")}
 }
 
-func (f format) parse(encoded, text string) (Hash, error) {
+// formatOf returns the format by the beginning of an encoded hash.
+func formatOf(encoded string) (format, bool) {
+	i := slices.IndexFunc(formats, func(f format) bool { return strings.HasPrefix(encoded, f.prefix) })
+	if i < 0 {
+		return format{}, false
+	}
+	return formats[i], true
+}
+
+func (f format) parse(encoded string) (Hash, error) {
 	if len(encoded) > maxEncoded {
 		return Hash{}, &FormatError{f.name, fmt.Sprintf("longer than %d bytes", maxEncoded)}
 	}
+	text := encoded[len(f.prefix):]
 	r := &reader{text: text}
 	r.require(!strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }),
 		"characters other than printable ASCII")
@@ -107,10 +116,6 @@ func Format(encoded string) (name string, refused bool) {
 		}
 		return name, true
 	}
-	for _, f := range formats {
-		if strings.HasPrefix(encoded, f.prefix) {
-			return f.name, false
-		}
-	}
-	return "", false // the empty string
+	f, _ := formatOf(encoded)
+	return f.name, false // "" for the empty string
 }

@@ -60,9 +60,9 @@ func TestPlantedLinks(t *testing.T) {
 	l := link("idp-a", "planted")
 	l.UserID, l.OrgID = "k", "org-a"
 	w.must(w.AddIdpLink(by(t.Context(), "k", "password"), l, mayLink))
-	w.has("before", "user_idp_links where external_user_id = 'planted' and makers = '{a,k}'", 1)
+	w.has(map[string]int{"user_idp_links where external_user_id = 'planted' and makers = '{a,k}'": 1})
 	w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
-	w.has("after", "user_idp_links where external_user_id = 'planted'", 0)
+	w.has(map[string]int{"user_idp_links where external_user_id = 'planted'": 0})
 }
 
 // All links to a removed provider are removed, with an event for each user. The users and their

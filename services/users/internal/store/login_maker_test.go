@@ -38,37 +38,38 @@ func TestEveryRoleEndsWhatOthersBrought(t *testing.T) {
 	t.Parallel()
 	for how, create := range creating {
 		for name, give := range giving {
-			w := newWorld(t)
-			ctx := t.Context()
-			w.org("org-a")
-			w.user("org-a", "a")
-			w.must(nil, create(by(ctx, "a", ""), w, bringing("k")))
-			w.must(nil, create(by(ctx, "a", ""), w, bringing("other")))
-			// The membership itself already outranks the maker, and so does every further one.
-			w.must(w.db.Exec(ctx, `insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
+			t.Run(how+", "+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				ctx := t.Context()
+				w.org("org-a")
+				w.user("org-a", "a")
+				w.must(nil, create(by(ctx, "a", ""), w, bringing("k")))
+				w.must(nil, create(by(ctx, "a", ""), w, bringing("other")))
+				// The membership itself already outranks the maker, and so does every further one.
+				w.must(w.db.Exec(ctx, `insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
 				values ('k', 'org-a', '{ORG_PROJECT_CREATOR}', 1, now(), now())`))
-			w.must(nil, give(ctx, w))
-			for row, want := range map[string]int{
-				`users where password_hash = '' and not password_change_required and password_makers = '{}'
+				w.must(nil, give(ctx, w))
+				w.has(map[string]int{
+					`users where password_hash = '' and not password_change_required and password_makers = '{}'
 					and state = 1 and id = 'k'`: 1,
-				`users where password_hash <> '' and password_change_required and not email_outranked
+					`users where password_hash <> '' and password_change_required and not email_outranked
 					and id = 'other'`: 1,
-				"users where id = 'k' and email_outranked": 1,
-				"otp_factors": 1, "otp_factors where user_id = 'other'": 1,
-				"user_idp_links": 2, "user_idp_links where user_id = 'other'": 2,
-				`users u join events e on e.position = u.sequence and e.time = u.changed_at
+					"users where id = 'k' and email_outranked": 1,
+					"otp_factors": 1, "otp_factors where user_id = 'other'": 1,
+					"user_idp_links": 2, "user_idp_links where user_id = 'other'": 2,
+					`users u join events e on e.position = u.sequence and e.time = u.changed_at
 					where e.aggregate = 'human' and e.name = 'password_removed' and u.id = 'k'`: 1,
-				`events r join events c on c.id = r.data->>'cause' and c.position < r.position
+					`events r join events c on c.id = r.data->>'cause' and c.position < r.position
 					where r.history_id = 'k' and r.aggregate || '.' || r.name
 						in ('human.password_removed', 'otp.removed', 'idp_link.removed')`: 3,
-				"events where name like '%removed'":                                       3,
-				"events r join outbox using (position) where r.name like '%removed'":      3,
-				"events where aggregate = 'idp_link' and data->>'idpId' = 'idp-a'":        1,
-				"events where name like '%removed' and data::text like '%first%'":         0,
-				"events where name like '%removed' and aggregate_id is distinct from 'k'": 0,
-			} {
-				w.has(how+", "+name, row, want)
-			}
+					"events where name like '%removed'":                                       3,
+					"events r join outbox using (position) where r.name like '%removed'":      3,
+					"events where aggregate = 'idp_link' and data->>'idpId' = 'idp-a'":        1,
+					"events where name like '%removed' and data::text like '%first%'":         0,
+					"events where name like '%removed' and aggregate_id is distinct from 'k'": 0,
+				})
+			})
 		}
 	}
 }
@@ -174,12 +175,13 @@ type making struct {
 func leave(t *testing.T, all map[string]making) {
 	t.Helper()
 	for name, c := range all {
-		w := newPlantedWorld(t)
-		w.must(nil, c.make(w))
-		w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
-		for row, want := range c.left {
-			w.has(name, row, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newPlantedWorld(t)
+			w.must(nil, c.make(w))
+			w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
+			w.has(c.left)
+		})
 	}
 }
 
@@ -188,19 +190,20 @@ func TestBroughtByThoseAbove(t *testing.T) {
 	t.Parallel()
 	for how, create := range creating {
 		for _, maker := range []string{"root", ""} {
-			w := newWorld(t)
-			w.org("org-a")
-			w.user("org-a", "root")
-			w.must(w.CreateMember(t.Context(), domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
-			w.must(nil, create(by(t.Context(), maker, ""), w, bringing("k")))
-			w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
-			for row, want := range map[string]int{
-				"users where id = 'k' and password_hash <> ''": 1, "otp_factors": 1, "user_idp_links": 2,
-				"users where email_outranked":       0,
-				"events where name like '%removed'": 0,
-			} {
-				w.has(how+" by "+maker, row, want)
-			}
+			t.Run(how+" by "+maker, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.org("org-a")
+				w.user("org-a", "root")
+				w.must(w.CreateMember(t.Context(), domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
+				w.must(nil, create(by(t.Context(), maker, ""), w, bringing("k")))
+				w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
+				w.has(map[string]int{
+					"users where id = 'k' and password_hash <> ''": 1, "otp_factors": 1, "user_idp_links": 2,
+					"users where email_outranked":       0,
+					"events where name like '%removed'": 0,
+				})
+			})
 		}
 	}
 }
@@ -219,11 +222,13 @@ func newPlantedWorld(t *testing.T) world {
 	return w
 }
 
-// has fails the test unless there are n rows, written as a table and a condition.
-func (w world) has(name, row string, n int) {
+// has fails the test unless there are as many rows. They are written as a table and a condition.
+func (w world) has(rows map[string]int) {
 	w.Helper()
-	if got := testkit.Rows(w, w.db, row); got != n {
-		w.Errorf("%s: %d %s, not %d", name, got, row, n)
+	for row, want := range rows {
+		if n := testkit.Rows(w, w.db, row); n != want {
+			w.Errorf("%d %s, not %d", n, row, want)
+		}
 	}
 }
 

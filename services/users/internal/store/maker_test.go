@@ -92,25 +92,28 @@ func TestMakersElsewhere(t *testing.T) {
 		"nothing new":             {owner("a", "org-b", ""), owner("u", "org-a", ""), owner("u", "org-a", "p1"), false},
 		"had elsewhere":           {owner("a", "org-b", ""), owner("u", "org-b", ""), owner("u", "org-a", ""), true},
 	} {
-		w := newWorld(t)
-		w.org("org-a")
-		w.org("org-b")
-		w.user("org-a", "a")
-		w.user("org-a", "u")
-		w.must(w.CreateMember(t.Context(), c.maker, happened))
-		if c.had.UserID != "" {
-			w.must(w.CreateMember(t.Context(), c.had, happened))
-		}
-		w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
-		w.must(w.CreatePAT(by(t.Context(), "u", ""), token("u", "org-a", "own"), []byte{2}, happened))
-		w.must(w.CreatePAT(t.Context(), token("u", "org-a", "first start"), []byte{3}, happened))
-		w.must(w.CreateMember(t.Context(), c.added, happened))
-		if n := testkit.Rows(t, w.db, "personal_access_tokens where id = 't1'"); (n == 0) != c.ends {
-			t.Errorf("%s: %d tokens", name, n)
-		}
-		if n := testkit.Rows(t, w.db, "personal_access_tokens"); n < 2 {
-			t.Errorf("%s: only %d tokens are left", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.org("org-a")
+			w.org("org-b")
+			w.user("org-a", "a")
+			w.user("org-a", "u")
+			w.must(w.CreateMember(t.Context(), c.maker, happened))
+			if c.had.UserID != "" {
+				w.must(w.CreateMember(t.Context(), c.had, happened))
+			}
+			w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
+			w.must(w.CreatePAT(by(t.Context(), "u", ""), token("u", "org-a", "own"), []byte{2}, happened))
+			w.must(w.CreatePAT(t.Context(), token("u", "org-a", "first start"), []byte{3}, happened))
+			w.must(w.CreateMember(t.Context(), c.added, happened))
+			if n := testkit.Rows(t, w.db, "personal_access_tokens where id = 't1'"); (n == 0) != c.ends {
+				t.Errorf("%d tokens", n)
+			}
+			if n := testkit.Rows(t, w.db, "personal_access_tokens"); n < 2 {
+				t.Errorf("only %d tokens are left", n)
+			}
+		})
 	}
 }
 
@@ -142,16 +145,12 @@ func TestMakersOfTokensAreMakers(t *testing.T) {
 	planned = user("org-a", "x")
 	planned.Code = mailed(domain.KindInit)
 	w.must(w.ImportUsers(with, "org-a", []store.ImportRow{{NewUser: planned, Imported: happened}}))
-	for row, want := range map[string]int{
+	w.has(map[string]int{
 		"personal_access_tokens where id = 'of u' and makers @> '{a,m,n}' and cardinality(makers) = 3": 1,
 		"machine_keys where makers @> '{a,m,n}' and cardinality(makers) = 3":                           1,
 		"users where id = 'k' and secret_makers @> '{a,m,n}' and cardinality(secret_makers) = 3":       1,
 		"codes where makers @> '{a,m,n}' and cardinality(makers) = 3":                                  3,
-	} {
-		if n := testkit.Rows(t, w.db, row); n != want {
-			t.Errorf("%d %s", n, row)
-		}
-	}
+	})
 	// The secret's makers stay with another change, and a new secret has others.
 	for _, c := range []struct {
 		change func(*domain.User) error
@@ -209,30 +208,29 @@ func (w world) projectCreator() {
 func TestEveryRoleEndsWhatOthersMade(t *testing.T) {
 	t.Parallel()
 	for name, give := range giving {
-		w := newWorld(t)
-		ctx := t.Context()
-		w.org("org-a")
-		w.machine("org-a", "k")
-		w.user("org-a", "a")
-		w.projectCreator()
-		w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "t1"), []byte{1}, happened))
-		w.must(w.AddMachineKey(by(ctx, "a", ""), machineKey("k", "org-a", "k1"), []byte{1}, happened))
-		_, _, err := w.ChangeUser(by(ctx, "a", ""), "org-a", "k", func(u *domain.User) (store.UserChange, error) {
-			return store.UserChange{Event: happened, Code: mailed(domain.KindPasswordReset)}, u.SetSecret("x")
-		})
-		w.must(nil, err)
-		w.must(nil, give(ctx, w))
-		for row, want := range map[string]int{
-			"personal_access_tokens": 0, "machine_keys": 0, "codes": 0, "users where secret_hash <> ''": 0,
-			`users u join events e on e.position = u.sequence and e.time = u.changed_at
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			ctx := t.Context()
+			w.org("org-a")
+			w.machine("org-a", "k")
+			w.user("org-a", "a")
+			w.projectCreator()
+			w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "t1"), []byte{1}, happened))
+			w.must(w.AddMachineKey(by(ctx, "a", ""), machineKey("k", "org-a", "k1"), []byte{1}, happened))
+			_, _, err := w.ChangeUser(by(ctx, "a", ""), "org-a", "k", func(u *domain.User) (store.UserChange, error) {
+				return store.UserChange{Event: happened, Code: mailed(domain.KindPasswordReset)}, u.SetSecret("x")
+			})
+			w.must(nil, err)
+			w.must(nil, give(ctx, w))
+			w.has(map[string]int{
+				"personal_access_tokens": 0, "machine_keys": 0, "codes": 0, "users where secret_hash <> ''": 0,
+				`users u join events e on e.position = u.sequence and e.time = u.changed_at
 				where e.name = 'secret_removed'`: 1,
-			`events r join events c on c.id = r.data->>'cause' and c.position < r.position
+				`events r join events c on c.id = r.data->>'cause' and c.position < r.position
 				where r.name like '%removed'`: 3,
-			"events r join outbox using (position) where r.name like '%removed'": 3,
-		} {
-			if got := testkit.Rows(t, w.db, row); got != want {
-				t.Errorf("%s: %d %s, not %d", name, got, row, want)
-			}
-		}
+				"events r join outbox using (position) where r.name like '%removed'": 3,
+			})
+		})
 	}
 }

@@ -25,30 +25,26 @@ func (s Server) importAll(ctx context.Context, orgID string, all []*rowState) er
 		return err
 	}
 	for range importRounds {
-		all = slices.DeleteFunc(slices.Clone(all), func(a *rowState) bool { return !a.pending() })
+		all = rowsWith(all, (*rowState).pending)
 		if len(all) == 0 {
 			return nil
 		}
 		first, later := distinct(all)
-		humans, machines := parted(first)
-		conflicts, err := s.write(ctx, orgID, humans)
-		if err != nil {
-			return err
+		all = nil
+		for _, kind := range []string{humanRow, machineRow} {
+			conflicts, err := s.write(ctx, orgID, rowsWith(first, func(a *rowState) bool { return a.kind == kind }))
+			if err != nil {
+				return err
+			}
+			all = append(all, conflicts...)
 		}
-		others, err := s.write(ctx, orgID, machines)
-		if err != nil {
-			return err
-		}
-		conflicts = append(conflicts, others...)
-		all = append(conflicts, later...)
+		all = append(all, later...)
 		if err := s.compare(ctx, orgID, all); err != nil {
 			return err
 		}
 	}
-	for _, a := range all {
-		if a.pending() {
-			a.err = usersfault.ErrUserNameTaken // as in every round
-		}
+	for _, a := range rowsWith(all, (*rowState).pending) {
+		a.err = usersfault.ErrUserNameTaken // as in every round
 	}
 	return nil
 }
@@ -67,15 +63,13 @@ func distinct(all []*rowState) (first, later []*rowState) {
 	return first, later
 }
 
-func parted(all []*rowState) (humans, machines []*rowState) {
+func rowsWith(all []*rowState, condition func(*rowState) bool) (found []*rowState) {
 	for _, a := range all {
-		if a.kind == humanRow {
-			humans = append(humans, a)
-		} else {
-			machines = append(machines, a)
+		if condition(a) {
+			found = append(found, a)
 		}
 	}
-	return humans, machines
+	return found
 }
 
 // write writes users of one kind and returns those whose id or login name is taken. If the
@@ -116,7 +110,7 @@ func (s Server) writeWithout(
 	if err := s.compare(ctx, orgID, all); err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(slices.Clone(all), func(a *rowState) bool { return !a.pending() })
+	left := rowsWith(all, (*rowState).pending)
 	if len(left) < len(all) {
 		return s.write(ctx, orgID, left)
 	}
@@ -131,22 +125,14 @@ func (s Server) writeWithout(
 // hashPasswords hashes the passwords of new users. It compares the rows before, because hashing
 // takes longer than everything else.
 func (s Server) hashPasswords(ctx context.Context, orgID string, all []*rowState) error {
-	var typed []*rowState
-	for _, a := range all {
-		if a.pending() && a.user.PasswordHash == unhashed {
-			typed = append(typed, a)
-		}
-	}
+	typed := rowsWith(all, func(a *rowState) bool { return a.pending() && a.user.PasswordHash == unhashed })
 	if len(typed) == 0 {
 		return nil
 	}
 	if err := s.compare(ctx, orgID, typed); err != nil {
 		return err
 	}
-	for _, a := range typed {
-		if !a.pending() {
-			continue
-		}
+	for _, a := range rowsWith(typed, (*rowState).pending) {
 		hash, err := s.Passwords.Hash(ctx, a.password)
 		if err != nil {
 			return err
@@ -177,13 +163,12 @@ func (s Server) above(ctx context.Context, orgID string, ids []string) (map[stri
 func (s Server) compare(ctx context.Context, orgID string, all []*rowState) error {
 	var ids, names []string
 	var links []domain.IdpLink
-	for _, a := range all {
-		if a.pending() {
-			ids, names, links = append(ids, a.id), append(names, a.name), append(links, a.user.IdpLinks...)
-		}
-	}
-	if len(ids) == 0 {
+	all = rowsWith(all, (*rowState).pending)
+	if len(all) == 0 {
 		return nil
+	}
+	for _, a := range all {
+		ids, names, links = append(ids, a.id), append(names, a.name), append(links, a.user.IdpLinks...)
 	}
 	taken, err := s.Store.Taken(ctx, ids, names, links)
 	if err != nil {
@@ -194,9 +179,6 @@ func (s Server) compare(ctx context.Context, orgID string, all []*rowState) erro
 		return err
 	}
 	for _, a := range all {
-		if !a.pending() {
-			continue
-		}
 		first, there := taken.IDs[a.id]
 		switch {
 		case above[a.id]:

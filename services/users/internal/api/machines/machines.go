@@ -4,6 +4,8 @@ package machines
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
@@ -34,12 +36,12 @@ func (s Server) CreateMachineUser(
 func (s Server) UpdateMachineUser(
 	ctx context.Context, r *usersv1.UpdateMachineUserRequest,
 ) (*usersv1.MachineUserResponse, error) {
-	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
+	details, err := s.NoteChange(ctx, base.OrgID(ctx), r.UserId, func(found *domain.User) (proto.Message, error) {
 		changed, err := found.ChangeMachine(base.MachineData(r))
-		if err != nil || len(changed) == 0 {
-			return store.UserChange{}, err
+		if len(changed) == 0 {
+			return nil, err
 		}
-		return store.UserChange{Event: &usersv1.MachineChanged{Changed: changed}}, nil
+		return &usersv1.MachineChanged{Changed: changed}, err
 	})
 	return &usersv1.MachineUserResponse{UserId: r.UserId, Details: details}, err
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
-	"herald/services/users/internal/store"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 )
@@ -17,8 +18,8 @@ func (s Server) SetMachineSecret(
 ) (*usersv1.SetMachineSecretResponse, error) {
 	clientSecret := secret.NewClientSecret()
 	hash := domain.Hidden(hex.EncodeToString(secret.Hash(clientSecret.Reveal())))
-	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
-		return store.UserChange{Event: &usersv1.MachineSecretSet{}}, found.SetSecret(hash)
+	details, err := s.NoteChange(ctx, base.OrgID(ctx), r.UserId, func(found *domain.User) (proto.Message, error) {
+		return &usersv1.MachineSecretSet{}, found.SetSecret(hash)
 	})
 	if err != nil {
 		return nil, err
@@ -32,8 +33,8 @@ func (s Server) SetMachineSecret(
 func (s Server) RemoveMachineSecret(
 	ctx context.Context, r *usersv1.RemoveMachineSecretRequest,
 ) (*usersv1.RemoveMachineSecretResponse, error) {
-	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), r.UserId, func(found *domain.User) (store.UserChange, error) {
-		return store.UserChange{Event: &usersv1.MachineSecretRemoved{}}, found.RemoveSecret()
+	details, err := s.NoteChange(ctx, base.OrgID(ctx), r.UserId, func(found *domain.User) (proto.Message, error) {
+		return &usersv1.MachineSecretRemoved{}, found.RemoveSecret()
 	})
 	return &usersv1.RemoveMachineSecretResponse{Details: details}, err
 }

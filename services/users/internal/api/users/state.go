@@ -17,7 +17,7 @@ import (
 func (s Server) DeactivateUser(
 	ctx context.Context, r *usersv1.DeactivateUserRequest,
 ) (*usersv1.DeactivateUserResponse, error) {
-	details, err := s.endLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := s.changeState(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Deactivate()
 		return &usersv1.UserDeactivated{Generation: uint64(found.Generation)}, err
 	})
@@ -28,7 +28,7 @@ func (s Server) DeactivateUser(
 func (s Server) ReactivateUser(
 	ctx context.Context, r *usersv1.ReactivateUserRequest,
 ) (*usersv1.ReactivateUserResponse, error) {
-	details, err := s.allowLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := s.changeState(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Reactivate()
 		return &usersv1.UserReactivated{State: usersv1.UserState(found.State)}, err
 	})
@@ -37,7 +37,7 @@ func (s Server) ReactivateUser(
 
 // LockUser makes a user locked.
 func (s Server) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*usersv1.LockUserResponse, error) {
-	details, err := s.endLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := s.changeState(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Lock()
 		return &usersv1.UserLocked{Generation: uint64(found.Generation)}, err
 	})
@@ -46,35 +46,26 @@ func (s Server) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*user
 
 // UnlockUser makes a locked user active or initial again.
 func (s Server) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*usersv1.UnlockUserResponse, error) {
-	details, err := s.allowLogins(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
+	details, err := s.changeState(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
 		err := found.Unlock()
 		return &usersv1.UserUnlocked{State: usersv1.UserState(found.State)}, err
 	})
 	return &usersv1.UnlockUserResponse{Details: details}, err
 }
 
-// endLogins deactivates or locks a user, and ends the code with which the user could choose another
-// password.
-func (s Server) endLogins(
-	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
-) (*heraldv1.ObjectDetails, error) {
-	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
-		happened, err := change(found)
-		return store.UserChange{Event: happened, Ended: []domain.Kind{domain.KindPasswordReset}}, err
-	})
-	return details, err
-}
-
-// allowLogins reactivates or unlocks a user, and ends the code of the initialize-user mail if the user no
-// longer needs it.
-func (s Server) allowLogins(
+// changeState changes the state of a user, and ends the code that an active user does not need, or that a user who
+// cannot log in may not use.
+func (s Server) changeState(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {
 	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
 		happened, err := change(found)
 		made := store.UserChange{Event: happened}
-		if found.State == domain.UserActive {
+		switch found.State {
+		case domain.UserActive:
 			made.Ended = []domain.Kind{domain.KindInit}
+		case domain.UserInactive, domain.UserLocked:
+			made.Ended = []domain.Kind{domain.KindPasswordReset}
 		}
 		return made, err
 	})
