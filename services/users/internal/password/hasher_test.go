@@ -230,8 +230,8 @@ func TestWorkIsBounded(t *testing.T) {
 	})
 }
 
-// A call that would wait until its end is refused before, so that its caller learns that nothing was done.
-func TestRefusedBeforeTheEnd(t *testing.T) {
+// A call that would wait until its end is refused before, so that its caller knows that nothing was done.
+func TestOverloadedCallIsRefusedBeforeItsDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHasher(1, 2)

@@ -34,7 +34,7 @@ var creating = map[string]func(ctx context.Context, w world, u store.NewUser) er
 
 // Every statement that gives roles ends the password, the factor and the links that came with a new user. The user
 // stays active. Another user loses nothing.
-func TestEveryRoleEndsWhatOthersBrought(t *testing.T) {
+func TestNewRoleEndsCredentialsOfTheCreatorOfTheUser(t *testing.T) {
 	t.Parallel()
 	for how, create := range creating {
 		for name, give := range giving {
@@ -186,7 +186,7 @@ func leave(t *testing.T, all map[string]making) {
 }
 
 // Credentials that came with a new user stay if their maker has the permissions or is the first start.
-func TestBroughtByThoseAbove(t *testing.T) {
+func TestCredentialsStayIfTheirMakerHasThePermissions(t *testing.T) {
 	t.Parallel()
 	for how, create := range creating {
 		for _, maker := range []string{"root", ""} {

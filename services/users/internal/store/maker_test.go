@@ -33,7 +33,7 @@ func member(userID string, r caller.Role) domain.Member {
 
 // A new role ends the token of a maker who lacks one of its permissions: for every role of the maker, every role that
 // the member had and every new role, with the result of package caller.
-func TestMakersAreComparedAsCallers(t *testing.T) {
+func TestMakerWithoutAPermissionOfTheNewRoleLosesTheToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.org("org-a")
@@ -79,7 +79,7 @@ func TestMakersAreComparedAsCallers(t *testing.T) {
 
 // Permissions of the makers in another organization or on another project do not count. A permission that the member
 // had before ends nothing.
-func TestMakersElsewhere(t *testing.T) {
+func TestPermissionsOfMakersElsewhereDoNotCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		maker, had, added domain.Member
@@ -205,7 +205,7 @@ func (w world) projectCreator() {
 }
 
 // Every statement that gives roles ends what others made.
-func TestEveryRoleEndsWhatOthersMade(t *testing.T) {
+func TestNewRoleEndsCredentialsThatOthersMade(t *testing.T) {
 	t.Parallel()
 	for name, give := range giving {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 			t.Errorf("%s: %d of twenty succeeded, the others are %s", c.what, n, c.loser)
 		}
 		if testkit.Rows(t, w.db, "events") == before {
-			t.Errorf("%s: nothing was told", c.what)
+			t.Errorf("%s: there is no event", c.what)
 		}
 	}
 }

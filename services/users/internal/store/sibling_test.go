@@ -110,7 +110,7 @@ func TestOneOrganizationOfTwo(t *testing.T) {
 		t.Errorf("%d of two memberships in another organization are left", n)
 	}
 	if n := testkit.Rows(t, w.db, "events where organization_id = 'org-b' and name = 'removed'"); n != 0 {
-		t.Errorf("%d events tell of removals in another organization", n)
+		t.Errorf("%d events of removals in another organization", n)
 	}
 }
 

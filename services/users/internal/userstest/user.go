@@ -178,7 +178,7 @@ func (w *World) Imported(ctx context.Context, r *usersv1.ImportRequest) ([]strin
 	return got.Success.Orgs[0].HumanUserIds, errs
 }
 
-// Subject returns what the service auth learns about a subject.
+// Subject returns what the service auth gets about a subject.
 func (w *World) Subject(r *usersv1.ResolveSubjectRequest) *usersv1.ResolveSubjectResponse {
 	w.Helper()
 	got, err := w.Auth.ResolveSubject(w.Context(), r)

@@ -177,7 +177,7 @@ func TestRequestPasswordResetRefuses(t *testing.T) {
 }
 
 // Of many uses of a code at once one succeeds, for each kind.
-func TestCodesTwiceAtOnce(t *testing.T) {
+func TestCodeIsUsedOnceAtOnce(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	reset := w.Person(w.Admin, "reset")

@@ -181,7 +181,7 @@ func TestResolveInStatesOfOrganizations(t *testing.T) {
 
 // Roles on projects are resolved only if the roles in the organization do not have all their
 // permissions.
-func TestResolveLeavesOutWhatIsCovered(t *testing.T) {
+func TestProjectRolesThatAreCoveredAreNotResolved(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]int{"ORG_OWNER": 1, "ORG_OWNER_VIEWER": 3} {
 		t.Run(role, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 // Hostile case 33: guesses between mails get the same answers whether the user exists or not. A mail that comes too
 // soon, or after the tenth of a day, is not sent, and resets no guesses.
-func TestGuessesBetweenMails(t *testing.T) {
+func TestGuessesBetweenMailsAnswerAlikeForNobody(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	ids := map[string]string{"a user": w.Person(w.Admin, "mini"), "nobody": "nobody"}
@@ -67,7 +67,7 @@ func TestGuessesBetweenMails(t *testing.T) {
 }
 
 // A user who does not wait for a mail any more, but still has its code, gets the answers of one who does not exist.
-func TestGuessesAtCodesOfNoUse(t *testing.T) {
+func TestUserWhoCannotUseTheCodeAnswersLikeNobody(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	reset := func(name, set string) (id string) {
@@ -180,7 +180,7 @@ func TestInitializationGuessesAtOnce(t *testing.T) {
 
 // Hostile case 33: guesses at an id that does not exist cost no row, and do not count against the code
 // of the user who gets the id later.
-func TestGuessesInAdvance(t *testing.T) {
+func TestGuessesAtAFutureIDDoNotCountLater(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	id, before := "4711", w.Rows("codes")+w.Rows("password_tries")
@@ -207,7 +207,7 @@ func TestGuessesInAdvance(t *testing.T) {
 
 // Hostile case 31: while 90 clients of one organization have passwords hashed, a right code of another's user is
 // accepted at once.
-func TestHashingTakesTurns(t *testing.T) {
+func TestFloodOfOneOrganizationDoesNotStopAnother(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	orgID, owner := w.Org("Flood")
@@ -238,7 +238,7 @@ func TestHashingTakesTurns(t *testing.T) {
 
 // Hostile case 33: a right code that is refused while too many passwords wait to be hashed is not
 // counted as a guess.
-func TestCodeRefusedForLackOfRoom(t *testing.T) {
+func TestOverloadIsNotCountedAsAGuess(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	victim := w.Person(w.Admin, "victim")

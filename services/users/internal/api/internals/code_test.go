@@ -66,7 +66,7 @@ func TestInitializationWithPassword(t *testing.T) {
 	}
 }
 
-func TestInitializationTwiceAtOnce(t *testing.T) {
+func TestInitializationSucceedsOnceAtOnce(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	id := w.Initial("mini")
@@ -237,7 +237,7 @@ func TestRequestCode(t *testing.T) {
 }
 
 // Hostile case 33: a user gets ten mails a day that were requested without a login, whoever requests them.
-func TestRequestCodeInALoop(t *testing.T) {
+func TestTenMailsADayAreSentWithoutALogin(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")

@@ -9,7 +9,8 @@ import (
 	"herald/shared/testkit"
 )
 
-func came(w *userstest.World, account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
+// accountOf checks a login with an account, written provider/id, as the service auth does.
+func accountOf(w *userstest.World, account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
 	w.Helper()
 	idp, id, _ := strings.Cut(account, "/")
 	return w.Auth.CheckExternalAccount(w.Context(), &usersv1.CheckExternalAccountRequest{
@@ -25,24 +26,24 @@ func TestCheckExternalAccount(t *testing.T) {
 	r.Email, r.OtpCode = &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true}, "JBSWY3DPEHPK3PXPJBSWY3DP"
 	r.Idps[0].TenantId = "Company-Tenant"
 	ada := w.Import(w.Admin, r).UserId
-	got, err := came(w, "company/1", "company-tenant", "")
+	got, err := accountOf(w, "company/1", "company-tenant", "")
 	if err != nil || got.UserId != ada || got.OrgId != w.OrgID || !got.OrgActive || got.Generation != 1 ||
 		got.OrgGeneration != 1 || got.State != usersv1.UserState_USER_STATE_ACTIVE || !got.NeedsFactor ||
 		got.Credential != "idp:company:1" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := came(w, "school/2", "any", "school.example"); err != nil || got.UserId != ada {
+	if got, err := accountOf(w, "school/2", "any", "school.example"); err != nil || got.UserId != ada {
 		t.Errorf("without a tenant: %v, %v", got, err)
 	}
 	for account, want := range map[string]string{
 		"company/1": "IDP_LINK_OTHER_TENANT", "school/2": "IDP_LINK_OTHER_TENANT", "school/1": "IDP_LINK_NOT_FOUND",
 		"company/ada@example.com": "IDP_LINK_NOT_FOUND", "company/": "IDP_LINK_NOT_FOUND", "/1": "IDP_LINK_NOT_FOUND",
 	} {
-		_, err := came(w, account, "another", "another.example")
+		_, err := accountOf(w, account, "another", "another.example")
 		testkit.Refused(t, err, want)
 	}
 	w.Must(w.Moves()["locked"](w.Admin, ada))
-	got, err = came(w, "school/2", "any", "school.example")
+	got, err = accountOf(w, "school/2", "any", "school.example")
 	if err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -113,7 +114,7 @@ func TestCreateExternalUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := came(w, "company/"+name, "t1", "")
+		got, err := accountOf(w, "company/"+name, "t1", "")
 		if err != nil || got.UserId != made.UserId || got.State != usersv1.UserState_USER_STATE_ACTIVE {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -122,7 +123,7 @@ func TestCreateExternalUser(t *testing.T) {
 			t.Errorf("%s: %d mails", name, mails)
 		}
 		w.AddIamMember(made.UserId, "IAM_OWNER")
-		if _, err := came(w, "company/"+name, "t1", ""); err != nil {
+		if _, err := accountOf(w, "company/"+name, "t1", ""); err != nil {
 			t.Errorf("%s with a role: %v", name, err)
 		}
 		_, err = w.Auth.CreateExternalUser(t.Context(), r)
@@ -206,7 +207,7 @@ func TestLinkExternalAccount(t *testing.T) {
 	if err := link("password", generation, "company/3"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := came(w, "company/3", "t1", ""); err != nil || got.UserId != ada {
+	if got, err := accountOf(w, "company/3", "t1", ""); err != nil || got.UserId != ada {
 		t.Errorf("%v, %v", got, err)
 	}
 	if n := w.Rows(`user_idp_links where external_user_id = '3' and $1 = any (makers)`, ada); n != 1 {

@@ -62,7 +62,7 @@ func guessing(w *userstest.World, people int) (stop func()) {
 
 // Hostile case 31: while 20 clients guess at the passwords of people with slow hashes, people of other
 // organizations log in: at once with Herald's own hash, and in turns with slow ones.
-func TestSlowHashesStopNobody(t *testing.T) { // not parallel: it measures times
+func TestSlowHashesDoNotDelayOtherLogins(t *testing.T) { // not parallel: it measures times
 	w := userstest.New(t)
 	begun := time.Now()
 	hash := slowHash(t, "correct horse")

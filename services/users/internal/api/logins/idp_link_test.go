@@ -212,7 +212,7 @@ func TestImportRefusesLinks(t *testing.T) {
 
 // A repeated import with links has the same answer, in whatever order the links are, and also after
 // the provider was removed. Other links are other content.
-func TestLinkedImportAgain(t *testing.T) {
+func TestRepeatedImportComparesLinks(t *testing.T) {
 	t.Parallel()
 	w, known := userstest.NewLinkedWorld(t)
 	r := userstest.Linked("mini", "company/1", "school/1")

@@ -302,7 +302,7 @@ func TestMachineKeysRefused(t *testing.T) {
 
 // After a deactivation and reactivation a machine still has its keys and its secret. A removed
 // machine's keys are removed.
-func TestMachineTakesKeysAlong(t *testing.T) {
+func TestMachineKeepsItsKeysUntilItIsRemoved(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	id := w.Machine(w.Admin, "ci")

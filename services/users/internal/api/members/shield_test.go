@@ -10,8 +10,8 @@ import (
 )
 
 // Hostile case 30: a role in another organization shields nobody. The user's own organization sees it, ends it and
-// revokes tokens; the other organization learns no name.
-func TestRolesElsewhereShieldNobody(t *testing.T) {
+// revokes tokens. The other organization does not see the name.
+func TestRolesInOtherOrganizationsProtectNobody(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	orgA, inA := w.Org("A")
@@ -110,7 +110,7 @@ func TestEndMemberships(t *testing.T) {
 }
 
 // An owner of an organization cannot end the logins of users who have more permissions in the instance than the owner.
-func TestOrganizationOfInstanceMembersStays(t *testing.T) {
+func TestOwnerCannotEndTheOrganizationOfInstanceMembers(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	_, inA := w.Org("A")

@@ -144,7 +144,7 @@ func TestSearches(t *testing.T) {
 }
 
 // Hostile case 30: a manager of settings cannot deactivate or remove the organization of its owners.
-func TestSettingsManagerEndsNoOrganization(t *testing.T) {
+func TestSettingsManagerCannotEndAnOrganization(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	orgA, inA := w.Org("A")

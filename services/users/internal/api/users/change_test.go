@@ -35,7 +35,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("changes of other objects: %v", got)
 	}
 	if strings.Contains(got.String(), "example.com") {
-		t.Errorf("the history tells addresses: %v", got)
+		t.Errorf("the history contains addresses: %v", got)
 	}
 	mine, err := w.Gateway.SearchMyChanges(ada,
 		&usersv1.SearchMyChangesRequest{Query: &heraldv1.ListQuery{Limit: 1, Asc: true}})

@@ -199,7 +199,7 @@ func TestUpdateMyPassword(t *testing.T) {
 }
 
 // A token does not change its own user's login name, with which only the user would not log in any more.
-func TestOwnLoginNameTakesALogin(t *testing.T) {
+func TestOwnLoginNameNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	rename := &usersv1.UpdateUserNameRequest{UserId: w.AdminID, UserName: "other"}
