@@ -40,18 +40,20 @@ func TestCheckEscalation(t *testing.T) {
 		"the instance, held here": {has("o", "", "ORG_OWNER"), all(has("", "", "IAM_USER_MANAGER")),
 			"user.delete", "", "in the whole instance"},
 	} {
-		err := domain.CheckEscalation([]caller.Membership{c.mine.Membership()}, "o", c.theirs...)
-		if c.permission == "" {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			err := domain.CheckEscalation([]caller.Membership{c.mine.Membership()}, "o", c.theirs...)
+			if c.permission == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
 			}
-			continue
-		}
-		f, ok := errors.AsType[*fault.Fault](err)
-		if !ok || !errors.Is(err, usersfault.ErrEscalation) || f.Permission != c.permission ||
-			f.Organization != c.org ||
-			!strings.HasSuffix(f.Message, c.permission+" is missing "+c.inText) {
-			t.Errorf("%s: %+v", name, f)
-		}
+			f, ok := errors.AsType[*fault.Fault](err)
+			if !ok || !errors.Is(err, usersfault.ErrEscalation) || f.Permission != c.permission ||
+				f.Organization != c.org ||
+				!strings.HasSuffix(f.Message, c.permission+" is missing "+c.inText) {
+				t.Errorf("%+v", f)
+			}
+		})
 	}
 }

@@ -30,18 +30,20 @@ func TestCheckIdpLinks(t *testing.T) {
 		},
 		"twice in one case": {[]domain.IdpLink{at("a", "m"), at("a", "M")}, nil, ""},
 	} {
-		err := domain.CheckIdpLinks(c.links, known)
-		if c.want == nil {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			err := domain.CheckIdpLinks(c.links, known)
+			if c.want == nil {
+				if err != nil {
+					t.Error(err)
+				}
+				return
 			}
-			continue
-		}
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %s", name, err, c.want.ID)
-		} else if fields := fault.From(err).Fields; len(fields) != 1 || fields[0].Path != c.path {
-			t.Errorf("%s names %v, want %s", name, fields, c.path)
-		}
+			if !errors.Is(err, c.want) {
+				t.Errorf("%v, want %s", err, c.want.ID)
+			} else if fields := fault.From(err).Fields; len(fields) != 1 || fields[0].Path != c.path {
+				t.Errorf("%s names %v, want %s", name, fields, c.path)
+			}
+		})
 	}
 }
 
@@ -65,10 +67,12 @@ func TestMayLink(t *testing.T) {
 		"another's word": {func(*domain.User) {}, "idp:company:1", 3},
 		"no credential":  {func(*domain.User) {}, "", 3},
 	} {
-		u := ada
-		c.change(&u)
-		if err := u.MayLink(c.credential, c.generation); !errors.Is(err, fault.ErrTokenInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			u := ada
+			c.change(&u)
+			if err := u.MayLink(c.credential, c.generation); !errors.Is(err, fault.ErrTokenInvalid) {
+				t.Error(err)
+			}
+		})
 	}
 }

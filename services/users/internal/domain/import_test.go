@@ -23,9 +23,11 @@ func TestKnownUsersAreCompared(t *testing.T) {
 		"in another organization": {domain.Known{OrgID: "p", Digest: digest}, usersfault.ErrUserIDTaken},
 		"removed":                 {domain.Known{}, usersfault.ErrUserIDTaken},
 	} {
-		if err := c.known.Repeat("o", digest); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := c.known.Repeat("o", digest); !errors.Is(err, c.want) {
+				t.Error(err)
+			}
+		})
 	}
 }
 

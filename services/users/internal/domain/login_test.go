@@ -24,15 +24,17 @@ func TestReplaceRequired(t *testing.T) {
 		"locked since":         {domain.UserLocked, 3, true, usersfault.ErrLoginOver},
 		"never active":         {domain.UserInitial, 3, true, usersfault.ErrLoginOver},
 	} {
-		u := domain.User{Type: domain.Human, State: c.state, Generation: 3, PasswordHash: "old",
-			PasswordChangeRequired: c.required}
-		_, err := u.ReplaceRequired(c.generation, "new")
-		if !errors.Is(err, c.want) || (u.PasswordHash == "new") != (c.want == nil) {
-			t.Errorf("%s: %v, %+v", name, err, u)
-		}
-		if c.want == nil && (u.Generation != 4 || u.PasswordChangeRequired) {
-			t.Errorf("%s: %+v", name, u)
-		}
+		t.Run(name, func(t *testing.T) {
+			u := domain.User{Type: domain.Human, State: c.state, Generation: 3, PasswordHash: "old",
+				PasswordChangeRequired: c.required}
+			_, err := u.ReplaceRequired(c.generation, "new")
+			if !errors.Is(err, c.want) || (u.PasswordHash == "new") != (c.want == nil) {
+				t.Errorf("%v, %+v", err, u)
+			}
+			if c.want == nil && (u.Generation != 4 || u.PasswordChangeRequired) {
+				t.Errorf("%+v", u)
+			}
+		})
 	}
 }
 

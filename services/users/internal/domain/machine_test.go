@@ -40,12 +40,14 @@ func TestChangeMachine(t *testing.T) {
 		"all": {domain.MachineData{UserName: "cd", Name: "CD", Description: "ships", AccessTokenType: 1},
 			[]string{"userName", "name", "description", "accessTokenType"}},
 	} {
-		u := domain.NewMachine("org-a", "m1", ci)
-		changed, err := u.ChangeMachine(c.to)
-		want := domain.NewMachine("org-a", "m1", c.to)
-		if u != want || err != nil || !slices.Equal(changed, c.changed) {
-			t.Errorf("%s: %q, %v, %+v", label, changed, err, u)
-		}
+		t.Run(label, func(t *testing.T) {
+			u := domain.NewMachine("org-a", "m1", ci)
+			changed, err := u.ChangeMachine(c.to)
+			want := domain.NewMachine("org-a", "m1", c.to)
+			if u != want || err != nil || !slices.Equal(changed, c.changed) {
+				t.Errorf("%q, %v, %+v", changed, err, u)
+			}
+		})
 	}
 	person := domain.User{Type: domain.Human, UserName: "mini"}
 	if _, err := person.ChangeMachine(ci); !errors.Is(err, usersfault.ErrUserNotMachine) || person.UserName != "mini" {
@@ -82,9 +84,11 @@ func TestMachineSecrets(t *testing.T) {
 		"removed twice":       {of(domain.Machine, domain.UserActive, ""), remove, usersfault.ErrSecretNotFound, ""},
 		"removed of a person": {of(domain.Human, domain.UserActive, ""), remove, usersfault.ErrUserNotMachine, ""},
 	} {
-		if err := c.do(&c.user); !errors.Is(err, c.want) || c.user.SecretHash != c.hash {
-			t.Errorf("%s: %v, not %q", label, err, string(c.hash))
-		}
+		t.Run(label, func(t *testing.T) {
+			if err := c.do(&c.user); !errors.Is(err, c.want) || c.user.SecretHash != c.hash {
+				t.Errorf("%v, not %q", err, string(c.hash))
+			}
+		})
 	}
 }
 

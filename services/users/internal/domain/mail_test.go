@@ -25,9 +25,11 @@ func TestKinds(t *testing.T) {
 		t.Errorf("%d kinds", n)
 	}
 	for name, want := range lifetimes {
-		if k, known := domain.ParseKind(name); !known || k.Lifetime() != want {
-			t.Errorf("%s: %t, lives for %s", name, known, k.Lifetime())
-		}
+		t.Run(name, func(t *testing.T) {
+			if k, known := domain.ParseKind(name); !known || k.Lifetime() != want {
+				t.Errorf("%t, lives for %s", known, k.Lifetime())
+			}
+		})
 	}
 	for _, name := range []string{"", "Init", "init ", "phone"} {
 		if _, known := domain.ParseKind(name); known {
@@ -75,12 +77,14 @@ func TestAwaits(t *testing.T) {
 		"locked, verified": {human(domain.UserLocked, true), usersfault.ErrUserNotInitial, usersfault.ErrUserNotActive,
 			usersfault.ErrUserNotActive},
 	} {
-		for kind, want := range map[domain.Kind]*fault.Fault{domain.KindInit: c.init, domain.KindVerifyEmail: c.verify,
-			domain.KindPasswordReset: c.reset} {
-			if err := c.user.Awaits(kind); want == nil && err != nil || want != nil && err != error(want) {
-				t.Errorf("%s, %s: %v, want %v", name, kind, err, want)
+		t.Run(name, func(t *testing.T) {
+			for kind, want := range map[domain.Kind]*fault.Fault{domain.KindInit: c.init, domain.KindVerifyEmail: c.verify,
+				domain.KindPasswordReset: c.reset} {
+				if err := c.user.Awaits(kind); want == nil && err != nil || want != nil && err != error(want) {
+					t.Errorf("%s, %s: %v, want %v", name, kind, err, want)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -125,25 +129,27 @@ func TestChangeEmail(t *testing.T) {
 		"waiting, other, verified, p/w": {4, 1, false, "h", domain.Email{other, true}, []string{address, flag, state},
 			"", withInit},
 	} {
-		u := domain.User{
-			Type: domain.Human, State: c.state, Email: same, EmailVerified: c.verified, PasswordHash: c.hash,
-		}
-		got, err := u.ChangeEmail(c.to)
-		if err != nil || !slices.Equal(got.Changed, c.changed) || got.Mail != c.mail ||
-			!slices.Equal(got.Ended, c.ended) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-		was := domain.Email{Address: same, Verified: c.verified}
-		if noticed := got.Noticed.Address != ""; noticed != (c.state != 4 && slices.Contains(c.changed, address)) ||
-			noticed && got.Noticed != was {
-			t.Errorf("%s: a notice to %v", name, got.Noticed)
-		}
-		if u.State != c.then || u.Email != c.to.Address || u.EmailVerified != c.to.Verified {
-			t.Errorf("%s: became %+v", name, u)
-		}
-		if got.Mail != "" && (u.Awaits(got.Mail) != nil || slices.Contains(got.Ended, got.Mail)) {
-			t.Errorf("%s: a mail %s goes to somebody who cannot use its code", name, got.Mail)
-		}
+		t.Run(name, func(t *testing.T) {
+			u := domain.User{
+				Type: domain.Human, State: c.state, Email: same, EmailVerified: c.verified, PasswordHash: c.hash,
+			}
+			got, err := u.ChangeEmail(c.to)
+			if err != nil || !slices.Equal(got.Changed, c.changed) || got.Mail != c.mail ||
+				!slices.Equal(got.Ended, c.ended) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			was := domain.Email{Address: same, Verified: c.verified}
+			if noticed := got.Noticed.Address != ""; noticed != (c.state != 4 && slices.Contains(c.changed, address)) ||
+				noticed && got.Noticed != was {
+				t.Errorf("a notice to %v", got.Noticed)
+			}
+			if u.State != c.then || u.Email != c.to.Address || u.EmailVerified != c.to.Verified {
+				t.Errorf("became %+v", u)
+			}
+			if got.Mail != "" && (u.Awaits(got.Mail) != nil || slices.Contains(got.Ended, got.Mail)) {
+				t.Errorf("a mail %s goes to somebody who cannot use its code", got.Mail)
+			}
+		})
 	}
 	machine := domain.User{Type: domain.Machine, State: domain.UserActive}
 	if _, err := machine.ChangeEmail(domain.Email{other, true}); err != error(usersfault.ErrUserNotHuman) ||
@@ -194,15 +200,17 @@ func TestSetPassword(t *testing.T) {
 		"locked":             {3, true, false, false, []string{"password"}, reset},
 		"active, unverified": {1, false, false, false, []string{"password"}, reset},
 	} {
-		u := domain.User{Type: domain.Human, State: c.state, EmailVerified: c.verified, PasswordHash: "old",
-			PasswordChangeRequired: c.was}
-		got, err := u.SetPassword(domain.Password{Hash: "new", ChangeRequired: c.require})
-		if err != nil || !slices.Equal(got.Changed, c.changed) || !slices.Equal(got.Ended, c.ended) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-		if u.State != c.state || u.PasswordHash != "new" || u.PasswordChangeRequired != c.require {
-			t.Errorf("%s: became %+v", name, u)
-		}
+		t.Run(name, func(t *testing.T) {
+			u := domain.User{Type: domain.Human, State: c.state, EmailVerified: c.verified, PasswordHash: "old",
+				PasswordChangeRequired: c.was}
+			got, err := u.SetPassword(domain.Password{Hash: "new", ChangeRequired: c.require})
+			if err != nil || !slices.Equal(got.Changed, c.changed) || !slices.Equal(got.Ended, c.ended) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if u.State != c.state || u.PasswordHash != "new" || u.PasswordChangeRequired != c.require {
+				t.Errorf("became %+v", u)
+			}
+		})
 	}
 	for u, want := range map[domain.User]*fault.Fault{
 		{Type: domain.Machine, State: domain.UserActive}:                      usersfault.ErrUserNotHuman,

@@ -27,10 +27,12 @@ func TestOrgStates(t *testing.T) {
 		"reactivate, active": {domain.OrgActive, (*domain.Org).Reactivate, usersfault.ErrOrgNotInactive,
 			domain.Org{State: domain.OrgActive, Generation: 1}},
 	} {
-		o := domain.Org{State: c.from, Generation: 1}
-		if err := c.change(&o); err != c.want || o != c.then {
-			t.Errorf("%s: %v, became %+v", name, err, o)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := domain.Org{State: c.from, Generation: 1}
+			if err := c.change(&o); err != c.want || o != c.then {
+				t.Errorf("%v, became %+v", err, o)
+			}
+		})
 	}
 }
 

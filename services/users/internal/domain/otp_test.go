@@ -133,30 +133,32 @@ func TestOTPLock(t *testing.T) {
 		"across a window": {0, 14 * time.Minute, 14 * time.Minute, 16 * time.Minute, 16 * time.Minute,
 			16 * time.Minute},
 	} {
-		a, recovery := ready(t)
-		var fifth time.Time
-		for _, after := range wrongAt {
-			fifth = noon.Add(after)
-			if wait := a.LockedFor(fifth); wait > 0 {
-				t.Errorf("%s: locked early, at %s", name, fifth)
+		t.Run(name, func(t *testing.T) {
+			a, recovery := ready(t)
+			var fifth time.Time
+			for _, after := range wrongAt {
+				fifth = noon.Add(after)
+				if wait := a.LockedFor(fifth); wait > 0 {
+					t.Errorf("locked early, at %s", fifth)
+				}
+				a.takes(a.wrong(fifth), fifth, usersfault.ErrCodeWrong)
 			}
-			a.takes(a.wrong(fifth), fifth, usersfault.ErrCodeWrong)
-		}
-		last := fifth.Add(15*time.Minute - time.Second)
-		for _, at := range []time.Time{fifth, last} {
-			a.takes(a.code(at), at, usersfault.ErrOTPLocked)
-			a.takes(recovery[0], at, usersfault.ErrOTPLocked)
-		}
-		if f := fault.From(a.Check(a.key, a.code(last), last)); f.RetryAfter != time.Second {
-			t.Errorf("%s: try again after %s", name, f.RetryAfter)
-		}
-		open := fifth.Add(15 * time.Minute)
-		a.takes(a.wrong(open), open, usersfault.ErrCodeWrong)
-		a.takes(a.code(open), open, nil)
-		a.takes(recovery[0], open, nil)
-		if len(a.WrongAt) != 1 {
-			t.Errorf("%s: %d wrong codes are kept", name, len(a.WrongAt))
-		}
+			last := fifth.Add(15*time.Minute - time.Second)
+			for _, at := range []time.Time{fifth, last} {
+				a.takes(a.code(at), at, usersfault.ErrOTPLocked)
+				a.takes(recovery[0], at, usersfault.ErrOTPLocked)
+			}
+			if f := fault.From(a.Check(a.key, a.code(last), last)); f.RetryAfter != time.Second {
+				t.Errorf("try again after %s", f.RetryAfter)
+			}
+			open := fifth.Add(15 * time.Minute)
+			a.takes(a.wrong(open), open, usersfault.ErrCodeWrong)
+			a.takes(a.code(open), open, nil)
+			a.takes(recovery[0], open, nil)
+			if len(a.WrongAt) != 1 {
+				t.Errorf("%d wrong codes are kept", len(a.WrongAt))
+			}
+		})
 	}
 }
 

@@ -47,16 +47,18 @@ func TestSettle(t *testing.T) {
 		"link only":             {false, "", true, domain.KindVerifyEmail, domain.UserActive},
 		"password and link":     {false, "h", true, domain.KindVerifyEmail, domain.UserActive},
 	} {
-		u := domain.User{
-			Type: domain.Human, FirstName: "Mini", LastName: "Mouse", EmailVerified: c.verified, PasswordHash: c.hash,
-		}
-		mail := u.Settle(c.linked)
-		if mail != c.mail || u.State != c.state || u.DisplayName != "Mini Mouse" {
-			t.Errorf("%s: mail %q, became %+v", name, mail, u)
-		}
-		if mail != "" && u.Awaits(mail) != nil {
-			t.Errorf("%s: the mail %q is not for %+v: %v", name, mail, u, u.Awaits(mail))
-		}
+		t.Run(name, func(t *testing.T) {
+			u := domain.User{
+				Type: domain.Human, FirstName: "Mini", LastName: "Mouse", EmailVerified: c.verified, PasswordHash: c.hash,
+			}
+			mail := u.Settle(c.linked)
+			if mail != c.mail || u.State != c.state || u.DisplayName != "Mini Mouse" {
+				t.Errorf("mail %q, became %+v", mail, u)
+			}
+			if mail != "" && u.Awaits(mail) != nil {
+				t.Errorf("the mail %q is not for %+v: %v", mail, u, u.Awaits(mail))
+			}
+		})
 	}
 	named := domain.User{FirstName: "Mini", LastName: "Mouse", DisplayName: "Mimi"}
 	if named.Settle(false); named.DisplayName != "Mimi" {

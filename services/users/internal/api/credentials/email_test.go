@@ -79,13 +79,15 @@ func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 		verified bool
 	}{"moved": {"other@example.com", true}, "moved-unverified": {"other@example.com", false},
 		"doubted": {"mini@example.com", false}} {
-		id := w.Person(w.Admin, name)
-		w.Request("passwordreset", id)
-		code := w.Mail(id).Code
-		w.UpdateEmail(id, c.address, c.verified)
-		w.Unwritten(func() {
-			_, err := w.CompleteKind("passwordreset", id, code, "correct horse")
-			testkit.Refused(t, err, "CODE_WRONG")
+		t.Run(name, func(t *testing.T) {
+			id := w.Person(w.Admin, name)
+			w.Request("passwordreset", id)
+			code := w.Mail(id).Code
+			w.UpdateEmail(id, c.address, c.verified)
+			w.Unwritten(func() {
+				_, err := w.CompleteKind("passwordreset", id, code, "correct horse")
+				testkit.Refused(t, err, "CODE_WRONG")
+			})
 		})
 	}
 }

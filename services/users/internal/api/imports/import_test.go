@@ -199,10 +199,12 @@ func TestImportRefusesShapesAndIDs(t *testing.T) {
 		"bulk":  {"IMPORT_IS_BULK", func(r *request) { r.DataOrgs = structpb.NewBoolValue(true) }},
 		"mixed": {"IMPORT_MIXED", func(r *request) { r.User = userstest.Wrapped(r).User }},
 	} {
-		r := userstest.Minimal(name)
-		c.change(r)
-		_, err := w.Gateway.ImportHumanUser(w.Admin, r)
-		testkit.Refused(t, err, c.id)
+		t.Run(name, func(t *testing.T) {
+			r := userstest.Minimal(name)
+			c.change(r)
+			_, err := w.Gateway.ImportHumanUser(w.Admin, r)
+			testkit.Refused(t, err, c.id)
+		})
 	}
 	r := userstest.Minimal("id")
 	r.UserId = "a/b"

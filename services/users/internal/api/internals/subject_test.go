@@ -167,11 +167,13 @@ func TestResolveCaller(t *testing.T) {
 		"an unknown secret": issued("secret:0123456789abcdef"), "an unknown kind": issued("other"),
 		"a password": issued("password"), "nobody": {UserId: "nobody", Generation: 1},
 	} {
-		if _, err := resolve(s, ""); err == nil {
-			t.Errorf("%s is a caller", what)
-		} else {
-			testkit.Refused(t, err, "TOKEN_INVALID")
-		}
+		t.Run(what, func(t *testing.T) {
+			if _, err := resolve(s, ""); err == nil {
+				t.Errorf("%s is a caller", what)
+			} else {
+				testkit.Refused(t, err, "TOKEN_INVALID")
+			}
+		})
 	}
 	// A token ends with the credential that it was requested with.
 	w.Advance(2 * time.Minute)

@@ -30,31 +30,33 @@ func TestLinkDecidesStateAndMail(t *testing.T) {
 		"link only": {false, "", "verifyemail"}, "hash": {false, userstest.SomeHash, "verifyemail"},
 		"verified": {true, "", ""}, "verified, hash": {true, userstest.SomeHash, ""},
 	} {
-		r := userstest.Linked(name, "company/"+name)
-		r.Email.IsEmailVerified, r.HashedPassword = c.verified, userstest.Hashed(c.hash)
-		got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		u, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: got.UserId})
-		if err != nil || u.User.State != usersv1.UserState_USER_STATE_ACTIVE ||
-			got.InitMail != usersv1.InitMail_INIT_MAIL_NOT_NEEDED {
-			t.Errorf("%s: %v, %v, %v", name, got, u, err)
-		}
-		kinds, ids := w.Asked(w.OrgID, got.UserId)
-		if want := strings.Fields(c.mail); !slices.Equal(kinds, want) || w.Rows("codes where user_id = $1",
-			got.UserId) != len(want) {
-			t.Errorf("%s: mails %v, want %v", name, kinds, want)
-		}
-		if c.mail == "" {
-			continue
-		}
-		m, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{
-			UserId: got.UserId, NotificationId: ids[0],
+		t.Run(name, func(t *testing.T) {
+			r := userstest.Linked(name, "company/"+name)
+			r.Email.IsEmailVerified, r.HashedPassword = c.verified, userstest.Hashed(c.hash)
+			got, err := w.Gateway.ImportHumanUser(w.Admin, r)
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			u, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: got.UserId})
+			if err != nil || u.User.State != usersv1.UserState_USER_STATE_ACTIVE ||
+				got.InitMail != usersv1.InitMail_INIT_MAIL_NOT_NEEDED {
+				t.Errorf("%v, %v, %v", got, u, err)
+			}
+			kinds, ids := w.Asked(w.OrgID, got.UserId)
+			if want := strings.Fields(c.mail); !slices.Equal(kinds, want) || w.Rows("codes where user_id = $1",
+				got.UserId) != len(want) {
+				t.Errorf("mails %v, want %v", kinds, want)
+			}
+			if c.mail == "" {
+				return
+			}
+			m, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{
+				UserId: got.UserId, NotificationId: ids[0],
+			})
+			if err != nil || m.Code == "" {
+				t.Errorf("the mail is %v, %v", m, err)
+			}
 		})
-		if err != nil || m.Code == "" {
-			t.Errorf("%s: the mail is %v, %v", name, m, err)
-		}
 	}
 }
 

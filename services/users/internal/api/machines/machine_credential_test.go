@@ -168,10 +168,12 @@ func TestMachineCredentialsProtected(t *testing.T) {
 		"a user manager":   {w.Login(in, manager, orgA), id, "PERMISSION_DENIED"},
 		"an owner's owner": {w.As(itself), owner, "ESCALATION"},
 	} {
-		for call, err := range credentialCalls(w, c.ctx, c.userID, keys[c.userID]) {
-			t.Log(label, call)
-			testkit.Refused(t, err, c.want)
-		}
+		t.Run(label, func(t *testing.T) {
+			for call, err := range credentialCalls(w, c.ctx, c.userID, keys[c.userID]) {
+				t.Log(label, call)
+				testkit.Refused(t, err, c.want)
+			}
+		})
 	}
 	itself.AuthenticatedAt = w.Ground.Now().Add(-11 * time.Minute)
 	for _, err := range credentialCalls(w, w.As(itself), id, keys[id]) {

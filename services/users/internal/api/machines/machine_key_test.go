@@ -259,12 +259,14 @@ func TestMachineKeysRefused(t *testing.T) {
 			"INVALID_ARGUMENT", "publicKey"},
 		"unknown type": {&usersv1.AddMachineKeyRequest{Type: 2}, "INVALID_ARGUMENT", "type"},
 	} {
-		c.request.UserId = id
-		_, err := w.Gateway.AddMachineKey(w.Admin, c.request)
-		testkit.Refused(t, err, c.id, c.path)
-		if f := fault.From(err); f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != c.path {
-			t.Errorf("%s: %+v", label, f)
-		}
+		t.Run(label, func(t *testing.T) {
+			c.request.UserId = id
+			_, err := w.Gateway.AddMachineKey(w.Admin, c.request)
+			testkit.Refused(t, err, c.id, c.path)
+			if f := fault.From(err); f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != c.path {
+				t.Errorf("%+v", f)
+			}
+		})
 	}
 	for _, key := range [][]byte{nil, userstest.PublicKey} {
 		for userID, want := range map[string]string{
