@@ -78,10 +78,11 @@ func TestAwaits(t *testing.T) {
 			usersfault.ErrUserNotActive},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for kind, want := range map[domain.Kind]*fault.Fault{domain.KindInit: c.init, domain.KindVerifyEmail: c.verify,
-				domain.KindPasswordReset: c.reset} {
+			for kind, want := range map[domain.Kind]*fault.Fault{
+				domain.KindInit: c.init, domain.KindVerifyEmail: c.verify, domain.KindPasswordReset: c.reset,
+			} {
 				if err := c.user.Awaits(kind); want == nil && err != nil || want != nil && err != error(want) {
-					t.Errorf("%s, %s: %v, want %v", name, kind, err, want)
+					t.Errorf("%s: %v, want %v", kind, err, want)
 				}
 			}
 		})

@@ -49,7 +49,8 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := domain.User{
-				Type: domain.Human, FirstName: "Mini", LastName: "Mouse", EmailVerified: c.verified, PasswordHash: c.hash,
+				Type: domain.Human, FirstName: "Mini", LastName: "Mouse", EmailVerified: c.verified,
+				PasswordHash: c.hash,
 			}
 			mail := u.Settle(c.linked)
 			if mail != c.mail || u.State != c.state || u.DisplayName != "Mini Mouse" {

@@ -195,7 +195,8 @@ func TestCredentialsStayIfTheirMakerHasThePermissions(t *testing.T) {
 				w := newWorld(t)
 				w.org("org-a")
 				w.user("org-a", "root")
-				w.must(w.CreateMember(t.Context(), domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
+				root := domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}
+				w.must(w.CreateMember(t.Context(), root, happened))
 				w.must(nil, create(by(t.Context(), maker, ""), w, bringing("k")))
 				w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
 				w.has(map[string]int{

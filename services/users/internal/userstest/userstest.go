@@ -180,9 +180,9 @@ func (w *World) Login(ctx context.Context, userID, orgID string) context.Context
 	return w.As(w.Caller(ctx, userID, orgID))
 }
 
-// Guesses makes fifty wrong guesses at once, and then ten one after another. It fails the test unless ten in all get the
-// fault wrong and the others the fault locked. It repeats guesses whose passwords a slow machine does not hash in time,
-// because these do not count.
+// Guesses makes fifty wrong guesses at once, and then ten one after another. It fails the test unless ten in all get
+// the fault wrong and the others the fault locked. It repeats guesses whose passwords a slow machine does not hash in
+// time, because these do not count.
 func Guesses(t testing.TB, wrong, locked string, guess func(i int) error) {
 	t.Helper()
 	var compared atomic.Int64

@@ -191,7 +191,8 @@ func TestNoticesAreCounted(t *testing.T) {
 	}
 	w.AddMember(w.Admin, other, "ORG_OWNER") // an owner may set the own address as verified, without a code
 	for i := range domain.CodesADay - 1 {
-		if err := changeEmail(w, w.Fresh(other, ""), other, fmt.Sprintf("victim%d@example.com", i%2), true); err != nil {
+		address := fmt.Sprintf("victim%d@example.com", i%2)
+		if err := changeEmail(w, w.Fresh(other, ""), other, address, true); err != nil {
 			t.Fatalf("address %d: %v", i, err)
 		}
 	}
