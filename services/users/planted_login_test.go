@@ -191,7 +191,5 @@ func TestInitialUserAfterThePromotion(t *testing.T) {
 	}
 	_, err = w.Complete(got.UserId, mail.Code, "")
 	testkit.Refused(t, err, "PASSWORD_REQUIRED")
-	if _, err := w.Complete(got.UserId, mail.Code, "of her own choice"); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Complete(got.UserId, mail.Code, "of her own choice"))
 }

@@ -102,9 +102,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	}
 	_, err := w.Complete(planted, codes[planted], "correct horse")
 	testkit.Refused(t, err, "CODE_WRONG")
-	if _, err := w.Complete(wanted, codes[wanted], "correct horse"); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Complete(wanted, codes[wanted], "correct horse"))
 	// No other code is sent to the address that the manager chose, until somebody with the permissions sets it.
 	w.Unwritten(func() { w.Request("init", planted) })
 	again := &usersv1.ResendInitializationRequest{UserId: planted}
@@ -112,9 +110,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	testkit.Refused(t, err, "EMAIL_OUTRANKED")
 	again.Email = userstest.Minimal("planted").Email.Email
 	w.Must(w.Gateway.ResendInitialization(inA, again))
-	if _, err := w.Complete(planted, w.Mail(planted).Code, "correct horse"); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Complete(planted, w.Mail(planted).Code, "correct horse"))
 
 	// The codes to verify an address and to reset a password, of mails that were requested without a login.
 	for kind, verified := range map[string]string{"verifyemail": "false", "passwordreset": "true"} {

@@ -281,9 +281,7 @@ func TestResendEmailVerification(t *testing.T) {
 	}
 	_, err = w.CompleteKind("verifyemail", id, old, "")
 	testkit.Refused(t, err, "CODE_WRONG")
-	if _, err := w.CompleteKind("verifyemail", id, w.Mail(id).Code, ""); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.CompleteKind("verifyemail", id, w.Mail(id).Code, ""))
 	w.Unwritten(func() {
 		for userID, fault := range map[string]string{verified: "EMAIL_ALREADY_VERIFIED", id: "EMAIL_ALREADY_VERIFIED",
 			machine: "USER_NOT_HUMAN", inactive: "USER_NOT_ACTIVE"} {
@@ -402,10 +400,8 @@ func TestUpdateEmailAgainstItsCode(t *testing.T) {
 		start := make(chan struct{})
 		wait.Go(func() {
 			<-start
-			if _, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id,
-				Email: next}); err != nil {
-				t.Error(err)
-			}
+			w.Must(w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: id,
+				Email: next}))
 		})
 		for range 3 {
 			wait.Go(func() {

@@ -153,9 +153,7 @@ func TestNoticesAreCounted(t *testing.T) {
 	unverified, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	for _, id := range []string{unverified, other} { // they have the same address
 		w.SetColumns(id, "email_verified = false")
-		if err := w.SetPassword(id, "correct horse", false); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(nil, w.SetPassword(id, "correct horse", false))
 	}
 	password := func(me context.Context) error {
 		_, err := w.Gateway.UpdateMyPassword(me, &usersv1.UpdateMyPasswordRequest{

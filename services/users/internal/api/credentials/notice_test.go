@@ -89,9 +89,7 @@ func TestNotices(t *testing.T) {
 	w.UpdateEmail(id, "fourth@example.com", false) // the address stays
 	waiting := w.Initial("maxi")
 	w.UpdateEmail(waiting, "mistyped@example.com", false)
-	if _, err := w.Complete(waiting, w.Mail(waiting).Code, "correct horse"); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Complete(waiting, w.Mail(waiting).Code, "correct horse"))
 	if n := w.Rows("notices"); n != before {
 		t.Errorf("%d notices of what is no change of an account in use", n-before)
 	}
@@ -118,9 +116,7 @@ func TestNoticesOfFactors(t *testing.T) {
 	}
 	verified, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
 	expect("the user verifies the app", "otpadded", true, err)
-	if err := o.SetPassword(o.UserID, "correct horse", false); err != nil {
-		t.Fatal(err)
-	}
+	o.Must(nil, o.SetPassword(o.UserID, "correct horse", false))
 	in, err := o.Check("mini", "correct horse")
 	if err != nil {
 		t.Fatal(err)

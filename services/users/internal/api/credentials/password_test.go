@@ -265,15 +265,11 @@ func TestMailsLeakNothing(t *testing.T) {
 	w.Must(w.Gateway.RequestPasswordReset(w.Admin, &usersv1.RequestPasswordResetRequest{UserId: id}))
 	secrets = append(secrets, w.Mail(id).Code)
 	w.Must(w.CompleteKind("passwordreset", id, secrets[3], secrets[1]))
-	if err := w.SetPassword(id, secrets[2], false); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, w.SetPassword(id, secrets[2], false))
 	for _, table := range []string{"users", "codes", "password_tries", "events"} {
 		var text string
-		if err := w.Service.DB.QueryRow(t.Context(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+table+
-			" x").Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(nil, w.Service.DB.QueryRow(t.Context(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+table+
+			" x").Scan(&text))
 		for _, s := range secrets {
 			if strings.Contains(text, s) || strings.Contains(text, string(secret.Hash(s))) {
 				t.Errorf("table %s holds a secret", table)
@@ -316,9 +312,7 @@ func TestRequiredChangeRefusesTheSamePassword(t *testing.T) {
 		},
 	} {
 		t.Run(way, func(t *testing.T) {
-			if err := w.SetPassword(id, required, true); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(nil, w.SetPassword(id, required, true))
 			generation++
 			testkit.Refused(t, choose(same), "PASSWORD_UNCHANGED")
 			if err := choose("another horse"); err != nil || !w.IsPassword(id, "another horse") {

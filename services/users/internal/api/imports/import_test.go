@@ -43,16 +43,11 @@ func TestImportDecidesStateAndMail(t *testing.T) {
 			r.Email.IsEmailVerified, r.Password, r.HashedPassword = c.verified, c.password,
 				&usersv1.HashedPassword{Value: c.hash}
 			got := w.Import(w.Admin, r)
-			u, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: got.UserId})
-			if err != nil {
-				t.Fatal(err)
+			u := w.User(got.UserId)
+			if u.State != c.state || got.InitMail != c.mail {
+				t.Errorf("state %v, mail %v; want %v, %v", u.State, got.InitMail, c.state, c.mail)
 			}
-			if u.User.State != c.state || got.InitMail != c.mail {
-				t.Errorf("state %v, mail %v; want %v, %v", u.User.State, got.InitMail, c.state, c.mail)
-			}
-			if !proto.Equal(u.User.Details, got.Details) {
-				t.Errorf("the read says %v, the import said %v", u.User.Details, got.Details)
-			}
+			testkit.Equal(t, u.Details, got.Details)
 			if codes := w.Rows("codes where user_id = $1",
 				got.UserId); (codes == 1) != (c.mail == usersv1.InitMail_INIT_MAIL_QUEUED) {
 				t.Errorf("%d codes", codes)
@@ -230,30 +225,23 @@ func TestImportKeepsEverything(t *testing.T) {
 		Metadata: []*usersv1.Metadata{{Key: "shoe", Value: []byte{0, 255}}, {Key: "hat"}},
 	})
 	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
-	got, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: "mini-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := got.User.GetHuman()
-	want := &usersv1.Human{
+	want := w.User("mini-1")
+	want.UserName, want.PreferredLoginName = "Mini", "Mini"
+	want.Type = &usersv1.User_Human{Human: &usersv1.Human{
 		Profile: &usersv1.Profile{FirstName: "Mini", LastName: "Mouse", NickName: "Mimi", DisplayName: "Mini Mouse",
 			PreferredLanguage: "de-CH", Gender: usersv1.Gender_GENDER_FEMALE},
 		Email: &usersv1.Email{Email: "mini@example.com"}, Phone: &usersv1.Phone{
 			Phone: "+41791234567", IsPhoneVerified: true,
 		},
-	}
-	if !proto.Equal(h, want) || got.User.UserName != "Mini" || got.User.PreferredLoginName != "Mini" {
-		t.Errorf("got %v, want %v", got.User, want)
-	}
+	}}
+	testkit.Equal(t, w.User("mini-1"), want)
 	metadata := "user_metadata where user_id = 'mini-1' and (key, value) in (('shoe', '\\x00ff'), ('hat', ''))"
 	if n := w.Rows(metadata); n != 2 {
 		t.Errorf("%d metadata", n)
 	}
 	var sealed []byte
-	if err := w.Service.DB.QueryRow(t.Context(), "select secret from otp_factors where user_id = 'mini-1' and state "+
-		"= 2").Scan(&sealed); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, w.Service.DB.QueryRow(t.Context(), "select secret from otp_factors where user_id = 'mini-1' and state "+
+		"= 2").Scan(&sealed))
 	otp, err := w.Ground.Keys.Open(sealed, users.Sealed[0], "mini-1")
 	if err != nil || string(otp) != "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP" {
 		t.Errorf("OTP secret %q, %v", otp, err)
@@ -335,10 +323,8 @@ func TestImportLeaksNothing(t *testing.T) {
 	got := w.Import(w.Admin, r)
 	mail := w.Mail(got.UserId)
 	dump := func(table string) (text string) {
-		if err := w.Service.DB.QueryRow(context.Background(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+
-			table+" x").Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(nil, w.Service.DB.QueryRow(context.Background(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+
+			table+" x").Scan(&text))
 		return text
 	}
 	for _, table := range []string{"users", "codes", "password_tries", "otp_factors", "personal_access_tokens",

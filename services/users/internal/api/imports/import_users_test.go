@@ -73,10 +73,8 @@ func alike(w *userstest.World, one, other string) {
 	} {
 		var rows [2]string
 		for i, id := range []string{one, other} {
-			if err := w.Service.DB.QueryRow(w.Context(), `select coalesce(string_agg(r, '; ' order by r), '')
-				from (select (to_jsonb(x) `+own+`)::text as r from `+table+` = $1) t`, id).Scan(&rows[i]); err != nil {
-				w.Fatal(err)
-			}
+			w.Must(nil, w.Service.DB.QueryRow(w.Context(), `select coalesce(string_agg(r, '; ' order by r), '')
+				from (select (to_jsonb(x) `+own+`)::text as r from `+table+` = $1) t`, id).Scan(&rows[i]))
 		}
 		if rows[0] != rows[1] {
 			w.Errorf("%s: %s and %s", table, rows[0], rows[1])
@@ -179,23 +177,17 @@ func TestImportUsersDecidesStateAndMail(t *testing.T) {
 		"active": usersv1.UserState_USER_STATE_ACTIVE, "inactive": inactive.State, "locked": locked.State,
 		"unverified": usersv1.UserState_USER_STATE_INITIAL, "bare": usersv1.UserState_USER_STATE_INITIAL,
 	} {
-		got, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: id})
-		if err != nil || got.User.State != state {
-			t.Errorf("%s: %v, %v", id, got, err)
+		if got := w.State(id); got != state {
+			t.Errorf("%s: %v", id, got)
 		}
 	}
-	if _, err := w.Gateway.ReactivateUser(w.Admin, &usersv1.ReactivateUserRequest{UserId: "inactive"}); err != nil {
-		t.Error(err)
-	}
-	if _, err := w.Gateway.UnlockUser(w.Admin, &usersv1.UnlockUserRequest{UserId: "locked"}); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Gateway.ReactivateUser(w.Admin, &usersv1.ReactivateUserRequest{UserId: "inactive"}))
+	w.Must(w.Gateway.UnlockUser(w.Admin, &usersv1.UnlockUserRequest{UserId: "locked"}))
 	for id, state := range map[string]usersv1.UserState{
 		"inactive": usersv1.UserState_USER_STATE_ACTIVE, "locked": usersv1.UserState_USER_STATE_INITIAL,
 	} {
-		if got, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: id}); err != nil ||
-			got.User.State != state {
-			t.Errorf("%s came back as %v, %v", id, got, err)
+		if got := w.State(id); got != state {
+			t.Errorf("%s is %v again", id, got)
 		}
 	}
 	for _, id := range []string{"unverified", "bare"} {

@@ -61,9 +61,7 @@ func TestInitializationWithPassword(t *testing.T) {
 	if !m.PasswordSet {
 		t.Error("the mail does not know of the password")
 	}
-	if _, err := w.Complete(got.UserId, m.Code, ""); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Complete(got.UserId, m.Code, ""))
 }
 
 func TestInitializationSucceedsOnceAtOnce(t *testing.T) {
@@ -110,9 +108,7 @@ func TestInitializationExpires(t *testing.T) {
 	if n := w.Rows("events where name = 'initialization_requested' and organization_id = $1", w.OrgID); n != 1 {
 		t.Error("the event does not name the user's organization")
 	}
-	if _, err = w.Complete(id, w.Mail(id).Code, "correct horse"); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Complete(id, w.Mail(id).Code, "correct horse"))
 }
 
 // A mail is obsolete when its code was used or replaced.
@@ -121,10 +117,8 @@ func TestObsoleteMail(t *testing.T) {
 	w := userstest.New(t)
 	id := w.Initial("mini")
 	var first string
-	if err := w.Service.DB.QueryRow(t.Context(), `select notification_id from codes where user_id = $1`, id).
-		Scan(&first); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, w.Service.DB.QueryRow(t.Context(), `select notification_id from codes where user_id = $1`, id).
+		Scan(&first))
 	w.Must(w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{UserId: id,
 		Email: "new@example.com"}))
 	_, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{NotificationId: first, UserId: id})

@@ -74,9 +74,7 @@ func TestCheckPasswordReturnsState(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
-	if err := w.SetPassword(id, "second horse", true); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, w.SetPassword(id, "second horse", true))
 	got, err := w.Check("ada", "second horse")
 	if err != nil || !got.ChangeRequired || got.Generation != 2 {
 		t.Fatalf("%v, %v", got, err)
@@ -171,9 +169,7 @@ func TestLoginRenewsHash(t *testing.T) {
 func TestCheckFactor(t *testing.T) {
 	t.Parallel()
 	o := userstest.NewOTP(t)
-	if err := o.SetPassword(o.UserID, "correct horse", false); err != nil {
-		t.Fatal(err)
-	}
+	o.Must(nil, o.SetPassword(o.UserID, "correct horse", false))
 	in, err := o.Check("mini", "correct horse")
 	if err != nil || in.NeedsFactor {
 		t.Fatalf("with an app that is not verified: %v, %v", in, err)
@@ -218,9 +214,7 @@ func TestCheckFactor(t *testing.T) {
 		}
 	}
 	o.SignIn()
-	if err := o.SetPassword(o.UserID, "another horse", false); err != nil {
-		t.Fatal(err)
-	}
+	o.Must(nil, o.SetPassword(o.UserID, "another horse", false))
 	_, err = factor(verified.RecoveryCodes[4])
 	testkit.Refused(t, err, "LOGIN_OVER")
 }
@@ -237,9 +231,7 @@ func TestChooseNextPassword(t *testing.T) {
 		return err
 	}
 	testkit.Refused(t, choose(1, "another horse"), "LOGIN_OVER")
-	if err := w.SetPassword(id, "required horse", true); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, w.SetPassword(id, "required horse", true))
 	testkit.Refused(t, choose(1, "another horse"), "LOGIN_OVER")
 	testkit.Refused(t, choose(2, "short"), "PASSWORD_TOO_SHORT")
 	testkit.Refused(t, choose(2, ""), "PASSWORD_REQUIRED")

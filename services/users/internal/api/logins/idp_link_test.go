@@ -33,14 +33,10 @@ func TestLinkDecidesStateAndMail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := userstest.Linked(name, "company/"+name)
 			r.Email.IsEmailVerified, r.HashedPassword = c.verified, userstest.Hashed(c.hash)
-			got, err := w.Gateway.ImportHumanUser(w.Admin, r)
-			if err != nil {
-				t.Fatalf("%v", err)
-			}
-			u, err := w.Gateway.GetUser(w.Admin, &usersv1.GetUserRequest{UserId: got.UserId})
-			if err != nil || u.User.State != usersv1.UserState_USER_STATE_ACTIVE ||
+			got := w.Import(w.Admin, r)
+			if state := w.State(got.UserId); state != usersv1.UserState_USER_STATE_ACTIVE ||
 				got.InitMail != usersv1.InitMail_INIT_MAIL_NOT_NEEDED {
-				t.Errorf("%v, %v, %v", got, u, err)
+				t.Errorf("%v, %v", got, state)
 			}
 			kinds, ids := w.Asked(w.OrgID, got.UserId)
 			if want := strings.Fields(c.mail); !slices.Equal(kinds, want) || w.Rows("codes where user_id = $1",

@@ -53,10 +53,8 @@ func getKey(w *userstest.World, ctx context.Context, userID, keyID string) (*her
 func storedKey(w *userstest.World, id string) []byte {
 	w.Helper()
 	var der []byte
-	if err := w.Service.DB.QueryRow(w.Context(), "select public_key from machine_keys where id = $1", id).
-		Scan(&der); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(nil, w.Service.DB.QueryRow(w.Context(), "select public_key from machine_keys where id = $1", id).
+		Scan(&der))
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
@@ -217,9 +215,7 @@ func TestRemoveMachineKey(t *testing.T) {
 	}
 	w.Advance(2 * time.Hour)
 	w.SignIn()
-	if _, err := getKey(w, w.Admin, id, own.KeyId); err != nil {
-		t.Error(err)
-	}
+	w.Must(getKey(w, w.Admin, id, own.KeyId))
 	testkit.Once(t, 20, func(int) error {
 		details, err := w.RemoveKey(w.Admin, id, own.KeyId)
 		if err == nil && (details.Sequence <= own.Details.Sequence || details.CreationDate != nil) {

@@ -128,11 +128,9 @@ func TestMachinesRefused(t *testing.T) {
 		t.Error("something was written")
 	}
 	// The longest allowed values.
-	if _, err := w.Gateway.CreateMachineUser(w.Admin, &usersv1.CreateMachineUserRequest{
+	w.Must(w.Gateway.CreateMachineUser(w.Admin, &usersv1.CreateMachineUserRequest{
 		UserName: strings.Repeat("é", 200), Name: strings.Repeat("é", 200), Description: strings.Repeat("é", 500),
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 	// A machine has no e-mail and no password.
 	testkit.Refused(t, w.SetPassword(ci, "correct horse battery", false), "USER_NOT_HUMAN")
 	_, err := w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{UserId: ci, Email: "ci@example.com"})

@@ -27,9 +27,7 @@ func TestProjectMembers(t *testing.T) {
 		t.Fatalf("%d members", n)
 	}
 
-	if err := add(w.Admin, "shop", ada, "PROJECT_OWNER"); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, add(w.Admin, "shop", ada, "PROJECT_OWNER"))
 	testkit.Refused(t, add(w.Admin, "shop", ada, "PROJECT_OWNER"), "MEMBER_EXISTS")
 	owner := w.Login(w.Admin, ada, "") // an owner of this project only
 	if err := add(owner, "shop", bob, "PROJECT_OWNER_VIEWER"); err != nil {
@@ -56,10 +54,8 @@ func TestProjectMembers(t *testing.T) {
 	if err != nil || changed.Details.Sequence <= list.Result[0].Details.Sequence {
 		t.Errorf("%v, %v", changed, err)
 	}
-	if _, err := w.Gateway.RemoveProjectMember(owner, &usersv1.RemoveProjectMemberRequest{ProjectId: "shop",
-		UserId: bob}); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Gateway.RemoveProjectMember(owner, &usersv1.RemoveProjectMemberRequest{ProjectId: "shop",
+		UserId: bob}))
 	_, err = w.Gateway.RemoveProjectMember(owner, &usersv1.RemoveProjectMemberRequest{ProjectId: "shop", UserId: bob})
 	testkit.Refused(t, err, "MEMBER_NOT_FOUND")
 	testkit.Refused(t, add(w.Login(w.Admin, bob, ""), "shop", w.AdminID, "PROJECT_OWNER"), "PERMISSION_DENIED")

@@ -94,9 +94,7 @@ func TestEndMemberships(t *testing.T) {
 	testkit.Refused(t, err, "MEMBER_NOT_FOUND")
 	for n, id := range own {
 		this := &usersv1.RemoveMyMembershipRequest{MembershipId: id}
-		if _, err := w.Gateway.RemoveMyMembership(asMini, this); err != nil {
-			t.Error(err)
-		}
+		w.Must(w.Gateway.RemoveMyMembership(asMini, this))
 		if left := len(ids(asMini)); left != len(own)-n-1 {
 			t.Errorf("%d memberships are left", left)
 		}

@@ -101,9 +101,7 @@ func TestMetadataRefuses(t *testing.T) {
 	}, "METADATA_LIMIT"); n != 10 {
 		t.Errorf("%d of 20 found room for 10", n)
 	}
-	if _, err := note(w, w.Admin, id, "0", "b"); err != nil {
-		t.Error(err)
-	}
+	w.Must(note(w, w.Admin, id, "0", "b"))
 	if list, err := w.Gateway.SearchUserMetadata(w.Admin, &usersv1.SearchUserMetadataRequest{UserId: id}); err != nil ||
 		len(list.Result) != 100 {
 		t.Errorf("%d are listed, %v", len(list.GetResult()), err)

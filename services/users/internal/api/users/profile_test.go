@@ -163,9 +163,7 @@ func TestUpdateMyPassword(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
-	if err := w.SetPassword(id, "correct horse", true); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(nil, w.SetPassword(id, "correct horse", true))
 	c := w.Caller(w.Admin, id, "")
 	update := func(old, next string) error {
 		c.AuthenticatedAt = w.Ground.Now()
@@ -210,7 +208,5 @@ func TestOwnLoginNameNeedsAFreshLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.AuthenticatedAt = w.Ground.Now()
-	if _, err := w.Gateway.UpdateUserName(w.As(c), rename); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Gateway.UpdateUserName(w.As(c), rename))
 }

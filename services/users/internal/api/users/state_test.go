@@ -59,9 +59,7 @@ func TestUserStatesOfWaitingUser(t *testing.T) {
 		w.State(id) != usersv1.UserState_USER_STATE_INITIAL {
 		t.Errorf("reactivated: %v, %v", w.State(id), err)
 	}
-	if _, err := w.Complete(id, code, "correct horse"); err != nil {
-		t.Error(err)
-	}
+	w.Must(w.Complete(id, code, "correct horse"))
 }
 
 // A user who no longer needs the code of the first mail comes back without it.
