@@ -14,7 +14,7 @@ import (
 
 // plantings are the ways in which an owner of an organization makes what a person logs in with: all of them set a
 // password, and the imports a second factor and a link too.
-func plantings(w *userstest.World, as context.Context) map[string]func(name string) (string, error) {
+func plantings(as context.Context, w *userstest.World) map[string]func(name string) (string, error) {
 	data := func(name, password, hash string) *usersv1.ImportHumanUserRequest {
 		r := userstest.Linked(name, "company/"+name)
 		r.Email.IsEmailVerified, r.Password, r.HashedPassword = true, password, userstest.Hashed(hash)
@@ -60,7 +60,7 @@ func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
-	for name, plant := range plantings(w, w.Login(w.Admin, planter, "")) {
+	for name, plant := range plantings(w.Login(w.Admin, planter, ""), w) {
 		w.SignIn()
 		id, err := plant(strings.ReplaceAll(name, " ", "-"))
 		if err != nil {

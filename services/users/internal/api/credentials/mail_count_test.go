@@ -12,14 +12,14 @@ import (
 	"herald/shared/testkit"
 )
 
-func changeEmail(w *userstest.World, ctx context.Context, userID, address string, verified bool) error {
+func changeEmail(ctx context.Context, w *userstest.World, userID, address string, verified bool) error {
 	_, err := w.Gateway.UpdateEmail(ctx, &usersv1.UpdateEmailRequest{
 		UserId: userID, Email: address, IsEmailVerified: verified,
 	})
 	return err
 }
 
-func changeMyEmail(w *userstest.World, me context.Context, address string) error {
+func changeMyEmail(me context.Context, w *userstest.World, address string) error {
 	_, err := w.Gateway.UpdateMyEmail(me, &usersv1.UpdateMyEmailRequest{Email: address})
 	return err
 }
@@ -31,18 +31,18 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 	w := userstest.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	for i := range domain.CodesADay - 1 {
-		if err := changeMyEmail(w, w.Fresh(id, ""), fmt.Sprintf("victim%d@example.com", i)); err != nil {
+		if err := changeMyEmail(w.Fresh(id, ""), w, fmt.Sprintf("victim%d@example.com", i)); err != nil {
 			t.Fatalf("change %d: %v", i, err)
 		}
 	}
 	me := w.Fresh(id, "")
 	w.Must(w.Gateway.ResendMyEmailVerification(me, &usersv1.ResendMyEmailVerificationRequest{}))
 	w.Unwritten(func() {
-		testkit.Refused(t, changeMyEmail(w, me, "victim@example.com"), "TOO_MANY_MAILS")
+		testkit.Refused(t, changeMyEmail(me, w, "victim@example.com"), "TOO_MANY_MAILS")
 		_, err := w.Gateway.ResendMyEmailVerification(me, &usersv1.ResendMyEmailVerificationRequest{})
 		testkit.Refused(t, err, "TOO_MANY_MAILS")
 	})
-	if err := changeMyEmail(w, w.Fresh(other, ""), "victim@example.com"); err != nil {
+	if err := changeMyEmail(w.Fresh(other, ""), w, "victim@example.com"); err != nil {
 		t.Errorf("another person: %v", err)
 	}
 	w.Advance(domain.CodePause + time.Second)
@@ -53,7 +53,7 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 	}
 	w.Advance(24 * time.Hour)
 	w.SignIn()
-	if err := changeMyEmail(w, w.Fresh(id, ""), "new@example.com"); err != nil {
+	if err := changeMyEmail(w.Fresh(id, ""), w, "new@example.com"); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestMailsOfManagersAreNotCounted(t *testing.T) {
 	recovered := func() {
 		t.Helper()
 		for _, verified := range []bool{false, true} {
-			if err := changeEmail(w, w.Admin, id, "mini@example.com", verified); err != nil {
+			if err := changeEmail(w.Admin, w, id, "mini@example.com", verified); err != nil {
 				t.Errorf("the address, verified %v: %v", verified, err)
 			}
 			if verified {
@@ -90,11 +90,11 @@ func TestMailsOfManagersAreNotCounted(t *testing.T) {
 		recovered()
 	}
 	for i := range domain.CodesADay {
-		if err := changeMyEmail(w, w.Fresh(id, ""), fmt.Sprintf("victim%d@example.com", i)); err != nil {
+		if err := changeMyEmail(w.Fresh(id, ""), w, fmt.Sprintf("victim%d@example.com", i)); err != nil {
 			t.Fatalf("change %d: %v", i, err)
 		}
 	}
-	testkit.Refused(t, changeMyEmail(w, w.Fresh(id, ""), "victim@example.com"), "TOO_MANY_MAILS")
+	testkit.Refused(t, changeMyEmail(w.Fresh(id, ""), w, "victim@example.com"), "TOO_MANY_MAILS")
 	recovered()
 }
 
@@ -107,15 +107,15 @@ func TestMailsToAnAddressAreCounted(t *testing.T) {
 	written := []string{"victim@example.com", "Victim@Example.com"}
 	for i := range domain.CodesADay {
 		id := w.Person(w.Admin, fmt.Sprint("mini", i))
-		if err := changeMyEmail(w, w.Fresh(id, ""), written[i%2]); err != nil {
+		if err := changeMyEmail(w.Fresh(id, ""), w, written[i%2]); err != nil {
 			t.Fatalf("change %d: %v", i, err)
 		}
 		w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: id}))
 	}
 	id, waiting := w.Person(w.Admin, "mini"), w.Initial("waiting")
 	me := w.Fresh(id, "")
-	w.Unwritten(func() { testkit.Refused(t, changeMyEmail(w, me, "victim@example.com"), "TOO_MANY_MAILS") })
-	if err := changeEmail(w, w.Admin, id, "victim@example.com", false); err != nil {
+	w.Unwritten(func() { testkit.Refused(t, changeMyEmail(me, w, "victim@example.com"), "TOO_MANY_MAILS") })
+	if err := changeEmail(w.Admin, w, id, "victim@example.com", false); err != nil {
 		t.Errorf("by a manager: %v", err)
 	}
 	if _, err := w.Gateway.ResendInitialization(w.Admin, &usersv1.ResendInitializationRequest{
@@ -125,7 +125,7 @@ func TestMailsToAnAddressAreCounted(t *testing.T) {
 	_, elsewhere := w.Org("Acme")
 	c := w.Caller(elsewhere, w.Person(elsewhere, "acme"), "")
 	c.AuthenticatedAt = w.Ground.Now()
-	if err := changeMyEmail(w, w.As(c), "victim@example.com"); err != nil {
+	if err := changeMyEmail(w.As(c), w, "victim@example.com"); err != nil {
 		t.Errorf("in another organization: %v", err)
 	}
 }
@@ -139,7 +139,7 @@ func TestMailsAtOnceAreCounted(t *testing.T) {
 		people[i] = w.Fresh(w.Person(w.Admin, fmt.Sprint("mini", i)), "")
 	}
 	if sent := testkit.Race(t, len(people), func(i int) error {
-		return changeMyEmail(w, people[i], "victim@example.com")
+		return changeMyEmail(people[i], w, "victim@example.com")
 	}, "TOO_MANY_MAILS"); sent != domain.CodesADay {
 		t.Errorf("%d of 50 changes sent a mail, want %d", sent, domain.CodesADay)
 	}
@@ -168,7 +168,7 @@ func TestNoticesAreCounted(t *testing.T) {
 	me := w.Fresh(unverified, "")
 	w.Unwritten(func() {
 		testkit.Refused(t, password(me), "TOO_MANY_MAILS")
-		testkit.Refused(t, changeMyEmail(w, me, "new@example.com"), "TOO_MANY_MAILS")
+		testkit.Refused(t, changeMyEmail(me, w, "new@example.com"), "TOO_MANY_MAILS")
 	})
 	if err := w.SetPassword(unverified, "correct horse", false); err != nil {
 		t.Errorf("by a manager: %v", err)
@@ -190,11 +190,11 @@ func TestNoticesAreCounted(t *testing.T) {
 	w.AddMember(w.Admin, other, "ORG_OWNER") // an owner may set the own address as verified, without a code
 	for i := range domain.CodesADay - 1 {
 		address := fmt.Sprintf("victim%d@example.com", i%2)
-		if err := changeEmail(w, w.Fresh(other, ""), other, address, true); err != nil {
+		if err := changeEmail(w.Fresh(other, ""), w, other, address, true); err != nil {
 			t.Fatalf("address %d: %v", i, err)
 		}
 	}
-	testkit.Refused(t, changeEmail(w, w.Fresh(other, ""), other, "victim@example.com", true), "TOO_MANY_MAILS")
+	testkit.Refused(t, changeEmail(w.Fresh(other, ""), w, other, "victim@example.com", true), "TOO_MANY_MAILS")
 }
 
 // Adding and removing an authenticator app again and again sends no more notices either.

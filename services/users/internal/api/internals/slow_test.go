@@ -30,7 +30,7 @@ func slowHash(t *testing.T, password string) string {
 }
 
 // slowly imports active people into an organization, all with that hash.
-func slowly(w *userstest.World, in context.Context, name, hash string, n int) {
+func slowly(in context.Context, w *userstest.World, name, hash string, n int) {
 	w.Helper()
 	for i := range n {
 		r := userstest.Minimal(fmt.Sprint(name, i))
@@ -69,8 +69,8 @@ func TestSlowHashesDoNotDelayOtherLogins(t *testing.T) { // not parallel: it mea
 	most := max(time.Second, 2*time.Since(begun)) // on a busy machine
 	_, attacked := w.Org("Attacked")
 	_, other := w.Org("Other")
-	slowly(w, attacked, "guessed", hash, 100)
-	slowly(w, other, "slow", hash, 3)
+	slowly(attacked, w, "guessed", hash, 100)
+	slowly(other, w, "slow", hash, 3)
 	w.Somebody("quick", "quick@example.com", "correct horse")
 	stop := guessing(w, 100)
 	defer stop()

@@ -127,7 +127,7 @@ func TestMachineSecretsAtOnce(t *testing.T) {
 
 // credentialCalls makes all calls that add or remove a key or a secret of a machine, and returns
 // their errors.
-func credentialCalls(w *userstest.World, ctx context.Context, userID, keyID string) map[string]error {
+func credentialCalls(ctx context.Context, w *userstest.World, userID, keyID string) map[string]error {
 	_, added := w.AddKey(ctx, userID, userstest.PublicKey)
 	_, removed := w.RemoveKey(ctx, userID, keyID)
 	_, set := w.SetSecret(ctx, userID)
@@ -167,21 +167,21 @@ func TestMachineCredentialsProtected(t *testing.T) {
 		"an owner's owner": {w.As(itself), owner, "ESCALATION"},
 	} {
 		t.Run(label, func(t *testing.T) {
-			for call, err := range credentialCalls(w, c.ctx, c.userID, keys[c.userID]) {
+			for call, err := range credentialCalls(c.ctx, w, c.userID, keys[c.userID]) {
 				t.Log(label, call)
 				testkit.Refused(t, err, c.want)
 			}
 		})
 	}
 	itself.AuthenticatedAt = w.Ground.Now().Add(-11 * time.Minute)
-	for _, err := range credentialCalls(w, w.As(itself), id, keys[id]) {
+	for _, err := range credentialCalls(w.As(itself), w, id, keys[id]) {
 		testkit.Refused(t, err, "FRESH_LOGIN_REQUIRED")
 	}
 	if w.Rows("events where aggregate in ('machine', 'machine_key')") != events {
 		t.Error("something was written")
 	}
 	itself.AuthenticatedAt = w.Ground.Now().Add(-time.Minute)
-	for call, err := range credentialCalls(w, w.As(itself), id, keys[id]) {
+	for call, err := range credentialCalls(w.As(itself), w, id, keys[id]) {
 		if err != nil {
 			t.Errorf("%s: %v", call, err)
 		}

@@ -44,7 +44,7 @@ func keyFileOf(t testing.TB, details []byte) (f keyFile) {
 	return f
 }
 
-func getKey(w *userstest.World, ctx context.Context, userID, keyID string) (*heraldv1.Key, error) {
+func getKey(ctx context.Context, w *userstest.World, userID, keyID string) (*heraldv1.Key, error) {
 	r, err := w.Gateway.GetMachineKey(ctx, &usersv1.GetMachineKeyRequest{UserId: userID, KeyId: keyID})
 	return r.GetKey(), err
 }
@@ -77,7 +77,7 @@ func TestMachineKeys(t *testing.T) {
 	if f != (keyFile{Type: "serviceaccount", KeyID: made.KeyId, UserID: id, ExpirationDate: forever}) {
 		t.Errorf("%+v", f)
 	}
-	got, err := getKey(w, w.Admin, id, made.KeyId)
+	got, err := getKey(w.Admin, w, id, made.KeyId)
 	if err != nil || made.Details.CreationDate == nil || made.Details.ResourceOwner != w.OrgID {
 		t.Errorf("%v, %v", made, err)
 	}
@@ -215,7 +215,7 @@ func TestRemoveMachineKey(t *testing.T) {
 	}
 	w.Advance(2 * time.Hour)
 	w.SignIn()
-	w.Must(getKey(w, w.Admin, id, own.KeyId))
+	w.Must(getKey(w.Admin, w, id, own.KeyId))
 	testkit.Once(t, 20, func(int) error {
 		details, err := w.RemoveKey(w.Admin, id, own.KeyId)
 		if err == nil && (details.Sequence <= own.Details.Sequence || details.CreationDate != nil) {
@@ -223,7 +223,7 @@ func TestRemoveMachineKey(t *testing.T) {
 		}
 		return err
 	}, "MACHINE_KEY_NOT_FOUND")
-	_, err = getKey(w, w.Admin, id, own.KeyId)
+	_, err = getKey(w.Admin, w, id, own.KeyId)
 	testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
 	if w.Rows("events where aggregate = 'machine_key' and name = 'removed' and aggregate_id = $1", own.KeyId) != 1 {
 		t.Error("the removal is not one event")
@@ -278,7 +278,7 @@ func TestMachineKeysRefused(t *testing.T) {
 
 	// A key is found only with its user's id, whatever the user's state.
 	for _, userID := range []string{other, person, "nobody"} {
-		_, err = getKey(w, w.Admin, userID, kept.KeyId)
+		_, err = getKey(w.Admin, w, userID, kept.KeyId)
 		testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
 		_, err = w.RemoveKey(w.Admin, userID, kept.KeyId)
 		testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
@@ -289,7 +289,7 @@ func TestMachineKeysRefused(t *testing.T) {
 		UserId: id, Query: &heraldv1.ListQuery{Limit: 1001},
 	})
 	testkit.Refused(t, err, "LIMIT_EXCEEDED", "1000")
-	_, err = getKey(w, w.Admin, asleep, kept.KeyId)
+	_, err = getKey(w.Admin, w, asleep, kept.KeyId)
 	if err == nil {
 		_, err = w.RemoveKey(w.Admin, asleep, kept.KeyId)
 	}
@@ -315,11 +315,11 @@ func TestMachineKeepsItsKeysUntilItIsRemoved(t *testing.T) {
 	for _, move := range []string{"deactivated", "reactivated", "locked", "unlocked"} {
 		w.Must(w.Moves()[move](w.Admin, id))
 	}
-	if _, err := getKey(w, w.Admin, id, key.KeyId); err != nil || secretRows(w, id, set.ClientSecret) != 1 {
+	if _, err := getKey(w.Admin, w, id, key.KeyId); err != nil || secretRows(w, id, set.ClientSecret) != 1 {
 		t.Errorf("after all moves: %v", err)
 	}
 	w.Must(w.Moves()["removed"](w.Admin, id))
-	_, err = getKey(w, w.Admin, id, key.KeyId)
+	_, err = getKey(w.Admin, w, id, key.KeyId)
 	testkit.Refused(t, err, "MACHINE_KEY_NOT_FOUND")
 	if w.Rows("machine_keys") != 0 || w.Rows(`events e join events c on c.id = e.data->>'cause'
 		where c.name = 'removed' and c.aggregate = 'user' and e.name = 'removed' and e.aggregate = 'machine_key'

@@ -14,7 +14,7 @@ import (
 	"herald/shared/testkit"
 )
 
-func note(w *userstest.World, ctx context.Context, userID, key, value string) (*heraldv1.ObjectDetails, error) {
+func note(ctx context.Context, w *userstest.World, userID, key, value string) (*heraldv1.ObjectDetails, error) {
 	r, err := w.Gateway.SetUserMetadata(ctx, &usersv1.SetUserMetadataRequest{UserId: userID, Key: key,
 		Value: []byte(value)})
 	return r.GetDetails(), err
@@ -36,17 +36,17 @@ func TestMetadata(t *testing.T) {
 		!proto.Equal(m.Details, imported.Details) {
 		t.Errorf("of the import: %v, %v", m, err)
 	}
-	changed, err := note(w, w.Admin, id, "size", "m")
+	changed, err := note(w.Admin, w, id, "size", "m")
 	if err != nil || changed.Sequence <= imported.Details.Sequence || changed.CreationDate != nil {
 		t.Fatalf("%v, %v", changed, err)
 	}
 	w.Happened(id, "metadata_set", `{"key": "size"}`)
 	w.Unwritten(func() {
-		if again, err := note(w, w.Admin, id, "size", "m"); err != nil || !proto.Equal(again, changed) {
+		if again, err := note(w.Admin, w, id, "size", "m"); err != nil || !proto.Equal(again, changed) {
 			t.Errorf("the same again answered %v, %v; want %v", again, err, changed)
 		}
 	})
-	empty, err := note(w, w.Admin, id, "a/b ü", "")
+	empty, err := note(w.Admin, w, id, "a/b ü", "")
 	if m, _ := noted(w, id, "a/b ü"); err != nil || len(m.GetValue()) != 0 || !proto.Equal(m.GetDetails(), empty) {
 		t.Errorf("an empty value: %v, %v; read %v", empty, err, m)
 	}
@@ -86,22 +86,22 @@ func TestMetadataRefuses(t *testing.T) {
 		{w.Admin, id, "size", strings.Repeat("a", 1<<16+1), "INVALID_ARGUMENT"},
 	} {
 		w.Unwritten(func() {
-			_, err := note(w, c.ctx, c.user, c.key, c.value)
+			_, err := note(c.ctx, w, c.user, c.key, c.value)
 			testkit.Refused(t, err, c.want)
 		})
 	}
 	// At the maximum no key is added, whether the calls come at once or one after another. Values
 	// can be changed.
 	for i := range 90 {
-		w.Must(note(w, w.Admin, id, fmt.Sprint(i), strings.Repeat("a", 1<<16)))
+		w.Must(note(w.Admin, w, id, fmt.Sprint(i), strings.Repeat("a", 1<<16)))
 	}
 	if n := testkit.Race(t, 20, func(i int) error {
-		_, err := note(w, w.Admin, id, fmt.Sprint(90+i), strings.Repeat("a", 1<<16))
+		_, err := note(w.Admin, w, id, fmt.Sprint(90+i), strings.Repeat("a", 1<<16))
 		return err
 	}, "METADATA_LIMIT"); n != 10 {
 		t.Errorf("%d of 20 found room for 10", n)
 	}
-	w.Must(note(w, w.Admin, id, "0", "b"))
+	w.Must(note(w.Admin, w, id, "0", "b"))
 	if list, err := w.Gateway.SearchUserMetadata(w.Admin, &usersv1.SearchUserMetadataRequest{UserId: id}); err != nil ||
 		len(list.Result) != 100 {
 		t.Errorf("%d are listed, %v", len(list.GetResult()), err)
@@ -113,7 +113,7 @@ func TestMetadataAtOnce(t *testing.T) {
 	t.Parallel()
 	w := userstest.New(t)
 	id := w.Person(w.Admin, "mini")
-	if n := testkit.Race(t, 20, func(int) error { _, err := note(w, w.Admin, id, "size", "m"); return err }); n != 20 ||
+	if n := testkit.Race(t, 20, func(int) error { _, err := note(w.Admin, w, id, "size", "m"); return err }); n != 20 ||
 		w.Rows("events where name = 'metadata_set'") != 1 {
 		t.Errorf("%d succeeded, %d were written", n, w.Rows("events where name = 'metadata_set'"))
 	}
