@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"herald/shared/gen/fault/projectsfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
@@ -66,4 +68,20 @@ func (w *World) Links(ctx context.Context, userID string) (all []string) {
 		all = append(all, l.IdpId+"/"+l.ExternalUserId)
 	}
 	return all
+}
+
+// Shop is a double of the service projects with one project.
+type Shop struct {
+	projectsv1.UnimplementedInternalServer
+	OrgID string
+}
+
+// ResolveProject implements projectsv1.InternalServer.
+func (s Shop) ResolveProject(
+	_ context.Context, r *projectsv1.ResolveProjectRequest,
+) (*projectsv1.ResolveProjectResponse, error) {
+	if r.OrgId != s.OrgID || r.ProjectId != "shop" {
+		return nil, projectsfault.ErrProjectNotFound
+	}
+	return &projectsv1.ResolveProjectResponse{}, nil
 }
