@@ -72,7 +72,7 @@ func TestInitializationSucceedsOnceAtOnce(t *testing.T) {
 	testkit.Once(t, 5, func(int) error {
 		_, err := w.Complete(id, code, "correct horse")
 		return err
-	}, "CODE_WRONG")
+	}, "CODE_WRONG", "OVERLOADED")
 	if n := w.Rows("events where name = 'initialized'"); n != 1 {
 		t.Errorf("%d events", n)
 	}
