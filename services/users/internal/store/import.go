@@ -111,7 +111,8 @@ const (
 		select
 			a.id, l.idp_id, l.external_user_id, l.tenant_id, l.display_name, ` + makers + `, a.position, a.time, a.time
 		from added a join unnest(
-			@link_rows::int[], @idp_ids::text[], @external_user_ids::text[], @tenant_ids::text[], @external_names::text[]
+			@link_rows::int[], @idp_ids::text[], @external_user_ids::text[], @tenant_ids::text[],
+			@external_names::text[]
 		) l (n, idp_id, external_user_id, tenant_id, display_name) on l.n = a.n
 	)`
 )

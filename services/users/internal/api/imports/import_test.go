@@ -323,8 +323,8 @@ func TestImportLeaksNothing(t *testing.T) {
 	got := w.Import(w.Admin, r)
 	mail := w.Mail(got.UserId)
 	dump := func(table string) (text string) {
-		w.Must(nil, w.Service.DB.QueryRow(context.Background(), "select coalesce(string_agg(x::text, E'\\n'), '') from "+
-			table+" x").Scan(&text))
+		w.Must(nil, w.Service.DB.QueryRow(context.Background(),
+			"select coalesce(string_agg(x::text, E'\\n'), '') from "+table+" x").Scan(&text))
 		return text
 	}
 	for _, table := range []string{"users", "codes", "password_tries", "otp_factors", "personal_access_tokens",
