@@ -100,7 +100,7 @@ func TestCheckPasswordReturnsState(t *testing.T) {
 	}
 }
 
-// Of 60 guesses by any name, one after another and at once, ten are compared. Then even the right password is
+// Of 200 guesses by any name, one after another and at once, ten are compared. Then even the right password is
 // refused, for a known user and for nobody alike, and each further wrong one makes the pause longer.
 func TestGuessesAtPasswords(t *testing.T) {
 	t.Parallel()

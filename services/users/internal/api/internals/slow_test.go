@@ -20,7 +20,7 @@ import (
 // slowHash returns a hash of a password that takes many times as long as Herald's own.
 func slowHash(t *testing.T, password string) string {
 	t.Helper()
-	const rounds = 200_000
+	const rounds = 400_000
 	key, err := pbkdf2.Key(sha512.New, password, []byte("salt"), rounds, 32)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func slowly(in context.Context, w *userstest.World, name, hash string, n int) {
 	}
 }
 
-// guessing lets 20 clients guess at the passwords of people with slow hashes, until the test calls stop.
+// guessing lets 20 clients guess at the passwords of people with the slowest hashes, until the test calls stop.
 func guessing(w *userstest.World, people int) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var clients sync.WaitGroup
@@ -60,7 +60,7 @@ func guessing(w *userstest.World, people int) (stop func()) {
 	}
 }
 
-// Hostile case 31: while 20 clients guess at the passwords of people with slow hashes, people of other
+// Hostile case 31: while 20 clients guess at the passwords of people with the slowest hashes, people of other
 // organizations log in: at once with Herald's own hash, and in turns with slow ones.
 func TestSlowHashesDoNotDelayOtherLogins(t *testing.T) { // not parallel: it measures times
 	w := userstest.New(t)
@@ -93,12 +93,12 @@ func TestSlowHashesDoNotDelayOtherLogins(t *testing.T) { // not parallel: it mea
 	}
 	testkit.Until(t, w.Service.DB, "password_tries", "(select count(*) >= 20 from password_tries)")
 	var quick []time.Duration
-	for range 10 {
+	for range 20 {
 		quick = append(quick, in("quick", 1))
 	}
 	slices.Sort(quick)
-	t.Logf("logins take %v, the slowest %v", quick[len(quick)/2], quick[len(quick)-1])
-	if quick[len(quick)-2] > most {
+	t.Logf("logins take %v, 95 %% at most %v", quick[len(quick)/2], quick[len(quick)*95/100])
+	if quick[len(quick)*95/100] > most {
 		t.Errorf("quick logins take %v, want at most %v", quick, most)
 	}
 	for n := range 3 { // a busy machine may take longer for the check before than this one waits
