@@ -14,6 +14,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
+	"herald/services/auth/internal/web/login/totp"
 	"herald/services/auth/internal/web/onbehalf"
 	"herald/services/auth/internal/web/session"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -68,10 +69,13 @@ type page struct {
 	// fresh pages change how the person logs in. own pages are for people who have logged in with their Herald
 	// password.
 	fresh, own bool
-	open       func(http.ResponseWriter, visit)
+	open       handler
 	// send handles a post to the page; nil if the page takes none.
-	send func(http.ResponseWriter, visit)
+	send handler
 }
+
+// handler answers a request for a page. If it returns an error, it has answered nothing.
+type handler func(http.ResponseWriter, visit) error
 
 // New returns the pages.
 func New(c Config) *Pages {
@@ -90,20 +94,20 @@ func (p *Pages) all() []page {
 		{name: "email", open: p.email, send: p.verifyEmail},
 		{name: "email/change", fresh: true, open: p.askEmail, send: p.changeEmail},
 		{name: "otp", open: p.otp},
-		{name: "otp/add", open: p.askOTP, send: p.addOTP},
-		{name: "otp/end", fresh: true, open: p.askEndOTP, send: p.endOTP},
-		{name: "otp/codes", fresh: true, open: p.askCodes, send: p.renewCodes},
+		{name: "otp/add", open: p.enrolment(totp.Pages.Show), send: p.enrolment(totp.Pages.Take)},
+		{name: "otp/end", fresh: true, open: p.asks("otpend", "otp.end"), send: p.endOTP},
+		{name: "otp/codes", fresh: true, open: p.asks("otpcodes", "otpcodes.title"), send: p.renewCodes},
 		{name: "tokens", open: p.tokens},
 		{name: "tokens/new", fresh: true, open: p.askToken, send: p.makeToken},
-		{name: "tokens/end", fresh: true, open: p.askEndToken, send: p.endToken},
+		{name: "tokens/end", fresh: true, open: p.asksAbout("tokenend", p.tokenRows), send: p.endToken},
 		{name: "idplinks", open: p.idpLinks},
-		{name: "idplinks/end", fresh: true, open: p.askUnlink, send: p.unlink},
+		{name: "idplinks/end", fresh: true, open: p.withLink(p.askUnlink), send: p.withLink(p.unlink)},
 		{name: "idplinks/add", fresh: true, own: true, open: p.askLink, send: p.link},
 		{name: "access", open: p.access},
-		{name: "access/end", open: p.askEndAccess, send: p.endAccess},
+		{name: "access/end", open: p.asksAbout("accessend", p.accessRows), send: p.endAccess},
 		{name: "sessions", open: p.sessions},
-		{name: "sessions/end", fresh: true, open: p.askEnd, send: p.end},
-		{name: "sessions/others", fresh: true, open: p.askEndOthers, send: p.endOthers},
+		{name: "sessions/end", fresh: true, open: p.asksAbout("sessionend", p.sessionRows), send: p.endSession},
+		{name: "sessions/others", fresh: true, open: p.asks("sessionsend", "sessions.others"), send: p.endOthers},
 	}
 }
 
@@ -163,26 +167,29 @@ func (v visit) named() (values []string) {
 
 // visited finds the person of a request. A person who is not logged in, or whose login is too old, is sent to the
 // login.
-func (p *Pages) visited(to page, next func(http.ResponseWriter, visit)) http.HandlerFunc {
+func (p *Pages) visited(to page, next handler) http.HandlerFunc {
 	return p.Frame.Visited(timeout, func(w http.ResponseWriter, r frame.Visit) {
 		v := visit{Visit: r, page: to}
-		var there bool
-		var err error
-		if v.session, there, err = p.Sessions.Session(v.Request); err != nil {
+		if err := p.answer(w, &v, next); err != nil {
 			p.failed(w, v, err)
-			return
 		}
-		v.Request = frame.Branded(v.Request, v.session.OrgID) // empty without a session
-		if !there || to.fresh && !v.session.Fresh(p.Now()) || to.own && !v.session.Own() {
-			p.logIn(w, v)
-			return
-		}
-		if v.person, err = p.OnBehalf.As(v.Context(), v.session); err != nil {
-			p.failed(w, v, err)
-			return
-		}
-		next(w, v)
 	})
+}
+
+func (p *Pages) answer(w http.ResponseWriter, v *visit, next handler) (err error) {
+	var there bool
+	if v.session, there, err = p.Sessions.Session(v.Request); err != nil {
+		return err
+	}
+	v.Request = frame.Branded(v.Request, v.session.OrgID) // empty without a session
+	if !there || v.page.fresh && !v.session.Fresh(p.Now()) || v.page.own && !v.session.Own() {
+		p.logIn(w, *v)
+		return nil
+	}
+	if v.person, err = p.OnBehalf.As(v.Context(), v.session); err != nil {
+		return err
+	}
+	return next(w, *v)
 }
 
 // logIn sends a browser to the login, from which it comes back to the page.
@@ -201,25 +208,22 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 	http.Redirect(w, v.Request, to, http.StatusSeeOther)
 }
 
-// done leads back after a change, to a page that says that the change was made.
-func (p *Pages) done(w http.ResponseWriter, v visit, name string) {
-	http.Redirect(w, v.Request, v.address(name, "done", "true"), http.StatusSeeOther)
+// done leads back after a change, to a page that says that the change was made. It returns err if the change failed.
+func (p *Pages) done(w http.ResponseWriter, v visit, name string, err error) error {
+	if err == nil {
+		http.Redirect(w, v.Request, v.address(name, "done", "true"), http.StatusSeeOther)
+	}
+	return err
 }
 
-// write writes a page.
-func (p *Pages) write(w http.ResponseWriter, v visit, shown frame.Page) {
-	if shown.Status == 0 {
-		shown.Status = http.StatusOK
+// write writes a page. It returns err instead if what the page shows is not known.
+func (p *Pages) write(w http.ResponseWriter, v visit, shown frame.Page, err error) error {
+	if err == nil {
+		shown.Language, shown.InLanguage = v.Picked, v.in
+		p.Frame.Write(w, v.Request, shown)
 	}
-	shown.Language, shown.InLanguage = v.Picked, v.in
-	p.Frame.Write(w, v.Request, shown)
+	return err
 }
 
 // parent returns the page that leads to a page.
-func parent(name string) string {
-	above, _, found := strings.Cut(name, "/")
-	if !found {
-		return ""
-	}
-	return above
-}
+func parent(name string) string { return name[:max(strings.LastIndexByte(name, '/'), 0)] }

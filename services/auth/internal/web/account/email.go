@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"herald/services/auth/internal/web/frame"
+	"herald/services/auth/internal/web/maillink"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -26,83 +27,73 @@ type email struct {
 	Wrong string
 }
 
-func (p *Pages) email(w http.ResponseWriter, v visit) { p.emailForm(w, v, "") }
+func (p *Pages) email(w http.ResponseWriter, v visit) error { return p.emailForm(w, v, "") }
 
-func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) {
+func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) error {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
-	if err != nil {
-		p.failed(w, v, err)
-		return
-	}
-	has := me.User.GetHuman().GetEmail()
+	has := me.GetUser().GetHuman().GetEmail()
 	e := email{base: v.base(), Address: has.GetEmail(), Verified: has.GetIsEmailVerified(), Wrong: wrong,
 		Change: v.address("email/change"), Resent: v.Values.Get("resent") != ""}
 	shown := frame.Page{Name: "email", Body: emailBody, Data: e, Faulty: wrong != ""}
 	if shown.Faulty {
 		shown.Status = http.StatusBadRequest
 	}
-	p.write(w, v, shown)
+	return p.write(w, v, shown, err)
 }
 
 // verifyEmail checks the code of the mail, or requests a new mail.
-func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) {
+func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) error {
 	if v.Values.Get("again") != "" {
-		p.resend(w, v)
-		return
+		return p.resend(w, v)
 	}
 	code := v.Text("code", maxCode)
 	if code == "" {
-		p.emailForm(w, v, "CODE_REQUIRED")
-		return
+		return p.emailForm(w, v, "CODE_REQUIRED")
 	}
 	_, err := p.Credentials.VerifyMyEmail(v.as(), &usersv1.VerifyMyEmailRequest{Code: code})
-	switch f := fault.From(err); {
-	case err == nil, f.ID == usersfault.ErrEmailAlreadyVerified.ID:
-		p.done(w, v, "email")
-	case f.ID == usersfault.ErrCodeWrong.ID:
-		p.emailForm(w, v, usersfault.ErrCodeWrong.ID)
-	case f.ID == usersfault.ErrCodeExpired.ID:
-		p.emailForm(w, v, "expired.title")
-	case f.ID == usersfault.ErrCodeLocked.ID:
-		p.emailForm(w, v, "locked.text")
-	default:
-		p.failed(w, v, err)
+	if wrong := maillink.WrongCode(err); wrong != "" {
+		return p.emailForm(w, v, wrong)
 	}
+	return p.done(w, v, "email", unlessVerified(err))
 }
 
-func (p *Pages) resend(w http.ResponseWriter, v visit) {
+// unlessVerified returns nil for the fault of an address that is verified already, because nothing is left to do.
+func unlessVerified(err error) error {
+	if fault.From(err).ID == usersfault.ErrEmailAlreadyVerified.ID {
+		return nil
+	}
+	return err
+}
+
+func (p *Pages) resend(w http.ResponseWriter, v visit) error {
 	_, err := p.Credentials.ResendMyEmailVerification(v.as(), &usersv1.ResendMyEmailVerificationRequest{})
-	switch f := fault.From(err); {
-	case err == nil, f.ID == usersfault.ErrEmailAlreadyVerified.ID:
-		http.Redirect(w, v.Request, v.address("email", "resent", "true"), http.StatusSeeOther)
-	case f.ID == usersfault.ErrTooManyMails.ID:
-		p.emailForm(w, v, usersfault.ErrTooManyMails.ID)
-	default:
-		p.failed(w, v, err)
+	if fault.From(err).ID == usersfault.ErrTooManyMails.ID {
+		return p.emailForm(w, v, usersfault.ErrTooManyMails.ID)
 	}
+	if err = unlessVerified(err); err == nil {
+		http.Redirect(w, v.Request, v.address("email", "resent", "true"), http.StatusSeeOther)
+	}
+	return err
 }
 
-func (p *Pages) askEmail(w http.ResponseWriter, v visit) { p.changeForm(w, v, "", "") }
+func (p *Pages) askEmail(w http.ResponseWriter, v visit) error { return p.changeForm(w, v, "", "") }
 
-func (p *Pages) changeForm(w http.ResponseWriter, v visit, typed, wrong string) {
-	p.writeForm(w, v, "changeemail", form{Submit: "changeemail.title", Fields: []field{{
+func (p *Pages) changeForm(w http.ResponseWriter, v visit, typed, wrong string) error {
+	return p.writeForm(w, v, "changeemail", form{Submit: "changeemail.title", Fields: []field{{
 		Name: "email", Label: "changeemail.new", Type: "email", Autocomplete: "email", Required: true, Value: typed,
 		Wrong: wrong,
 	}}})
 }
 
 // changeEmail changes the address. The service users sends a code to the new address, and a notice to the old one.
-func (p *Pages) changeEmail(w http.ResponseWriter, v visit) {
+func (p *Pages) changeEmail(w http.ResponseWriter, v visit) error {
 	typed := v.Text("email", maxAddress)
 	_, err := p.Credentials.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{Email: typed})
 	switch f := fault.From(err); {
-	case err == nil:
-		p.done(w, v, "email")
-	case f.Code == fault.Invalid:
-		p.changeForm(w, v, typed, usersfault.ErrEmailInvalid.ID)
 	case f.ID == usersfault.ErrTooManyMails.ID:
-		p.changeForm(w, v, typed, usersfault.ErrTooManyMails.ID)
-	default:
-		p.failed(w, v, err)
+		return p.changeForm(w, v, typed, f.ID)
+	case f.Code == fault.Invalid:
+		return p.changeForm(w, v, typed, usersfault.ErrEmailInvalid.ID)
 	}
+	return p.done(w, v, "email", err)
 }

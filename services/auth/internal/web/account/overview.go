@@ -17,14 +17,10 @@ type overview struct {
 // link is a link to the page with a name. Its text has that key.
 type link struct{ Address, Key string }
 
-func (p *Pages) overview(w http.ResponseWriter, v visit) {
+func (p *Pages) overview(w http.ResponseWriter, v visit) error {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
-	if err != nil {
-		p.failed(w, v, err)
-		return
-	}
-	o := overview{base: v.base(), LoginName: me.User.GetPreferredLoginName(),
-		DisplayName: me.User.GetHuman().GetProfile().GetDisplayName()}
+	o := overview{base: v.base(), LoginName: me.GetUser().GetPreferredLoginName(),
+		DisplayName: me.GetUser().GetHuman().GetProfile().GetDisplayName()}
 	for _, to := range []link{
 		{"profile", "profile.title"},
 		{"email", "email.title"},
@@ -37,5 +33,5 @@ func (p *Pages) overview(w http.ResponseWriter, v visit) {
 	} {
 		o.Links = append(o.Links, link{v.address(to.Address), to.Key})
 	}
-	p.write(w, v, frame.Page{Name: "account", Body: overviewBody, Data: o})
+	return p.write(w, v, frame.Page{Name: "account", Body: overviewBody, Data: o}, err)
 }

@@ -7,7 +7,6 @@ import (
 
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
-	"herald/shared/gen/fault/usersfault"
 )
 
 // base is the content that all pages have.
@@ -64,6 +63,7 @@ type line struct {
 
 // row is an element of a list. It may have an action: the address of a page, and ActionKey, the key of the link's text.
 type row struct {
+	id        string
 	Title     string
 	Lines     []line
 	Address   string
@@ -81,7 +81,7 @@ type list struct {
 }
 
 // writeForm writes a form. If a field is wrong, the title of the page says that there is an error.
-func (p *Pages) writeForm(w http.ResponseWriter, v visit, name string, f form) {
+func (p *Pages) writeForm(w http.ResponseWriter, v visit, name string, f form) error {
 	f.base, f.Action = v.base(), path(v.page.name)
 	shown, first := frame.Page{Name: name, Body: formBody}, 0
 	for i, one := range slices.Backward(f.Fields) {
@@ -93,21 +93,42 @@ func (p *Pages) writeForm(w http.ResponseWriter, v visit, name string, f form) {
 		f.Fields[first].Focus = true
 	}
 	shown.Data = f
-	p.write(w, v, shown)
+	return p.write(w, v, shown, nil)
 }
 
-func (p *Pages) writeList(w http.ResponseWriter, v visit, name string, l list) {
+func (p *Pages) writeList(w http.ResponseWriter, v visit, name string, l list, err error) error {
 	l.base = v.base()
-	p.write(w, v, frame.Page{Name: name, Body: listBody, Data: l})
+	return p.write(w, v, frame.Page{Name: name, Body: listBody, Data: l}, err)
 }
 
-// confirm asks before something is ended that cannot be taken back.
-func (p *Pages) confirm(w http.ResponseWriter, v visit, name, submit string, about ...line) {
+// confirm asks before something is changed that cannot be taken back.
+func (p *Pages) confirm(w http.ResponseWriter, v visit, name, submit string, about ...line) error {
 	f := form{Lines: about, Submit: submit}
 	for named := v.named(); len(named) > 0; named = named[2:] {
 		f.Hidden = append(f.Hidden, hidden{named[0], named[1]})
 	}
-	p.writeForm(w, v, name, f)
+	return p.writeForm(w, v, name, f)
+}
+
+// asks returns a page that only asks for a confirmation.
+func (p *Pages) asks(name, submit string) handler {
+	return func(w http.ResponseWriter, v visit) error { return p.confirm(w, v, name, submit) }
+}
+
+// asksAbout returns a page that asks for a confirmation of the action of a row.
+func (p *Pages) asksAbout(name string, rows func(visit) ([]row, error)) handler {
+	return func(w http.ResponseWriter, v visit) error {
+		all, err := rows(v)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(r row) bool { return r.id == v.id() })
+		if i < 0 {
+			return fault.ErrNotFound
+		}
+		about := append([]line{{Text: all[i].Title}}, all[i].Lines...)
+		return p.confirm(w, v, name, all[i].ActionKey, about...)
+	}
 }
 
 // failed writes the page for an error.
@@ -117,16 +138,9 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 	case f.ID == fault.ErrFreshLoginRequired.ID && v.page.fresh,
 		f.Code == fault.Unauthenticated: // on other pages a login would lead back at once
 		p.logIn(w, v)
-	case f.Code == fault.NotFound:
-		p.gone(w, v)
-	case f.ID == usersfault.ErrPasswordLocked.ID, f.ID == usersfault.ErrOTPLocked.ID:
-		p.Frame.Locked(w, v.Request, f.RetryAfter, v.Picked)
+	case f.Code == fault.NotFound: // the object does not exist, or it belongs to somebody else
+		_ = p.write(w, v, frame.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.base()}, nil)
 	default:
 		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(v.page.name), Language: v.Picked})
 	}
-}
-
-// gone writes the page for an object that does not exist or belongs to somebody else.
-func (p *Pages) gone(w http.ResponseWriter, v visit) {
-	p.write(w, v, frame.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.base()})
 }

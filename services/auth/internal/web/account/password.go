@@ -4,24 +4,25 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-func (p *Pages) password(w http.ResponseWriter, v visit) { p.passwordForm(w, v, "", "", "") }
+func (p *Pages) password(w http.ResponseWriter, v visit) error {
+	return p.passwordForm(w, v, frame.Wrong{})
+}
 
-// passwordForm asks for the old password and the new one twice. One of the fields may be marked as wrong. A person
-// without a password sees how they log in instead.
-func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherwise string) {
+// passwordForm asks for the old password and the new one twice. One of the fields may be wrong. A person without a
+// password sees how they log in instead.
+func (p *Pages) passwordForm(w http.ResponseWriter, v visit, wrong frame.Wrong) error {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
-	switch {
-	case err != nil:
-		p.failed(w, v, err)
-		return
-	case !me.HasPassword:
-		p.noPassword(w, v)
-		return
+	if err != nil {
+		return err
+	}
+	if !me.HasPassword {
+		return p.noPassword(w, v)
 	}
 	fields := []field{
 		{Name: "current", Label: "login.password", Autocomplete: "current-password"},
@@ -30,54 +31,37 @@ func (p *Pages) passwordForm(w http.ResponseWriter, v visit, name, wrong, otherw
 	}
 	for i := range fields {
 		fields[i].Type, fields[i].Required = "password", true
-		if fields[i].Name == name {
-			fields[i].Wrong, fields[i].Otherwise = wrong, otherwise
+		if fields[i].Name == wrong.Field {
+			fields[i].Wrong, fields[i].Otherwise = wrong.Key, wrong.Otherwise
 		}
 	}
-	p.writeForm(w, v, "changepassword", form{Fields: fields, Submit: "changepassword.title"})
+	return p.writeForm(w, v, "changepassword", form{Fields: fields, Submit: "changepassword.title"})
 }
 
 // noPassword writes the page that says how a person without a password logs in.
-func (p *Pages) noPassword(w http.ResponseWriter, v visit) {
-	p.writeList(w, v, "nopassword", list{Address: v.address("idplinks"), ActionKey: "idplinks.title"})
+func (p *Pages) noPassword(w http.ResponseWriter, v visit) error {
+	return p.writeList(w, v, "nopassword", list{Address: v.address("idplinks"), ActionKey: "idplinks.title"}, nil)
 }
 
-// changePassword ends all logins of the person. This browser stays logged in.
-func (p *Pages) changePassword(w http.ResponseWriter, v visit) {
-	old, chosen := v.Values.Get("current"), v.Values.Get("password")
-	switch {
-	case old == "", !utf8.ValidString(old):
-		p.passwordForm(w, v, "current", usersfault.ErrPasswordWrong.ID, "")
-		return
-	case chosen == "":
-		p.passwordForm(w, v, "password", usersfault.ErrPasswordRequired.ID, "")
-		return
-	case !utf8.ValidString(chosen):
-		p.passwordForm(w, v, "password", usersfault.ErrPasswordNotText.ID, "")
-		return
-	case chosen != v.Values.Get("confirmation"):
-		p.passwordForm(w, v, "confirmation", "PASSWORD_MISMATCH", "")
-		return
+// changePassword ends all logins of the person. This browser stays logged in, if possible.
+func (p *Pages) changePassword(w http.ResponseWriter, v visit) error {
+	old := v.Values.Get("current")
+	if old == "" || !utf8.ValidString(old) {
+		return p.passwordForm(w, v, frame.Wrong{Field: "current", Key: usersfault.ErrPasswordWrong.ID})
+	}
+	chosen, wrong := v.NewPassword()
+	if wrong != (frame.Wrong{}) {
+		return p.passwordForm(w, v, wrong)
 	}
 	_, err := p.Credentials.UpdateMyPassword(v.as(), &usersv1.UpdateMyPasswordRequest{OldPassword: old,
 		NewPassword: chosen})
 	switch f := fault.From(err); {
 	case err == nil:
-		p.stay(w, v)
+		return p.done(w, v, "", p.Sessions.Renew(w, v.Request, v.session))
 	case f.ID == usersfault.ErrPasswordWrong.ID:
-		p.passwordForm(w, v, "current", f.ID, f.Message)
+		return p.passwordForm(w, v, frame.Wrong{Field: "current", Key: f.ID, Otherwise: f.Message})
 	case f.Code == fault.Invalid:
-		p.passwordForm(w, v, "password", f.ID, f.Message)
-	default:
-		p.failed(w, v, err)
+		return p.passwordForm(w, v, frame.Wrong{Field: "password", Key: f.ID, Otherwise: f.Message})
 	}
-}
-
-// stay keeps the browser logged in after a change of the password. If it cannot, the person has to log in again.
-func (p *Pages) stay(w http.ResponseWriter, v visit) {
-	if err := p.Sessions.Renew(w, v.Request, v.session); err != nil {
-		p.failed(w, v, err)
-		return
-	}
-	p.done(w, v, "")
+	return err
 }

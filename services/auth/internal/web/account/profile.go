@@ -13,22 +13,21 @@ import (
 // mostName is how many characters a name has at most, and maxName how many bytes a browser may send for one.
 const mostName, maxName = 200, 2000
 
-func (p *Pages) profile(w http.ResponseWriter, v visit) {
+func (p *Pages) profile(w http.ResponseWriter, v visit) error {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
 	if err != nil {
-		p.failed(w, v, err)
-		return
+		return err
 	}
 	shown := me.User.GetHuman().GetProfile()
 	unchosen := mail.DisplayName(shown.GetPreferredLanguage(), shown.GetFirstName(), shown.GetLastName())
 	if shown.GetDisplayName() == unchosen { // it follows the other names
 		shown.DisplayName = ""
 	}
-	p.profileForm(w, v, shown, nil)
+	return p.profileForm(w, v, shown, nil)
 }
 
 // profileForm writes the form. It marks the wrong fields, which are given by their JSON names.
-func (p *Pages) profileForm(w http.ResponseWriter, v visit, shown *usersv1.Profile, wrong []string) {
+func (p *Pages) profileForm(w http.ResponseWriter, v visit, shown *usersv1.Profile, wrong []string) error {
 	text := func(name, label, autocomplete, value string, required bool) field {
 		return field{Name: name, Label: label, Type: "text", Autocomplete: autocomplete, Value: value, Most: mostName,
 			Required: required}
@@ -49,7 +48,7 @@ func (p *Pages) profileForm(w http.ResponseWriter, v visit, shown *usersv1.Profi
 			fields[i].Wrong = "profile.wrong"
 		}
 	}
-	p.writeForm(w, v, "profile", form{Fields: fields, Submit: "profile.submit"})
+	return p.writeForm(w, v, "profile", form{Fields: fields, Submit: "profile.submit"})
 }
 
 // languages are the languages of pages and mails, and the language that the person has chosen.
@@ -73,7 +72,7 @@ func genders() []option {
 	}
 }
 
-func (p *Pages) saveProfile(w http.ResponseWriter, v visit) {
+func (p *Pages) saveProfile(w http.ResponseWriter, v visit) error {
 	typed := &usersv1.Profile{
 		FirstName: v.name("firstName"), LastName: v.name("lastName"), NickName: v.name("nickName"),
 		DisplayName: v.name("displayName"), PreferredLanguage: v.name("preferredLanguage"),
@@ -83,18 +82,14 @@ func (p *Pages) saveProfile(w http.ResponseWriter, v visit) {
 		FirstName: typed.FirstName, LastName: typed.LastName, NickName: typed.NickName, DisplayName: typed.DisplayName,
 		PreferredLanguage: typed.PreferredLanguage, Gender: typed.Gender,
 	})
-	switch f := fault.From(err); {
-	case err == nil:
-		p.done(w, v, "profile")
-	case f.Code == fault.Invalid && len(f.Fields) > 0:
+	if f := fault.From(err); f.Code == fault.Invalid && len(f.Fields) > 0 {
 		var wrong []string
 		for _, one := range f.Fields {
 			wrong = append(wrong, one.Path)
 		}
-		p.profileForm(w, v, typed, wrong)
-	default:
-		p.failed(w, v, err)
+		return p.profileForm(w, v, typed, wrong)
 	}
+	return p.done(w, v, "profile", err)
 }
 
 // name returns a typed name. The service users refuses a name that is too long. The page shows such a name again if it

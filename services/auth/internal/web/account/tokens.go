@@ -19,18 +19,19 @@ const (
 	suggested = 90 * 24 * time.Hour
 )
 
-func (p *Pages) tokens(w http.ResponseWriter, v visit) {
+func (p *Pages) tokenRows(v visit) (rows []row, err error) {
 	found, err := p.Credentials.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
-	if err != nil {
-		p.failed(w, v, err)
-		return
+	for _, t := range found.GetResult() {
+		rows = append(rows, row{id: t.Id, Title: t.Id, Lines: validity(t), Address: v.address("tokens/end", "id", t.Id),
+			ActionKey: "tokens.end"})
 	}
-	shown := list{EmptyKey: "tokens.none", Address: v.address("tokens/new"), ActionKey: "newtoken.title"}
-	for _, t := range found.Result {
-		shown.Rows = append(shown.Rows, row{Title: t.Id, Lines: validity(t),
-			Address: v.address("tokens/end", "id", t.Id), ActionKey: "tokens.end"})
-	}
-	p.writeList(w, v, "tokens", shown)
+	return rows, err
+}
+
+func (p *Pages) tokens(w http.ResponseWriter, v visit) error {
+	rows, err := p.tokenRows(v)
+	return p.writeList(w, v, "tokens", list{Rows: rows, EmptyKey: "tokens.none", Address: v.address("tokens/new"),
+		ActionKey: "newtoken.title"}, err)
 }
 
 // validity says when a token was made and until when it is valid.
@@ -42,39 +43,34 @@ func validity(t *usersv1.PersonalAccessToken) []line {
 	return []line{made, {Key: "tokens.never"}}
 }
 
-func (p *Pages) askToken(w http.ResponseWriter, v visit) {
-	p.tokenForm(w, v, p.Now().Add(suggested).UTC().Format(day), "")
+func (p *Pages) askToken(w http.ResponseWriter, v visit) error {
+	return p.tokenForm(w, v, p.Now().Add(suggested).UTC().Format(day), "")
 }
 
-func (p *Pages) tokenForm(w http.ResponseWriter, v visit, until, wrong string) {
-	p.writeForm(w, v, "newtoken", form{Submit: "newtoken.title", Fields: []field{{
+func (p *Pages) tokenForm(w http.ResponseWriter, v visit, until, wrong string) error {
+	return p.writeForm(w, v, "newtoken", form{Submit: "newtoken.title", Fields: []field{{
 		Name: "until", Label: "newtoken.until", Hint: "newtoken.hint", Type: "date", Value: until, Wrong: wrong,
 	}}})
 }
 
 // makeToken makes a token that is valid until the end of a day, in UTC. The token is shown in the answer to the form
 // only.
-func (p *Pages) makeToken(w http.ResponseWriter, v visit) {
+func (p *Pages) makeToken(w http.ResponseWriter, v visit) error {
 	typed := v.Text("until", len(day))
 	ask := &usersv1.AddMyPersonalAccessTokenRequest{}
 	if v.Values.Get("until") != "" {
 		last, err := time.Parse(day, typed)
 		if err != nil {
-			p.tokenForm(w, v, "", "newtoken.wrong")
-			return
+			return p.tokenForm(w, v, "", "newtoken.wrong")
 		}
 		ask.ExpirationDate = timestamppb.New(last.AddDate(0, 0, 1))
 	}
 	made, err := p.Credentials.AddMyPersonalAccessToken(v.as(), ask)
-	switch f := fault.From(err); {
-	case err == nil:
-		p.write(w, v, frame.Page{Name: "tokenmade", Body: shownBody,
-			Data: once{base: v.base(), ID: made.TokenId, Secret: made.Token}})
-	case f.Code == fault.Invalid:
-		p.tokenForm(w, v, typed, "newtoken.wrong")
-	default:
-		p.failed(w, v, err)
+	if fault.From(err).Code == fault.Invalid {
+		return p.tokenForm(w, v, typed, "newtoken.wrong")
 	}
+	return p.write(w, v, frame.Page{Name: "tokenmade", Body: shownBody,
+		Data: once{base: v.base(), ID: made.GetTokenId(), Secret: made.GetToken()}}, err)
 }
 
 // once is a new token. The token itself is shown only once.
@@ -84,27 +80,8 @@ type once struct {
 	ID, Secret string
 }
 
-func (p *Pages) askEndToken(w http.ResponseWriter, v visit) {
-	found, err := p.Credentials.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
-	if err != nil {
-		p.failed(w, v, err)
-		return
-	}
-	for _, t := range found.Result {
-		if t.Id == v.id() {
-			p.confirm(w, v, "tokenend", "tokens.end", append([]line{{Text: t.Id}}, validity(t)...)...)
-			return
-		}
-	}
-	p.gone(w, v)
-}
-
-func (p *Pages) endToken(w http.ResponseWriter, v visit) {
+func (p *Pages) endToken(w http.ResponseWriter, v visit) error {
 	_, err := p.Credentials.RemoveMyPersonalAccessToken(v.as(),
 		&usersv1.RemoveMyPersonalAccessTokenRequest{TokenId: v.id()})
-	if err != nil {
-		p.failed(w, v, err)
-		return
-	}
-	p.done(w, v, "tokens")
+	return p.done(w, v, "tokens", err)
 }

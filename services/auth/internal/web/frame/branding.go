@@ -6,10 +6,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"log/slog"
 	"net/http"
 	"sync"
-	"time"
 
 	textv1 "herald/shared/gen/herald/text/v1"
 )
@@ -69,62 +67,31 @@ func (l *Frame) branding(w http.ResponseWriter, r *http.Request) branding {
 	return b
 }
 
-// brandings caches the brandings that text returns. If text does not answer, the last one stays in use; before the
-// first answer pages have Herald's own branding.
+// brandings are the brandings that text returns. Before its first answer pages have Herald's own branding.
 type brandings struct {
-	text textv1.TextClient
-	now  func() time.Time
-	log  *slog.Logger
-
+	source
 	mu   sync.Mutex
-	kept map[string]*keptBranding
-}
-
-type keptBranding struct {
-	mu       sync.Mutex // held while text is asked, so that the organization's other pages wait for the same answer
-	branding branding
-	until    time.Time
-	away     bool
-}
-
-func newBrandings(text textv1.TextClient, now func() time.Time, log *slog.Logger) *brandings {
-	return &brandings{text: text, now: now, log: log, kept: map[string]*keptBranding{}}
+	kept map[string]*cached[branding]
 }
 
 func (b *brandings) of(ctx context.Context, orgID string) branding {
-	k := b.entry(orgID)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	asked := b.now()
-	if asked.Before(k.until) {
-		return k.branding
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
-	defer cancel()
-	r, err := b.text.ResolveBranding(ctx, &textv1.ResolveBrandingRequest{OrgId: orgID})
-	if err != nil {
-		if !k.away {
-			b.log.WarnContext(ctx, "text does not say how pages look; what it said last counts", "org", orgID,
-				"err", err)
+	return b.entry(orgID).get(ctx, b.source, func(ctx context.Context) (branding, error) {
+		r, err := b.text.ResolveBranding(ctx, &textv1.ResolveBrandingRequest{OrgId: orgID})
+		if err != nil {
+			return branding{}, err
 		}
-		// Counted from now, not from when it was asked, as for languages.
-		k.until, k.away = b.now().Add(cacheTime), true
-		return k.branding
-	}
-	k.branding, k.until, k.away = brandingOf(r), asked.Add(cacheTime), false
-	return k.branding
+		return brandingOf(r), nil
+	}, "org", orgID)
 }
 
-func (b *brandings) entry(orgID string) *keptBranding {
+func (b *brandings) entry(orgID string) *cached[branding] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k, ok := b.kept[orgID]
-	if !ok {
-		if len(b.kept) >= maxBrandings {
-			clear(b.kept)
-		}
-		k = &keptBranding{}
-		b.kept[orgID] = k
+	if b.kept == nil || len(b.kept) >= maxBrandings && b.kept[orgID] == nil {
+		b.kept = map[string]*cached[branding]{}
 	}
-	return k
+	if b.kept[orgID] == nil {
+		b.kept[orgID] = &cached[branding]{}
+	}
+	return b.kept[orgID]
 }

@@ -175,7 +175,7 @@ func TestBrandingIsKept(t *testing.T) {
 // However many organizations there are, the memory for their brandings is bounded.
 func TestBrandingsAreBounded(t *testing.T) {
 	t.Parallel()
-	b := newBrandings(&brander{branding: map[string]*textv1.ResolveBrandingResponse{}}, new(clock).now, slog.Default())
+	b := brandings{source: source{&brander{branding: map[string]*textv1.ResolveBrandingResponse{}}, new(clock).now, slog.Default()}}
 	for i := range 2*maxBrandings + 1 {
 		b.of(t.Context(), strconv.Itoa(i))
 		if len(b.kept) > maxBrandings {

@@ -1,10 +1,10 @@
-// Package frame writes pages: one frame and style, in the reader's language, light or dark. Its
-// headers forbid a page to run scripts, to load anything and to be framed by another. The pages
-// have no JavaScript.
+// Package frame writes pages: one frame and style, in the reader's language, light or dark. Its headers forbid a page to
+// run scripts, to load anything and to be framed by another. The pages have no JavaScript.
 package frame
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -51,16 +51,16 @@ type Frame struct {
 	log       *slog.Logger
 }
 
-// New reads the texts of pages. The service text is asked for the languages when pages are
-// written, so it may start later or be away.
+// New reads the texts of pages. Pages request the languages from the service text when they are written, so it may
+// start later or be away.
 func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Frame, error) {
 	catalogs, err := readTexts()
 	if err != nil {
 		return nil, err
 	}
+	from := source{text, now, log}
 	return &Frame{
-		languages: newLanguages(catalogs, text, now, log), brandings: newBrandings(text, now, log), catalogs: catalogs,
-		log: log,
+		languages: newLanguages(catalogs, from), brandings: &brandings{source: from}, catalogs: catalogs, log: log,
 		policy: fmt.Sprintf("default-src 'none'; style-src %s; img-src 'self' data:; form-action 'self'; "+
 			"frame-ancestors 'none'; base-uri 'none'", sourceOf(style)),
 	}, nil
@@ -76,6 +76,7 @@ func (l *Frame) Offered(ctx context.Context) []Offered {
 
 // Page is the content of a page.
 type Page struct {
+	// Status is 200 if it is 0.
 	Status int
 	// Name chooses the texts name.title and name.text, with which the page begins.
 	Name string
@@ -114,7 +115,7 @@ func (l *Frame) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Language", v.Language)
-	w.WriteHeader(p.Status)
+	w.WriteHeader(cmp.Or(p.Status, http.StatusOK))
 	_, _ = w.Write(out.Bytes())
 }
 

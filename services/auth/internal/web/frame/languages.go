@@ -4,13 +4,10 @@ import (
 	"context"
 	"html"
 	"html/template"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"golang.org/x/text/language"
 
@@ -18,16 +15,8 @@ import (
 	"herald/shared/rpc"
 )
 
-const (
-	// cacheTime is how long an answer of text is used, from when it was asked for. So text is asked at most once a
-	// second.
-	cacheTime = time.Second
-	// askTimeout is how long a page waits for text. A change of the languages is on every page after the sum of
-	// cacheTime and askTimeout.
-	askTimeout = 500 * time.Millisecond
-	// lastResort is the language of pages if text names no default that has texts.
-	lastResort = "en"
-)
+// lastResort is the language of pages if text names no default that has texts.
+const lastResort = "en"
 
 // choice is the languages in which pages may be written.
 type choice struct {
@@ -38,29 +27,21 @@ type choice struct {
 // Offered is a language in which pages are written: its tag and its name for itself.
 type Offered struct{ Tag, Name string }
 
-// languages caches the choice that text returns. If text does not answer, the last choice stays in
-// use; before the first answer it is all languages, with English as the default.
+// languages is the choice that text returns. Before its first answer the choice is all languages, with English as the
+// default.
 type languages struct {
-	text textv1.TextClient
-	now  func() time.Time
-	log  *slog.Logger
-
-	all []Offered // never changes
-
-	mu     sync.Mutex // held while text is asked, so that other pages wait for the same answer
-	choice choice
-	until  time.Time
-	away   bool
+	source
+	all    []Offered // never changes
+	choice cached[choice]
 }
 
-func newLanguages(
-	catalogs map[string]texts, text textv1.TextClient, now func() time.Time, log *slog.Logger,
-) *languages {
-	var all []Offered
+func newLanguages(catalogs map[string]texts, text source) *languages {
+	l := &languages{source: text}
 	for _, tag := range slices.Sorted(maps.Keys(catalogs)) {
-		all = append(all, Offered{tag, catalogs[tag]["name"]})
+		l.all = append(l.all, Offered{tag, catalogs[tag]["name"]})
 	}
-	return &languages{text: text, now: now, log: log, all: all, choice: choice{allowed: all, standard: lastResort}}
+	l.choice.answer = choice{allowed: l.all, standard: lastResort}
+	return l
 }
 
 // reader returns the language of the page for a request.
@@ -127,28 +108,13 @@ func (c choice) find(wanted language.Tag) string {
 }
 
 func (l *languages) current(ctx context.Context) choice {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	asked := l.now()
-	if asked.Before(l.until) {
-		return l.choice
-	}
-	// All pages wait for this answer, so it does not end with the request of one of them.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
-	defer cancel()
-	r, err := l.text.ResolveLanguages(rpc.OnOwnBehalf(ctx), &textv1.ResolveLanguagesRequest{})
-	if err != nil {
-		if !l.away {
-			l.log.WarnContext(ctx, "text does not say which languages pages are written in; what it said last counts",
-				"err", err)
+	return l.choice.get(ctx, l.source, func(ctx context.Context) (choice, error) {
+		r, err := l.text.ResolveLanguages(rpc.OnOwnBehalf(ctx), &textv1.ResolveLanguagesRequest{})
+		if err != nil {
+			return choice{}, err
 		}
-		// Counted from now, not from when it was asked: otherwise every page would wait while text
-		// does not answer.
-		l.until, l.away = l.now().Add(cacheTime), true
-		return l.choice
-	}
-	l.choice, l.until, l.away = l.written(r), asked.Add(cacheTime), false
-	return l.choice
+		return l.written(r), nil
+	})
 }
 
 // written returns the choice without languages that have no texts of pages.

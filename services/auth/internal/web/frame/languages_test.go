@@ -2,6 +2,7 @@ package frame
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -16,17 +17,26 @@ import (
 	textv1 "herald/shared/gen/herald/text/v1"
 )
 
-// source stands in for the service text.
-type source struct {
+// languageText stands in for the service text.
+type languageText struct {
 	textv1.TextClient
 	resolve func(ctx context.Context) (*textv1.ResolveLanguagesResponse, error)
 }
 
-func (s source) ResolveLanguages(
+func (x languageText) ResolveLanguages(
 	ctx context.Context, _ *textv1.ResolveLanguagesRequest, _ ...grpc.CallOption,
 ) (*textv1.ResolveLanguagesResponse, error) {
-	return s.resolve(ctx)
+	return x.resolve(ctx)
 }
+
+// allowing returns a stand-in with a default language and allowed ones. It calls asked before each answer.
+func allowing(standard string, allowed []string, asked func(context.Context) error) languageText {
+	return languageText{resolve: func(ctx context.Context) (*textv1.ResolveLanguagesResponse, error) {
+		return &textv1.ResolveLanguagesResponse{DefaultLanguage: standard, AllowedLanguages: allowed}, asked(ctx)
+	}}
+}
+
+func always(context.Context) error { return nil }
 
 // clock returns a time that only pass moves.
 type clock struct{ at atomic.Int64 }
@@ -34,20 +44,17 @@ type clock struct{ at atomic.Int64 }
 func (c *clock) now() time.Time        { return time.Unix(0, c.at.Load()) }
 func (c *clock) pass(by time.Duration) { c.at.Add(int64(by)) }
 
-func asking(t *testing.T, c *clock, s source) *languages {
+func asking(t *testing.T, c *clock, x languageText, log io.Writer) *languages {
 	t.Helper()
-	return newLanguages(catalogs(t), s, c.now, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	return newLanguages(catalogs(t), source{x, c.now, slog.New(slog.NewTextHandler(log, nil))})
 }
 
-// Pages of the same second ask text once, also those that come before the answer.
-func TestTextIsAskedOnceASecond(t *testing.T) {
+func TestPagesOfOneSecondShareOneRequestForLanguages(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	var c clock
-	l := asking(t, &c, source{resolve: func(context.Context) (*textv1.ResolveLanguagesResponse, error) {
-		asked.Add(1)
-		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "fr", AllowedLanguages: []string{"fr"}}, nil
-	}})
+	l := asking(t, &c, allowing("fr", []string{"fr"}, func(context.Context) error { asked.Add(1); return nil }),
+		t.Output())
 	for second := int64(1); second <= 3; second++ {
 		var readers sync.WaitGroup
 		for range 50 {
@@ -59,74 +66,64 @@ func TestTextIsAskedOnceASecond(t *testing.T) {
 		}
 		readers.Wait()
 		if got := asked.Load(); got != second {
-			t.Fatalf("asked %d times in %d seconds", got, second)
+			t.Fatalf("%d requests in %d seconds", got, second)
 		}
 		c.pass(cacheTime)
 	}
 }
 
-// A page whose request has ended does not make the answer fail for other pages.
-func TestReadersTimeIsNotTheQuestions(t *testing.T) {
+func TestCanceledPageDoesNotCancelRequestForLanguages(t *testing.T) {
 	t.Parallel()
-	var c clock
-	l := asking(t, &c, source{resolve: func(ctx context.Context) (*textv1.ResolveLanguagesResponse, error) {
-		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "fr", AllowedLanguages: []string{"fr"}}, ctx.Err()
-	}})
-	gone, cancel := context.WithCancel(t.Context())
+	l := asking(t, &clock{}, allowing("fr", []string{"fr"}, context.Context.Err), t.Output())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := l.reader(httptest.NewRequestWithContext(gone, "GET", "/", nil)); got != "fr" {
+	if got := l.reader(httptest.NewRequestWithContext(canceled, "GET", "/", nil)); got != "fr" {
 		t.Errorf("answered in %q", got)
 	}
 }
 
-// While text does not answer, one page a second waits for it, at most for askTimeout, and one line
-// is logged.
-func TestPagesWhileTextHangs(t *testing.T) {
+// One page a second waits for text, at most for textTimeout, and one line is logged.
+func TestPagesKeepTheirLanguageDuringAnOutageOfText(t *testing.T) {
 	t.Parallel()
 	var c clock
-	var told strings.Builder
+	var logged strings.Builder
 	asked, hangs := 0, false
-	l := newLanguages(catalogs(t), source{resolve: func(ctx context.Context) (*textv1.ResolveLanguagesResponse, error) {
+	l := asking(t, &c, allowing("ko", []string{"ko", "ja"}, func(ctx context.Context) error {
 		asked++
-		if at, ok := ctx.Deadline(); !ok || time.Until(at) > askTimeout {
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) > textTimeout {
 			t.Errorf("a page waits until %v", at)
 		}
 		if hangs {
-			c.pass(askTimeout)
-			return nil, fault.ErrDeadlineExceeded
+			c.pass(textTimeout)
+			return fault.ErrDeadlineExceeded
 		}
-		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "ko", AllowedLanguages: []string{"ko", "ja"}}, nil
-	}}, c.now, slog.New(slog.NewTextHandler(&told, nil)))
-	read := func(wantAsked int) {
+		return nil
+	}), &logged)
+	read := func(wantAsked, wantWarnings int) {
 		t.Helper()
-		if got := l.reader(httptest.NewRequest("GET", "/", nil)); got != "ko" || asked != wantAsked {
-			t.Errorf("answered in %q, asked %d times, want %d", got, asked, wantAsked)
+		got, warnings := l.reader(httptest.NewRequest("GET", "/", nil)), strings.Count(logged.String(), "level=WARN")
+		if got != "ko" || asked != wantAsked || warnings != wantWarnings {
+			t.Errorf("answered in %q after %d requests, want %d:\n%s", got, asked, wantAsked, logged.String())
 		}
 	}
-	read(1)
+	read(1, 0)
 	hangs = true
 	c.pass(cacheTime)
-	read(2)
-	read(2) // at once, with the last answer
+	read(2, 1)
+	read(2, 1) // at once, with the last answer
 	c.pass(cacheTime - 1)
-	read(2)
+	read(2, 1)
 	c.pass(1)
-	read(3)
-	if got := strings.Count(told.String(), "level=WARN"); got != 1 {
-		t.Errorf("told %d times:\n%s", got, told.String())
-	}
+	read(3, 1)
 	hangs = false
 	c.pass(cacheTime)
-	read(4)
+	read(4, 1)
 	hangs = true
 	c.pass(cacheTime)
-	read(5)
-	if got := strings.Count(told.String(), "level=WARN"); got != 2 {
-		t.Errorf("told %d times:\n%s", got, told.String())
-	}
+	read(5, 2)
 }
 
-func TestLanguagesWithoutPages(t *testing.T) {
+func TestPagesAreOnlyInLanguagesThatHaveTexts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, standard string
@@ -138,17 +135,17 @@ func TestLanguagesWithoutPages(t *testing.T) {
 		{"nothing at all", "", nil, "de", "en"},
 		{"default that is not allowed", "de", []string{"fr"}, "de", "de"},
 		{"unknown among the allowed", "de", []string{"de", "tlh"}, "tlh", "de"},
-		{"tags in another case are none of ours", "DE", []string{"FR"}, "fr", "en"},
+		{"tags in another case", "DE", []string{"FR"}, "fr", "en"},
 	} {
-		var c clock
-		l := asking(t, &c, source{resolve: func(context.Context) (*textv1.ResolveLanguagesResponse, error) {
-			return &textv1.ResolveLanguagesResponse{DefaultLanguage: test.standard, AllowedLanguages: test.allowed}, nil
-		}})
-		r := httptest.NewRequest("GET", "/", nil)
-		r.Header.Set("Accept-Language", test.asked)
-		if got := l.reader(r); got != test.want {
-			t.Errorf("%s: answered in %q, want %q", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := asking(t, &clock{}, allowing(test.standard, test.allowed, always), t.Output())
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Header.Set("Accept-Language", test.asked)
+			if got := l.reader(r); got != test.want {
+				t.Errorf("answered in %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
@@ -161,9 +158,8 @@ func FuzzReader(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
-		l := newLanguages(found, source{resolve: func(context.Context) (*textv1.ResolveLanguagesResponse, error) {
-			return nil, fault.ErrUnavailable
-		}}, time.Now, slog.New(slog.DiscardHandler))
+		away := allowing("", nil, func(context.Context) error { return fault.ErrUnavailable })
+		l := newLanguages(found, source{away, time.Now, slog.New(slog.DiscardHandler)})
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header["Accept-Language"] = []string{header}
 		if got := l.reader(r); found[got] == nil {

@@ -1,24 +1,19 @@
 package frame
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	textv1 "herald/shared/gen/herald/text/v1"
+	"time"
 )
 
 // written writes a page for a request, in languages that are allowed.
 func written(t *testing.T, r *http.Request, p Page) (*httptest.ResponseRecorder, *Frame) {
 	t.Helper()
-	var c clock
-	l, err := New(source{resolve: func(context.Context) (*textv1.ResolveLanguagesResponse, error) {
-		allowed := []string{"de", "en", "fr"}
-		return &textv1.ResolveLanguagesResponse{DefaultLanguage: "fr", AllowedLanguages: allowed}, nil
-	}}, c.now, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	l, err := New(allowing("fr", []string{"de", "en", "fr"}, always), time.Now,
+		slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

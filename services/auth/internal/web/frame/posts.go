@@ -16,7 +16,7 @@ const postsAMinute = 60
 // does not count.
 type Posts struct {
 	*domain.Limit
-	look *Frame
+	frame *Frame
 }
 
 // NewPosts returns the count for all pages.
@@ -29,7 +29,7 @@ func NewPosts(l *Frame, now func() time.Time) Posts {
 func (p Posts) Limited(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if wait := p.Take(r.RemoteAddr); wait > 0 {
-			p.look.TooMany(w, r, wait)
+			p.frame.TooMany(w, r, wait)
 			return
 		}
 		next(w, r)

@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+	"unicode/utf8"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/gen/fault/usersfault"
 )
 
 // maxTag is how many bytes the tag of a language has at most.
@@ -61,6 +63,26 @@ func (v Visit) Text(name string, most int) string {
 		return ""
 	}
 	return value
+}
+
+// Wrong is a field of a form with a value that must be corrected.
+type Wrong struct {
+	Field string
+	// Key is the key of the text that says why. Otherwise is shown if there is no such text.
+	Key, Otherwise string
+}
+
+// NewPassword returns the new password of a form that has it twice, and what is wrong with it.
+func (v Visit) NewPassword() (typed string, faulty Wrong) {
+	switch typed = v.Values.Get("password"); {
+	case typed == "":
+		faulty = Wrong{Field: "password", Key: usersfault.ErrPasswordRequired.ID}
+	case !utf8.ValidString(typed):
+		faulty = Wrong{Field: "password", Key: usersfault.ErrPasswordNotText.ID}
+	case typed != v.Values.Get("confirmation"):
+		faulty = Wrong{Field: "confirmation", Key: "PASSWORD_MISMATCH"}
+	}
+	return typed, faulty
 }
 
 // Address returns the address of a page. The parameters are names and values in turn; empty values are left out.

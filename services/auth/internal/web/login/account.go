@@ -13,13 +13,9 @@ type account struct {
 	DisplayName, LoginName string
 	// Other is the address for a login with another account.
 	Other string
-	// Return are the hidden fields of the logout form, which lead back to the client.
-	Return []field
 }
 
-type field struct{ Name, Value string }
-
-func (p Pages) account(v visit, s domain.Session) (account, error) {
+func (p Pages) account(v *visit, s domain.Session) (account, error) {
 	u, err := p.Cached.Profile(v.Context(), s.UserID, s.Credential)
 	if err != nil {
 		return account{}, err
@@ -29,56 +25,47 @@ func (p Pages) account(v visit, s domain.Session) (account, error) {
 }
 
 // choose writes the page that asks whether to continue with the account of the browser.
-func (p Pages) choose(w http.ResponseWriter, v visit, s domain.Session) {
-	v = v.branded(s.OrgID)
+func (p Pages) choose(w http.ResponseWriter, v *visit, s domain.Session) error {
+	v.brand(s.OrgID)
 	a, err := p.account(v, s)
-	if err != nil {
-		p.failed(w, v, err)
-		return
+	if err == nil {
+		p.write(w, v, Path, frame.Page{Name: "choose", Body: chooseBody, Data: a})
 	}
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "choose", Body: chooseBody, Data: a,
-		Language: v.Language, InLanguage: v.in(Path)})
+	return err
 }
 
 // goOn continues with the account of the browser, if its login is recent enough.
-func (p Pages) goOn(w http.ResponseWriter, v visit) {
-	s, there, err := p.Sessions.Session(v.Request)
+func (p Pages) goOn(w http.ResponseWriter, v *visit, s domain.Session) error {
 	switch {
-	case err != nil:
-		p.failed(w, v, err)
-	case !there || v.ID == "":
+	case v.ID == "":
 		redirect(w, v, v.address(Path))
+		return nil
 	case !v.asked.Satisfied(s, p.Now()):
-		p.again(w, v, s)
-	default:
-		p.finish(w, v, s)
+		return p.again(w, v, s)
 	}
+	return p.finish(w, v, s)
 }
 
 // session writes the page that shows the account with which the browser is logged in.
-func (p Pages) session(w http.ResponseWriter, v visit, s domain.Session, back ...field) {
+func (p Pages) session(w http.ResponseWriter, v *visit, s domain.Session) error {
 	a, err := p.account(v, s)
-	if err != nil {
-		p.failed(w, v, err)
-		return
-	}
-	if a.Return = back; v.ID == "" {
+	if err == nil {
 		v.Request = frame.Branded(v.Request, s.OrgID)
+		p.write(w, v, Path, frame.Page{Name: "session", Body: sessionBody, Data: a})
 	}
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "session", Body: sessionBody, Data: a,
-		Language: v.Language, InLanguage: v.in(Path)})
+	return err
 }
 
 // logout ends the session of the browser.
-func (p Pages) logout(w http.ResponseWriter, v visit) {
+func (p Pages) logout(w http.ResponseWriter, v *visit) error {
 	if err := p.Sessions.End(w, v.Request); err != nil {
-		p.failed(w, v, err)
-		return
+		return err
 	}
 	redirect(w, v, v.address(domain.SignedOutPath))
+	return nil
 }
 
-func (p Pages) ended(w http.ResponseWriter, v visit) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "signedout", Body: sentBody,
-		Data: v.address(Path), Language: v.Language, InLanguage: v.in(domain.SignedOutPath)})
+func (p Pages) ended(w http.ResponseWriter, v *visit) error {
+	p.write(w, v, domain.SignedOutPath, frame.Page{Name: "signedout", Body: sentBody, Data: v.address(Path)})
+	return nil
 }

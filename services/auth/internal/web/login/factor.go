@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
@@ -14,118 +13,110 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
+// factorWrong is the key of the text for a wrong code of a second factor.
+const factorWrong = "FACTOR_WRONG"
+
 // maxCode is a limit in bytes. Every code is shorter.
 const maxCode = 64
 
 // withLogin returns a handler that gets the login that the browser has begun. A browser without one is sent to the
 // first page.
-func (p Pages) withLogin(next func(http.ResponseWriter, visit, domain.Login)) func(http.ResponseWriter, visit) {
-	return func(w http.ResponseWriter, v visit) {
+func (p Pages) withLogin(next func(http.ResponseWriter, *visit, domain.Login) error) handler {
+	return func(w http.ResponseWriter, v *visit) error {
 		l, err := p.Sessions.Login(v.Request)
 		switch {
-		case errors.Is(err, authfault.ErrLoginGone):
-			redirect(w, v, v.address(Path))
-		case err != nil:
-			p.failed(w, v, err)
-		case step(l) != v.URL.Path:
+		case err == nil && step(l) != v.URL.Path:
 			redirect(w, v, v.address(step(l)))
-		default:
-			next(w, v.branded(l.OrgID), l)
+		case err == nil:
+			v.brand(l.OrgID)
+			err = next(w, v, l)
 		}
+		if errors.Is(err, authfault.ErrLoginGone) || errors.Is(err, usersfault.ErrLoginOver) {
+			redirect(w, v, v.address(Path))
+			return nil
+		}
+		return err
 	}
 }
 
-func (p Pages) askFactor(w http.ResponseWriter, v visit, _ domain.Login) {
-	p.factorForm(w, v, http.StatusOK, v.kept())
+// stepForm writes the form of a step of the login, in which a value may be wrong.
+func (p Pages) stepForm(w http.ResponseWriter, v *visit, shown frame.Page, wrong frame.Wrong) {
+	k := v.kept()
+	if k.Wrong, k.Otherwise = wrong.Key, wrong.Otherwise; k.Wrong != "" {
+		shown.Status, shown.Faulty = http.StatusBadRequest, true
+	}
+	shown.Data = k
+	p.write(w, v, v.URL.Path, shown)
 }
 
-func (p Pages) factorForm(w http.ResponseWriter, v visit, status int, k kept) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "factor", Body: factorBody, Data: k,
-		Faulty: k.Wrong != "", Language: v.Language, InLanguage: v.in(factorPath)})
+func (p Pages) askFactor(w http.ResponseWriter, v *visit, _ domain.Login) error {
+	p.factorForm(w, v, "")
+	return nil
+}
+
+func (p Pages) factorForm(w http.ResponseWriter, v *visit, wrong string) {
+	p.stepForm(w, v, frame.Page{Name: "factor", Body: factorBody}, frame.Wrong{Key: wrong})
 }
 
 // factor checks a code of an authenticator app or a recovery code.
-func (p Pages) factor(w http.ResponseWriter, v visit, l domain.Login) {
+func (p Pages) factor(w http.ResponseWriter, v *visit, l domain.Login) error {
 	code := v.Values.Get("code")
-	again := func() {
-		k := v.kept()
-		k.Wrong = factorWrong
-		p.factorForm(w, v, http.StatusBadRequest, k)
-	}
 	if len(code) > maxCode || !domain.Plain(code) || strings.TrimSpace(code) == "" {
-		again()
-		return
+		p.factorForm(w, v, factorWrong)
+		return nil
 	}
 	_, err := p.Users.CheckFactor(v.Context(), &usersv1.CheckFactorRequest{
 		UserId: l.UserID, Generation: uint64(l.UserGeneration), Code: code,
 	})
-	switch f := fault.From(err); {
+	switch {
 	case err == nil:
-		p.proceed(w, v, l.WithFactor(p.Now()))
-	case f.ID == usersfault.ErrCodeWrong.ID:
-		again()
-	case f.ID == usersfault.ErrLoginOver.ID:
-		redirect(w, v, v.address(Path))
-	default:
-		p.failed(w, v, err)
+		return p.proceed(w, v, l.WithFactor(p.Now()))
+	case errors.Is(err, usersfault.ErrCodeWrong):
+		p.factorForm(w, v, factorWrong)
+		return nil
 	}
+	return err
 }
 
-func (p Pages) askNext(w http.ResponseWriter, v visit, _ domain.Login) {
-	p.nextForm(w, v, http.StatusOK, v.kept())
+func (p Pages) askNext(w http.ResponseWriter, v *visit, _ domain.Login) error {
+	p.nextForm(w, v, frame.Wrong{})
+	return nil
 }
 
-func (p Pages) nextForm(w http.ResponseWriter, v visit, status int, k kept) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "newpassword", Body: nextBody, Data: k,
-		Faulty: k.Wrong != "", Language: v.Language, InLanguage: v.in(nextPath)})
+func (p Pages) nextForm(w http.ResponseWriter, v *visit, wrong frame.Wrong) {
+	p.stepForm(w, v, frame.Page{Name: "newpassword", Body: nextBody}, wrong)
 }
 
 // next sets the new password if the old one must be changed.
-func (p Pages) next(w http.ResponseWriter, v visit, l domain.Login) {
-	typed := v.Values.Get("password")
-	again := func(wrong, otherwise string) {
-		k := v.kept()
-		k.Wrong, k.Otherwise = wrong, otherwise
-		p.nextForm(w, v, http.StatusBadRequest, k)
-	}
-	switch {
-	case typed == "":
-		again(usersfault.ErrPasswordRequired.ID, "")
-		return
-	case !utf8.ValidString(typed):
-		again(usersfault.ErrPasswordNotText.ID, "")
-		return
-	case typed != v.Values.Get("confirmation"):
-		again("PASSWORD_MISMATCH", "")
-		return
+func (p Pages) next(w http.ResponseWriter, v *visit, l domain.Login) error {
+	typed, wrong := v.NewPassword()
+	if wrong != (frame.Wrong{}) {
+		p.nextForm(w, v, wrong)
+		return nil
 	}
 	chosen, err := p.Users.ChooseNextPassword(v.Context(), &usersv1.ChooseNextPasswordRequest{
 		UserId: l.UserID, Generation: uint64(l.UserGeneration), Password: typed,
 	})
 	switch f := fault.From(err); {
 	case err == nil:
-		p.proceed(w, v, l.WithPassword(int64(chosen.Generation), p.Now()))
+		return p.proceed(w, v, l.WithPassword(int64(chosen.Generation), p.Now()))
 	case f.Code == fault.Invalid:
-		again(f.ID, f.Message)
-	case f.ID == usersfault.ErrLoginOver.ID:
-		redirect(w, v, v.address(Path))
-	default:
-		p.failed(w, v, err)
+		p.nextForm(w, v, frame.Wrong{Key: f.ID, Otherwise: f.Message})
+		return nil
 	}
+	return err
 }
 
 // proceed continues a login after one of its steps.
-func (p Pages) proceed(w http.ResponseWriter, v visit, l domain.Login) {
+func (p Pages) proceed(w http.ResponseWriter, v *visit, l domain.Login) error {
 	p.Posts.Return(v.RemoteAddr)
 	s, opened, err := p.Sessions.Proceed(w, v.Request, l)
 	switch {
-	case errors.Is(err, authfault.ErrLoginGone):
-		redirect(w, v, v.address(Path))
 	case err != nil:
-		p.failed(w, v, err)
+		return err
 	case opened:
-		p.opened(w, v, s)
-	default:
-		redirect(w, v, v.address(step(l)))
+		return p.opened(w, v, s)
 	}
+	redirect(w, v, v.address(step(l)))
+	return nil
 }

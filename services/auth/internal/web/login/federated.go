@@ -19,7 +19,7 @@ import (
 // org returns the organization whose identity providers a page offers: the one that the client asks for, or else the
 // client's own. Without a client, as for the pages of the account, it is the organization of the browser's session, if
 // there is one.
-func (p Pages) org(v visit) (string, error) {
+func (p Pages) org(v *visit) (string, error) {
 	if v.ID != "" {
 		asked, err := domain.AskedOrg(v.asked.Scopes)
 		if err != nil || asked != "" {
@@ -34,7 +34,7 @@ func (p Pages) org(v visit) (string, error) {
 }
 
 // offers returns the identity providers that a page offers, and their organization.
-func (p Pages) offers(v visit) (offers []federated.Offer, orgID string, err error) {
+func (p Pages) offers(v *visit) (offers []federated.Offer, orgID string, err error) {
 	if orgID, err = p.org(v); err == nil {
 		offers, err = p.Federated.Offered(v.Context(), orgID)
 	}
@@ -42,21 +42,17 @@ func (p Pages) offers(v visit) (offers []federated.Offer, orgID string, err erro
 }
 
 // begin begins a login at an identity provider that the page offers.
-func (p Pages) begin(w http.ResponseWriter, v visit) {
+func (p Pages) begin(w http.ResponseWriter, v *visit) error {
 	id := v.Values.Get("idp")
 	offers, orgID, err := p.offers(v)
 	if err != nil {
-		p.failed(w, v, err)
-		return
+		return err
 	}
 	if !slices.ContainsFunc(offers, func(o federated.Offer) bool { return o.ID == id }) {
-		p.externalNotice(w, v, http.StatusBadRequest, "externaloff", v.address(Path))
-		return
+		p.notice(w, v, http.StatusBadRequest, "externaloff", v.address(Path))
+		return nil
 	}
-	confirmed := v.Values.Get("confirmed")
-	if len(confirmed) > maxName || !domain.Plain(confirmed) {
-		confirmed = ""
-	}
+	confirmed := v.Text("confirmed", maxName)
 	s, there, err := p.Sessions.Session(v.Request)
 	if err == nil {
 		err = p.Federated.Begin(w, v.Request, domain.ExternalLogin{
@@ -67,24 +63,22 @@ func (p Pages) begin(w http.ResponseWriter, v visit) {
 			Confirmed: confirmed,
 		})
 	}
-	if err != nil {
-		p.failed(w, v, err)
-		return
+	if err == nil {
+		redirect(w, v, v.address(forwardPath))
 	}
-	redirect(w, v, v.address(forwardPath))
+	return err
 }
 
 // forward sends the browser to the identity provider. It does so with a page and not with a redirect, because browsers
 // check all redirects after a form, and Herald does not know to which addresses a provider redirects.
-func (p Pages) forward(w http.ResponseWriter, v visit) {
+func (p Pages) forward(w http.ResponseWriter, v *visit) error {
 	to, err := p.Federated.Forward(v.Request)
 	if err != nil {
-		p.refusal(w, v, err, v.address(Path))
-		return
+		return p.refusal(w, v, err, v.address(Path))
 	}
 	w.Header().Set("Refresh", "0;url="+to.Address)
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "forward", Body: forwardBody, Data: to,
-		Language: v.Language, InLanguage: v.in(forwardPath)})
+	p.write(w, v, forwardPath, frame.Page{Name: "forward", Body: forwardBody, Data: to})
+	return nil
 }
 
 // arrive takes a browser that comes back from an identity provider.
@@ -93,30 +87,33 @@ func (p Pages) arrive(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	r = r.WithContext(ctx)
 	a, err := p.Federated.Arrive(w, r)
-	v := visit{Visit: frame.Visit{Request: r, Picked: a.Language}, ID: a.RequestID, Language: a.Language}
-	if !p.asked(w, &v) {
-		return
+	v := &visit{Visit: frame.Visit{Request: r, Picked: a.Language}, ID: a.RequestID, Language: a.Language}
+	p.serve(w, v, func(w http.ResponseWriter, v *visit) error {
+		switch {
+		case err != nil:
+			return p.refuse(w, v, a, err)
+		case a.SessionID != "":
+			return p.link(w, v, a)
+		}
+		return p.logIn(w, v, a)
+	})
+}
+
+// logIn logs in the user of the account with which a browser came back.
+func (p Pages) logIn(w http.ResponseWriter, v *visit, a federated.Arrived) error {
+	found, err := p.Federated.User(v.Context(), a)
+	if ask, asks := errors.AsType[federated.ErrAsk](err); asks {
+		p.askNew(w, v, a, ask.Account)
+		return nil
+	}
+	if err == nil && (found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive) {
+		err = authfault.ErrExternalUserInactive
 	}
 	if err != nil {
-		p.refuse(w, v, a, err)
-		return
+		return p.refuse(w, v, a, err)
 	}
-	if a.SessionID != "" {
-		p.link(w, v, a)
-		return
-	}
-	found, err := p.Federated.User(ctx, a)
-	ask, asks := errors.AsType[federated.ErrAsk](err)
-	switch {
-	case asks:
-		p.askNew(w, v, a, ask.Account)
-	case err != nil:
-		p.refuse(w, v, a, err)
-	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
-		p.refuse(w, v, a, authfault.ErrExternalUserInactive)
-	default:
-		p.enter(w, v, p.Federated.Login(a, found))
-	}
+	p.Federated.Succeeded()
+	return p.entered(w, v, p.Federated.Login(a, found))
 }
 
 // newForm is the form that asks whether a user shall be created.
@@ -127,86 +124,87 @@ type newForm struct {
 	Link string
 }
 
-func (p Pages) askNew(w http.ResponseWriter, v visit, a federated.Arrived, shown federated.Account) {
+func (p Pages) askNew(w http.ResponseWriter, v *visit, a federated.Arrived, shown federated.Account) {
 	f := newForm{kept: v.kept(), Account: shown}
 	if a.ProviderOptions.GetIsLinkingAllowed() {
 		f.Link = p.toLink(w, v, a)
 	}
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "externalnew", Body: newBody, Data: f,
-		Language: v.Language, InLanguage: v.in(Path)})
+	p.write(w, v, Path, frame.Page{Name: "externalnew", Body: newBody, Data: f})
 }
 
-// enter continues a login after the account's user is found.
-func (p Pages) enter(w http.ResponseWriter, v visit, l domain.Login) {
-	p.Federated.Succeeded()
-	p.entered(w, v, l)
-}
-
-// stillOn checks a new session. If its identity provider was deactivated at the same time, stillOn ends the session,
-// writes a page that says so and returns false.
-func (p Pages) stillOn(w http.ResponseWriter, v visit, s domain.Session) bool {
+// stillOn checks a new session. If its identity provider was deactivated at the same time, stillOn ends the session and
+// returns a fault.
+func (p Pages) stillOn(v *visit, s domain.Session) error {
 	id := s.Provider()
 	if id == "" {
-		return true
+		return nil
 	}
 	err := p.Federated.StillOn(v.Context(), s.OrgID, id)
-	if err == nil {
-		return true
-	}
 	if errors.Is(err, authfault.ErrExternalLoginOver) {
 		err = errors.Join(err, p.Sessions.EndOne(v.Context(), s, s.ID))
 	}
-	p.refuse(w, v, federated.Arrived{ExternalLogin: domain.ExternalLogin{OrgID: s.OrgID, IdpID: id}}, err)
-	return false
+	return err
 }
 
-// refuse writes the page that says why a login with an account failed, and records it for the administrators.
-func (p Pages) refuse(w http.ResponseWriter, v visit, a federated.Arrived, why error) {
+// refuse writes the page that says why a login with an account failed, or why an account is not linked, and records it
+// for the administrators.
+func (p Pages) refuse(w http.ResponseWriter, v *visit, a federated.Arrived, why error) error {
 	p.Federated.Refused(v.Context(), a, why)
-	if a.SessionID != "" {
-		p.refuseLink(w, v, why)
-		return
-	}
-	linking := a.FinishIdpLoginResponse.GetProviderOptions().GetIsLinkingAllowed()
-	if id := fault.From(why).ID; linking && (id == usersfault.ErrIdpLinkNotFound.ID ||
-		id == usersfault.ErrUserNameTaken.ID) {
-		p.askUnlinked(w, v, a)
-		return
-	}
-	p.refusal(w, v, why, v.address(Path))
-}
-
-// refusal writes the page for a refused login, with a link back.
-func (p Pages) refusal(w http.ResponseWriter, v visit, why error, back string) {
-	notice := func(status int, name string) { p.externalNotice(w, v, status, name, back) }
-	switch f := fault.From(why); f.ID {
-	case authfault.ErrExternalLoginGone.ID:
-		notice(http.StatusBadRequest, "externalgone")
-	case authfault.ErrExternalLoginDenied.ID:
-		notice(http.StatusForbidden, "externaldenied")
-	case authfault.ErrExternalUserInactive.ID:
-		p.inactive(w, v)
-	case authfault.ErrExternalLoginOver.ID, idpfault.ErrIdpNotActive.ID, idpfault.ErrIdpNotFound.ID:
-		notice(http.StatusForbidden, "externaloff")
-	case idpfault.ErrIdpTenantRefused.ID:
-		notice(http.StatusForbidden, "externaltenant")
-	case usersfault.ErrUserNameTaken.ID, usersfault.ErrIdpLinkTaken.ID:
-		notice(http.StatusForbidden, "externaltaken")
-	case authfault.ErrExternalProfileIncomplete.ID:
-		notice(http.StatusForbidden, "externallacking")
-	case usersfault.ErrIdpLinkNotFound.ID, usersfault.ErrIdpLinkOtherTenant.ID:
-		notice(http.StatusForbidden, "externalunknown")
-	default:
-		if f.Code == fault.Precondition {
-			notice(http.StatusForbidden, "externalrefused")
-			return
+	id, linking := fault.From(why).ID, a.FinishIdpLoginResponse.GetProviderOptions().GetIsLinkingAllowed()
+	switch {
+	case a.SessionID != "":
+		back := v.address(domain.LinksPath)
+		if name := unlinkable[id]; name != "" {
+			p.notice(w, v, http.StatusForbidden, name, back)
+			return nil
 		}
-		p.failed(w, v, why)
+		return p.refusal(w, v, why, back)
+	case linking && (id == usersfault.ErrIdpLinkNotFound.ID || id == usersfault.ErrUserNameTaken.ID):
+		p.askUnlinked(w, v, a)
+		return nil
 	}
+	return p.refusal(w, v, why, v.address(Path))
 }
 
-// externalNotice writes a page that has only its texts and a link back.
-func (p Pages) externalNotice(w http.ResponseWriter, v visit, status int, name, back string) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: name, Body: frame.NoticeBody, Data: back,
-		Language: v.Language, InLanguage: v.in(Path)})
+var (
+	// refusals are the pages for refused logins, by the id of the fault.
+	refusals = map[string]string{
+		authfault.ErrExternalLoginGone.ID:         "externalgone",
+		authfault.ErrExternalLoginDenied.ID:       "externaldenied",
+		authfault.ErrExternalLoginOver.ID:         "externaloff",
+		idpfault.ErrIdpNotActive.ID:               "externaloff",
+		idpfault.ErrIdpNotFound.ID:                "externaloff",
+		idpfault.ErrIdpTenantRefused.ID:           "externaltenant",
+		usersfault.ErrUserNameTaken.ID:            "externaltaken",
+		usersfault.ErrIdpLinkTaken.ID:             "externaltaken",
+		authfault.ErrExternalProfileIncomplete.ID: "externallacking",
+		usersfault.ErrIdpLinkNotFound.ID:          "externalunknown",
+		usersfault.ErrIdpLinkOtherTenant.ID:       "externalunknown",
+	}
+	// unlinkable are the pages for accounts that cannot be linked, by the id of the fault. Other faults have the pages
+	// of refused logins.
+	unlinkable = map[string]string{
+		usersfault.ErrIdpLinkTaken.ID:          "externallinked",
+		usersfault.ErrIdpLinkLimit.ID:          "externalfull",
+		authfault.ErrExternalLinkingRefused.ID: "externalunknown",
+	}
+)
+
+// refusal writes the page for a refused login, with a link back. It returns a fault that has no page.
+func (p Pages) refusal(w http.ResponseWriter, v *visit, why error, back string) error {
+	f, status := fault.From(why), http.StatusForbidden
+	name := refusals[f.ID]
+	switch {
+	case f.ID == authfault.ErrExternalUserInactive.ID:
+		p.inactive(w, v)
+		return nil
+	case f.ID == authfault.ErrExternalLoginGone.ID:
+		status = http.StatusBadRequest
+	case name == "" && f.Code == fault.Precondition:
+		name = "externalrefused"
+	case name == "":
+		return why
+	}
+	p.notice(w, v, status, name, back)
+	return nil
 }

@@ -21,34 +21,40 @@ var (
 )
 
 // askForgot writes the page that asks for the login name of a forgotten password.
-func (p Pages) askForgot(w http.ResponseWriter, v visit) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "forgot", Body: forgotBody,
-		Data:     nameForm{kept: v.kept(), LoginName: v.asked.LoginHint},
-		Language: v.Language, InLanguage: v.in(forgotPath)})
+func (p Pages) askForgot(w http.ResponseWriter, v *visit) error {
+	p.write(w, v, forgotPath, frame.Page{Name: "forgot", Body: forgotBody,
+		Data: nameForm{kept: v.kept(), LoginName: v.asked.LoginHint}})
+	return nil
 }
 
 // forgot requests a mail for the user with the name. The answer and its time are the same for an unknown name, because
 // the mail is requested after the answer.
-func (p Pages) forgot(w http.ResponseWriter, v visit) {
+func (p Pages) forgot(w http.ResponseWriter, v *visit) error {
 	name := strings.TrimSpace(v.Values.Get("name"))
 	if name != "" && len(name) <= maxName && domain.Plain(name) && !p.Mails.AskReset(name, v.RemoteAddr) {
-		p.failed(w, v, fault.ErrOverloaded.After(time.Second))
-		return
+		return fault.ErrOverloaded.After(time.Second)
 	}
+	p.keepRequest(w, v)
+	redirect(w, v, v.address(sentPath))
+	return nil
+}
+
+// keepRequest stores the id of the client's request in the browser, until a person comes back with a link of a mail or
+// of a page.
+func (p Pages) keepRequest(w http.ResponseWriter, v *visit) {
 	if v.ID != "" {
 		p.Sessions.KeepRequest(w, v.ID)
 	}
-	redirect(w, v, v.address(sentPath))
 }
 
-func (p Pages) sent(w http.ResponseWriter, v visit) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusOK, Name: "passwordreset.resent", Body: sentBody,
-		Data: v.address(Path), Language: v.Language, InLanguage: v.in(sentPath)})
+func (p Pages) sent(w http.ResponseWriter, v *visit) error {
+	p.write(w, v, sentPath, frame.Page{Name: "passwordreset.resent", Body: sentBody, Data: v.address(Path)})
+	return nil
 }
 
 // back leads a person who comes from a mail to the login. If the browser has a client's request that still waits, the
 // login is for that request. After an activation the browser is marked.
-func (p Pages) back(w http.ResponseWriter, v visit) {
+func (p Pages) back(w http.ResponseWriter, v *visit) error {
 	var other []string
 	if v.Values.Get("new") != "" { // another person may be logged in at this browser
 		p.Sessions.MarkNew(w)
@@ -58,10 +64,11 @@ func (p Pages) back(w http.ResponseWriter, v visit) {
 		v.ID = kept
 	}
 	redirect(w, v, v.address(Path, other...))
+	return nil
 }
 
 // waiting returns the id of the client's request that the browser keeps, if it still waits for a login; else "".
-func (p Pages) waiting(v visit) string {
+func (p Pages) waiting(v *visit) string {
 	kept := p.Sessions.KeptRequest(v.Request)
 	if kept == "" {
 		return ""

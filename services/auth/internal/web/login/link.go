@@ -6,9 +6,6 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
-	"herald/shared/fault"
-	"herald/shared/gen/fault/authfault"
-	"herald/shared/gen/fault/usersfault"
 )
 
 var unlinkedBody = frame.Body(files, "unlinked.html")
@@ -18,51 +15,32 @@ type unlinked struct{ Link, Back string }
 
 // askUnlinked explains how to link an account that is not linked. The person must log in with their password, because
 // neither the account nor its e-mail address proves which user they are.
-func (p Pages) askUnlinked(w http.ResponseWriter, v visit, a federated.Arrived) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: http.StatusForbidden, Name: "externalunlinked", Body: unlinkedBody,
-		Data: unlinked{Link: p.toLink(w, v, a), Back: v.address(Path)}, Language: v.Language,
-		InLanguage: v.in(Path)})
+func (p Pages) askUnlinked(w http.ResponseWriter, v *visit, a federated.Arrived) {
+	p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "externalunlinked", Body: unlinkedBody,
+		Data: unlinked{Link: p.toLink(w, v, a), Back: v.address(Path)}})
 }
 
 // toLink returns the address of the page that links an account of the provider. It also stores the client's request in
 // the browser, so that link leads back to it.
-func (p Pages) toLink(w http.ResponseWriter, v visit, a federated.Arrived) string {
-	if v.ID != "" {
-		p.Sessions.KeepRequest(w, v.ID)
-	}
-	v.ID = ""
-	return v.address(domain.LinkPath, "id", a.IdpID)
+func (p Pages) toLink(w http.ResponseWriter, v *visit, a federated.Arrived) string {
+	p.keepRequest(w, v)
+	return frame.Address(domain.LinkPath, "lang", v.Picked, "id", a.IdpID)
 }
 
 // link links the account with which a browser came back to its person, and continues with the client's request, if
 // there is one.
-func (p Pages) link(w http.ResponseWriter, v visit, a federated.Arrived) {
+func (p Pages) link(w http.ResponseWriter, v *visit, a federated.Arrived) error {
 	s, _, err := p.Sessions.Session(v.Request)
 	if err == nil {
 		err = p.Federated.Link(v.Context(), a, s)
 	}
 	if err != nil {
-		p.refuse(w, v, a, err)
-		return
+		return p.refuse(w, v, a, err)
 	}
 	if v.ID = p.waiting(v); v.ID != "" {
 		redirect(w, v, v.address(Path))
-		return
+		return nil
 	}
 	redirect(w, v, v.address(domain.LinksPath, "done", "true"))
-}
-
-// refuseLink writes the page that says why an account is not linked.
-func (p Pages) refuseLink(w http.ResponseWriter, v visit, why error) {
-	back := v.address(domain.LinksPath)
-	switch fault.From(why).ID {
-	case usersfault.ErrIdpLinkTaken.ID:
-		p.externalNotice(w, v, http.StatusForbidden, "externallinked", back)
-	case usersfault.ErrIdpLinkLimit.ID:
-		p.externalNotice(w, v, http.StatusForbidden, "externalfull", back)
-	case authfault.ErrExternalLinkingRefused.ID:
-		p.externalNotice(w, v, http.StatusForbidden, "externalunknown", back)
-	default:
-		p.refusal(w, v, why, back)
-	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"herald/services/auth/internal/upstream"
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
+	"herald/services/auth/internal/web/login/totp"
 	"herald/services/auth/internal/web/maillink"
 	"herald/services/auth/internal/web/onbehalf"
 	"herald/services/auth/internal/web/session"
@@ -79,28 +80,39 @@ type Pages struct {
 
 // Mount adds the pages' paths.
 func (p Pages) Mount(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+Path+"{$}", p.visited(p.start))
-	mux.HandleFunc("POST "+passwordPath, p.Posts.Limited(p.visited(p.password)))
-	mux.HandleFunc("GET "+factorPath, p.visited(p.withLogin(p.askFactor)))
-	mux.HandleFunc("POST "+factorPath, p.Posts.Limited(p.visited(p.withLogin(p.factor))))
-	mux.HandleFunc("GET "+nextPath, p.visited(p.withLogin(p.askNext)))
-	mux.HandleFunc("POST "+nextPath, p.Posts.Limited(p.visited(p.withLogin(p.next))))
-	mux.HandleFunc("POST "+continuePath, p.visited(p.goOn))
-	mux.HandleFunc("POST "+logoutPath, p.visited(p.logout))
-	mux.HandleFunc("GET "+domain.SignedOutPath, p.visited(p.ended))
-	mux.HandleFunc("GET "+verifyPath, p.visited(p.withUnverified(p.askVerify)))
-	mux.HandleFunc("POST "+verifyPath, p.Posts.Limited(p.visited(p.withUnverified(p.verify))))
-	mux.HandleFunc("POST "+mailPath, p.Posts.Limited(p.visited(p.withUnverified(p.mail))))
-	mux.HandleFunc("GET "+enrolPath, p.visited(p.protect(p.steps().Show)))
-	mux.HandleFunc("POST "+enrolPath, p.visited(p.protect(p.steps().Take)))
-	mux.HandleFunc("GET "+forgotPath, p.visited(p.askForgot))
-	mux.HandleFunc("POST "+forgotPath, p.Posts.Limited(p.visited(p.forgot)))
-	mux.HandleFunc("GET "+sentPath, p.visited(p.sent))
-	mux.HandleFunc("GET "+domain.BackPath, p.visited(p.back))
-	mux.HandleFunc("POST "+externalPath, p.Posts.Limited(p.visited(p.begin)))
-	mux.HandleFunc("GET "+forwardPath, p.visited(p.forward))
+	for pattern, next := range map[string]handler{
+		"GET " + Path + "{$}":         p.start,
+		"GET " + factorPath:           p.withLogin(p.askFactor),
+		"GET " + nextPath:             p.withLogin(p.askNext),
+		"POST " + continuePath:        p.withSession(p.goOn),
+		"POST " + logoutPath:          p.logout,
+		"GET " + domain.SignedOutPath: p.ended,
+		"GET " + verifyPath:           p.withUnverified(p.askVerify),
+		"GET " + enrolPath:            p.withSession(p.enrolment(totp.Pages.Show)),
+		"POST " + enrolPath:           p.withSession(p.enrolment(totp.Pages.Take)),
+		"GET " + forgotPath:           p.askForgot,
+		"GET " + sentPath:             p.sent,
+		"GET " + domain.BackPath:      p.back,
+		"GET " + forwardPath:          p.forward,
+	} {
+		mux.HandleFunc(pattern, p.visited(next))
+	}
+	for path, next := range map[string]handler{
+		passwordPath: p.password,
+		factorPath:   p.withLogin(p.factor),
+		nextPath:     p.withLogin(p.next),
+		verifyPath:   p.withUnverified(p.verify),
+		mailPath:     p.withUnverified(p.mail),
+		forgotPath:   p.forgot,
+		externalPath: p.begin,
+	} {
+		mux.HandleFunc("POST "+path, p.Posts.Limited(p.visited(next)))
+	}
 	mux.HandleFunc("GET "+arrivePath, p.arrive)
 }
+
+// handler answers a request for a page. If it returns an error, it has answered nothing.
+type handler func(http.ResponseWriter, *visit) error
 
 // visit is a request of a browser for a page.
 type visit struct {
@@ -125,84 +137,134 @@ type kept struct {
 	Wrong, Otherwise string
 }
 
-func (v visit) kept() kept {
+func (v *visit) kept() kept {
 	return kept{ID: v.ID, Language: v.Picked, Application: v.client.Name, Back: v.address(Path)}
 }
 
 // address returns the address of one of the pages, for the same request and language.
-func (v visit) address(path string, more ...string) string {
+func (v *visit) address(path string, more ...string) string {
 	return frame.Address(path, append([]string{"request", v.ID, "lang", v.Picked}, more...)...)
 }
 
 // in returns a function for the address of a page in another language.
-func (v visit) in(path string) func(tag string) string {
+func (v *visit) in(path string) func(tag string) string {
 	return func(tag string) string { return v.address(path, "lang", tag) }
 }
 
-// visited reads the request of a browser, and the request that the login is for.
-func (p Pages) visited(next func(http.ResponseWriter, visit)) http.HandlerFunc {
+// brand gives the pages of the visit the branding of the client's login, for a user of an organization. The organization
+// is empty until the right password is entered.
+func (v *visit) brand(userOrgID string) {
+	asked, err := domain.AskedOrg(v.asked.Scopes)
+	if err != nil {
+		asked = "" // the client's request is refused elsewhere
+	}
+	v.Request = frame.Branded(v.Request, v.client.BrandingIn(asked, userOrgID))
+}
+
+// visited reads the request of a browser.
+func (p Pages) visited(next handler) http.HandlerFunc {
 	return p.Frame.Visited(timeout, func(w http.ResponseWriter, r frame.Visit) {
-		v := visit{Visit: r, ID: r.Values.Get("request"), Language: r.Picked}
+		v := &visit{Visit: r, ID: r.Values.Get("request"), Language: r.Picked}
 		if len(v.ID) > domain.MaxRequest || !domain.Plain(v.ID) {
 			p.Frame.Malformed(w, r.Request)
 			return
 		}
-		if p.asked(w, &v) {
-			next(w, v)
-		}
+		p.serve(w, v, next)
 	})
 }
 
-// asked reads the client's request, if there is one. If that does not wait any more, it writes a page that says so and
-// returns false.
-func (p Pages) asked(w http.ResponseWriter, v *visit) bool {
-	if v.ID == "" {
-		return true
+// serve reads the request that the login is for, if there is one, and calls next.
+func (p Pages) serve(w http.ResponseWriter, v *visit, next handler) {
+	err := p.readAsked(w, v)
+	if err == nil {
+		err = next(w, v)
+	} else {
+		err = p.noRequest(w, v, err)
 	}
-	var err error
+	if err != nil {
+		p.failed(w, v, err)
+	}
+}
+
+// readAsked reads the client's request, if there is one.
+func (p Pages) readAsked(w http.ResponseWriter, v *visit) (err error) {
+	if v.ID == "" {
+		return nil
+	}
 	if v.asked, v.client, err = p.Destinations.Request(v.Context(), v.ID); err != nil {
-		p.noRequest(w, *v, err)
-		return false
+		return err
 	}
 	if v.Language == "" {
 		v.Language = p.Frame.Picked(v.Request, v.asked.UILocales)
 	}
 	p.Frame.PostTo(w, v.asked.RedirectURI)
-	*v = v.branded("")
-	return true
+	v.brand("")
+	return nil
 }
 
 // noRequest writes the page for a client's request that does not wait any more, or whose client does not exist any
-// more.
-func (p Pages) noRequest(w http.ResponseWriter, v visit, err error) {
+// more. It returns any other error.
+func (p Pages) noRequest(w http.ResponseWriter, v *visit, err error) error {
 	if errors.Is(err, domain.ErrRequestGone) {
-		p.notice(w, v, http.StatusBadRequest, "requestgone")
-		return
+		p.notice(w, v, http.StatusBadRequest, "requestgone", "")
+		return nil
 	}
 	if refusal, ok := errors.AsType[*domain.Refusal](err); ok && !refusal.Failure() {
 		p.Destinations.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // writes the reason
-		return
+		return nil
 	}
-	p.failed(w, v, err)
+	return err
+}
+
+// withSession returns a handler that gets the session of the browser. A browser without one is sent to the first page.
+func (p Pages) withSession(next func(http.ResponseWriter, *visit, domain.Session) error) handler {
+	return func(w http.ResponseWriter, v *visit) error {
+		s, there, err := p.Sessions.Session(v.Request)
+		if err != nil {
+			return err
+		}
+		if !there {
+			redirect(w, v, v.address(Path))
+			return nil
+		}
+		return next(w, v, s)
+	}
+}
+
+// write writes a page that can be opened in other languages at the path.
+func (p Pages) write(w http.ResponseWriter, v *visit, path string, page frame.Page) {
+	page.Language, page.InLanguage = v.Language, v.in(path)
+	p.Frame.Write(w, v.Request, page)
+}
+
+// notice writes a page that has only its texts, and a link to go on at an address if that is not empty.
+func (p Pages) notice(w http.ResponseWriter, v *visit, status int, name, address string) {
+	p.write(w, v, Path, frame.Page{Status: status, Name: name, Body: frame.NoticeBody, Data: address})
+}
+
+// failed writes the page for a fault after which the person can only wait.
+func (p Pages) failed(w http.ResponseWriter, v *visit, err error) {
+	p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(Path), Language: v.Language})
 }
 
 // redirect sends the browser to another page after a form.
-func redirect(w http.ResponseWriter, v visit, address string) {
+func redirect(w http.ResponseWriter, v *visit, address string) {
 	http.Redirect(w, v.Request, address, http.StatusSeeOther)
 }
 
 // finish ends a login that is done. At the first login after the activation the person can protect the account.
-func (p Pages) finish(w http.ResponseWriter, v visit, s domain.Session) {
-	if !p.stillOn(w, v, s) {
-		return
+func (p Pages) finish(w http.ResponseWriter, v *visit, s domain.Session) error {
+	if err := p.stillOn(v, s); err != nil {
+		provider := domain.ExternalLogin{OrgID: s.OrgID, IdpID: s.Provider()}
+		return p.refuse(w, v, federated.Arrived{ExternalLogin: provider}, err)
 	}
-	if p.Sessions.TakeNew(w, v.Request) && p.unprotected(v, s) {
+	switch {
+	case p.Sessions.TakeNew(w, v.Request) && p.unprotected(v, s):
 		redirect(w, v, v.address(enrolPath))
-		return
-	}
-	if v.ID == "" {
+	case v.ID == "":
 		redirect(w, v, v.address(Path))
-		return
+	default:
+		p.Destinations.Finish(v.Context(), w, v.Request, v.ID, s)
 	}
-	p.Destinations.Finish(v.Context(), w, v.Request, v.ID, s)
+	return nil
 }

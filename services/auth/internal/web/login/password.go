@@ -24,124 +24,116 @@ type nameForm struct {
 }
 
 // start writes the first page of a login. If the browser's login is enough for the request, it finishes at once.
-func (p Pages) start(w http.ResponseWriter, v visit) {
+func (p Pages) start(w http.ResponseWriter, v *visit) error {
 	s, there, err := p.Sessions.Session(v.Request)
 	if err != nil {
-		p.failed(w, v, err)
-		return
+		return err
 	}
+	satisfied := v.asked.Satisfied(s, p.Now())
 	switch {
-	case !there || v.Values.Get("other") != "":
+	case there && v.Values.Get("other") == "" && v.ID == "":
+		return p.session(w, v, s)
+	case !there || v.Values.Get("other") != "" || v.asked.Admits(s) != nil:
 		p.askName(w, v, v.asked.LoginHint)
-	case v.ID == "":
-		p.session(w, v, s)
-	case v.asked.Admits(s) != nil:
-		p.askName(w, v, v.asked.LoginHint)
-	case v.asked.Satisfied(s, p.Now()) && !v.asked.Asks():
-		p.finish(w, v, s)
-	case v.asked.Satisfied(s, p.Now()) || v.asked.Chooses():
-		p.choose(w, v, s)
-	default:
-		p.again(w, v, s)
+		return nil
+	case satisfied && !v.asked.Asks():
+		return p.finish(w, v, s)
+	case satisfied || v.asked.Chooses():
+		return p.choose(w, v, s)
 	}
+	return p.again(w, v, s)
 }
 
 // again asks a person who has logged in for the password once more.
-func (p Pages) again(w http.ResponseWriter, v visit, s domain.Session) {
-	v = v.branded(s.OrgID)
+func (p Pages) again(w http.ResponseWriter, v *visit, s domain.Session) error {
+	v.brand(s.OrgID)
 	a, err := p.account(v, s)
-	if err != nil {
-		p.failed(w, v, err)
-		return
+	if err == nil {
+		p.askName(w, v, a.LoginName)
 	}
-	p.askName(w, v, a.LoginName)
+	return err
 }
 
-func (p Pages) askName(w http.ResponseWriter, v visit, loginName string) {
+func (p Pages) askName(w http.ResponseWriter, v *visit, loginName string) {
 	if len(loginName) > maxName || !domain.Plain(loginName) {
 		loginName = ""
 	}
 	p.nameForm(w, v, http.StatusOK, nameForm{kept: v.kept(), LoginName: loginName})
 }
 
-func (p Pages) nameForm(w http.ResponseWriter, v visit, status int, f nameForm) {
+func (p Pages) nameForm(w http.ResponseWriter, v *visit, status int, f nameForm) {
 	var err error
 	f.Forgot = v.address(forgotPath)
 	if f.Offers, _, err = p.offers(v); err != nil { // people can log in with a password if idp is away
 		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
 	}
-	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "login", Body: nameBody, Data: f,
-		Faulty: f.Wrong != "", Language: v.Language, InLanguage: v.in(Path)})
+	p.write(w, v, Path, frame.Page{Status: status, Name: "login", Body: nameBody, Data: f, Faulty: f.Wrong != ""})
 }
 
 // password checks the login name and the password.
-func (p Pages) password(w http.ResponseWriter, v visit) {
+func (p Pages) password(w http.ResponseWriter, v *visit) error {
 	name, typed := v.Values.Get("name"), v.Values.Get("current")
-	again := func(status int) {
-		f := nameForm{kept: v.kept(), LoginName: name}
-		f.Wrong = usersfault.ErrLoginWrong.ID
-		p.nameForm(w, v, status, f)
-	}
+	again := nameForm{kept: v.kept(), LoginName: name}
+	again.Wrong = usersfault.ErrLoginWrong.ID
 	if len(name) > maxName || !domain.Plain(name) || !utf8.ValidString(typed) {
-		name = ""
-		again(http.StatusBadRequest)
-		return
+		again.LoginName = ""
+		p.nameForm(w, v, http.StatusBadRequest, again)
+		return nil
 	}
 	found, err := p.Users.CheckPassword(v.Context(), &usersv1.CheckPasswordRequest{
 		LoginName: name, Password: typed, Client: v.RemoteAddr,
 	})
 	switch f := fault.From(err); {
 	case err == nil:
-		p.known(w, v, found)
+		return p.known(w, v, found)
 	case f.Code == fault.Invalid:
-		again(f.HTTPStatus())
-	default:
-		p.failed(w, v, err)
+		p.nameForm(w, v, f.HTTPStatus(), again)
+		return nil
 	}
+	return err
 }
 
 // known continues after the right password.
-func (p Pages) known(w http.ResponseWriter, v visit, found *usersv1.CheckPasswordResponse) {
-	v = v.branded(found.OrgId)
+func (p Pages) known(w http.ResponseWriter, v *visit, found *usersv1.CheckPasswordResponse) error {
+	v.brand(found.OrgId)
 	switch {
 	case found.State == usersv1.UserState_USER_STATE_INITIAL:
-		if v.ID != "" {
-			p.Sessions.KeepRequest(w, v.ID)
-		}
-		p.Frame.Write(w, v.Request, frame.Page{
-			Status: http.StatusForbidden, Name: "initial", Body: initialBody, Language: v.Language,
-			InLanguage: v.in(Path), Data: map[string]string{"Path": mail.Init.Page().Path, "UserID": found.UserId,
-				"OrgID": found.OrgId, "Language": v.Language, "Back": v.address(Path)},
-		})
-		return
+		p.keepRequest(w, v)
+		p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "initial", Body: initialBody,
+			Data: map[string]string{"Path": mail.Init.Page().Path, "UserID": found.UserId,
+				"OrgID": found.OrgId, "Language": v.Language, "Back": v.address(Path)}})
+		return nil
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
 		p.inactive(w, v)
-		return
+		return nil
 	}
-	p.entered(w, v, domain.Login{
+	return p.entered(w, v, domain.Login{
 		UserID: found.UserId, UserGeneration: int64(found.Generation), OrgID: found.OrgId,
 		OrgGeneration: int64(found.OrgGeneration), Credential: found.Credential, AuthTime: p.Now(),
 		AMR: []string{domain.AMRPassword}, NeedsFactor: found.NeedsFactor, NeedsPassword: found.ChangeRequired,
 	})
 }
 
+// inactive writes the page for a user who may not log in, with a link back to the login.
+func (p Pages) inactive(w http.ResponseWriter, v *visit) {
+	p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "inactive", Body: sentBody, Data: v.address(Path)})
+}
+
 // entered makes a session for a login, or leads to the next step of it.
-func (p Pages) entered(w http.ResponseWriter, v visit, l domain.Login) {
+func (p Pages) entered(w http.ResponseWriter, v *visit, l domain.Login) error {
 	p.Posts.Return(v.RemoteAddr)
 	if !l.Done() {
 		if err := p.Sessions.Begin(w, v.Request, l); err != nil {
-			p.failed(w, v, err)
-			return
+			return err
 		}
 		redirect(w, v, v.address(step(l)))
-		return
+		return nil
 	}
 	s, err := p.Sessions.Open(w, v.Request, l)
 	if err != nil {
-		p.failed(w, v, err)
-		return
+		return err
 	}
-	p.opened(w, v, s)
+	return p.opened(w, v, s)
 }
 
 // step returns the page for the next step of a login.

@@ -11,7 +11,7 @@ const enrolPath = Path + "enrol"
 
 // unprotected reports whether a person who has logged in has no authenticator app. If users does not answer, it reports
 // false, so that the login does not fail.
-func (p Pages) unprotected(v visit, s domain.Session) bool {
+func (p Pages) unprotected(v *visit, s domain.Session) bool {
 	person, err := p.OnBehalf.As(v.Context(), s)
 	if err != nil {
 		return false
@@ -22,23 +22,15 @@ func (p Pages) unprotected(v visit, s domain.Session) bool {
 
 func (p Pages) steps() totp.Pages { return totp.Pages{Factors: p.Factors, Frame: p.Frame} }
 
-// protect returns a handler for one of the pages that set up an authenticator app, as the person who has logged in.
-func (p Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place)) func(http.ResponseWriter, visit) {
-	return func(w http.ResponseWriter, v visit) {
-		s, there, err := p.Sessions.Session(v.Request)
-		if err == nil && !there {
-			redirect(w, v, v.address(Path))
-			return
-		}
-		if err != nil {
-			p.failed(w, v, err)
-			return
-		}
-		v = v.branded(s.OrgID)
+// enrolment returns the handler of one of the pages that set up an authenticator app, as the person who has logged in.
+func (p Pages) enrolment(
+	step func(totp.Pages, http.ResponseWriter, *http.Request, totp.Place),
+) func(http.ResponseWriter, *visit, domain.Session) error {
+	return func(w http.ResponseWriter, v *visit, s domain.Session) error {
+		v.brand(s.OrgID)
 		person, err := p.OnBehalf.As(v.Context(), s)
 		if err != nil {
-			p.failed(w, v, err)
-			return
+			return err
 		}
 		place := totp.Place{Path: v.address(enrolPath), Next: continuePath, Method: "post", Language: v.Language,
 			InLanguage: v.in(enrolPath)}
@@ -48,6 +40,7 @@ func (p Pages) protect(step func(http.ResponseWriter, *http.Request, totp.Place)
 		if v.Picked != "" {
 			place.Fields = append(place.Fields, totp.Field{Name: "lang", Value: v.Picked})
 		}
-		step(w, v.Request.WithContext(person.In(v.Context())), place)
+		step(p.steps(), w, v.WithContext(person.In(v.Context())), place)
+		return nil
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/maillink"
 	"herald/shared/fault"
-	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mail"
 )
@@ -29,20 +28,20 @@ type verifyForm struct {
 }
 
 // opened continues after a login that is done. A person whose address was never verified can verify it first.
-func (p Pages) opened(w http.ResponseWriter, v visit, s domain.Session) {
+func (p Pages) opened(w http.ResponseWriter, v *visit, s domain.Session) error {
 	email, err := p.unverified(v, s)
 	switch {
 	case err != nil:
-		p.failed(w, v, err)
-	case email != "":
-		redirect(w, v, v.address(verifyPath))
-	default:
-		p.finish(w, v, s)
+		return err
+	case email == "":
+		return p.finish(w, v, s)
 	}
+	redirect(w, v, v.address(verifyPath))
+	return nil
 }
 
 // unverified returns a person's address if it is not verified, else "".
-func (p Pages) unverified(v visit, s domain.Session) (string, error) {
+func (p Pages) unverified(v *visit, s domain.Session) (string, error) {
 	found, err := p.Users.ResolveSubject(v.Context(), &usersv1.ResolveSubjectRequest{
 		UserId: s.UserID, WithProfile: true,
 	})
@@ -54,77 +53,59 @@ func (p Pages) unverified(v visit, s domain.Session) (string, error) {
 
 // withUnverified returns a handler that gets the session and the address of a person whose address is not verified. For
 // others the login continues.
-func (p Pages) withUnverified(
-	next func(w http.ResponseWriter, v visit, s domain.Session, email string),
-) func(http.ResponseWriter, visit) {
-	return func(w http.ResponseWriter, v visit) {
-		s, there, err := p.Sessions.Session(v.Request)
-		if err == nil && !there {
-			redirect(w, v, v.address(Path))
-			return
-		}
-		email := ""
-		if err == nil {
-			email, err = p.unverified(v, s)
-		}
+func (p Pages) withUnverified(next func(w http.ResponseWriter, v *visit, s domain.Session, email string) error) handler {
+	return p.withSession(func(w http.ResponseWriter, v *visit, s domain.Session) error {
+		email, err := p.unverified(v, s)
 		switch {
 		case err != nil:
-			p.failed(w, v, err)
+			return err
 		case email == "":
-			p.finish(w, v, s)
-		default:
-			next(w, v.branded(s.OrgID), s, email)
+			return p.finish(w, v, s)
 		}
-	}
+		v.brand(s.OrgID)
+		return next(w, v, s, email)
+	})
 }
 
-func (p Pages) askVerify(w http.ResponseWriter, v visit, _ domain.Session, email string) {
-	if v.ID != "" {
-		p.Sessions.KeepRequest(w, v.ID) // the person may open the link of the mail instead
-	}
+func (p Pages) askVerify(w http.ResponseWriter, v *visit, _ domain.Session, email string) error {
+	p.keepRequest(w, v) // the person may open the link of the mail instead
 	p.verifyForm(w, v, http.StatusOK, verifyForm{kept: v.kept(), Email: email, Sent: v.Values.Get("sent") != ""})
+	return nil
 }
 
-func (p Pages) verifyForm(w http.ResponseWriter, v visit, status int, f verifyForm) {
-	p.Frame.Write(w, v.Request, frame.Page{Status: status, Name: "verifyemail.confirm", Body: verifyBody, Data: f,
-		Faulty: f.Wrong != "", Language: v.Language, InLanguage: v.in(verifyPath)})
+func (p Pages) verifyForm(w http.ResponseWriter, v *visit, status int, f verifyForm) {
+	p.write(w, v, verifyPath, frame.Page{Status: status, Name: "verifyemail.confirm", Body: verifyBody, Data: f,
+		Faulty: f.Wrong != ""})
 }
 
 // verify checks the code of the mail.
-func (p Pages) verify(w http.ResponseWriter, v visit, s domain.Session, email string) {
+func (p Pages) verify(w http.ResponseWriter, v *visit, s domain.Session, email string) error {
+	again := verifyForm{kept: v.kept(), Email: email}
 	code := maillink.Tidy(v.Values.Get("code"))
-	again := func(status int, wrong string) {
-		f := verifyForm{kept: v.kept(), Email: email}
-		f.Wrong = wrong
-		p.verifyForm(w, v, status, f)
-	}
 	if code == "" {
-		again(http.StatusBadRequest, "CODE_REQUIRED")
-		return
+		again.Wrong = "CODE_REQUIRED"
+		p.verifyForm(w, v, http.StatusBadRequest, again)
+		return nil
 	}
 	_, err := p.Users.CompleteCode(v.Context(), &usersv1.CompleteCodeRequest{
 		Kind: string(mail.VerifyEmail), UserId: s.UserID, Code: code,
 	})
-	switch f := fault.From(err); {
-	case err == nil:
-		p.Posts.Return(v.RemoteAddr)
-		p.finish(w, v, s)
-	case f.ID == usersfault.ErrCodeWrong.ID:
-		again(f.HTTPStatus(), usersfault.ErrCodeWrong.ID)
-	case f.ID == usersfault.ErrCodeExpired.ID:
-		again(f.HTTPStatus(), "expired.title")
-	case f.ID == usersfault.ErrCodeLocked.ID:
-		again(f.HTTPStatus(), "locked.text")
-	default:
-		p.failed(w, v, err)
+	if again.Wrong = maillink.WrongCode(err); again.Wrong != "" {
+		p.verifyForm(w, v, fault.From(err).HTTPStatus(), again)
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	p.Posts.Return(v.RemoteAddr)
+	return p.finish(w, v, s)
 }
 
 // mail requests a new mail.
-func (p Pages) mail(w http.ResponseWriter, v visit, s domain.Session, _ string) {
+func (p Pages) mail(w http.ResponseWriter, v *visit, s domain.Session, _ string) error {
 	if !p.Mails.Ask(mail.VerifyEmail, s.UserID, v.RemoteAddr) {
-		p.failed(w, v, fault.ErrOverloaded.After(time.Second))
-		return
+		return fault.ErrOverloaded.After(time.Second)
 	}
 	redirect(w, v, v.address(verifyPath, "sent", "true"))
+	return nil
 }

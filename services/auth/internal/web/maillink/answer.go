@@ -11,16 +11,20 @@ import (
 	"herald/shared/mail"
 )
 
-// Faults of users that have a page of their own, by their stable ids.
-const (
-	passwordPrefix = "PASSWORD_"
-)
+// passwordPrefix begins the ids of all faults of a password.
+const passwordPrefix = "PASSWORD_"
 
-// wrong is a field with a value that must be corrected.
-type wrong struct {
-	Field string
-	// Key is the key of the text that says why. Otherwise is the key of the text to use if there is no such text.
-	Key, Otherwise string
+// WrongCode returns the key of the text for the fault of a code. It returns "" for another error.
+func WrongCode(err error) string {
+	switch id := fault.From(err).ID; id {
+	case usersfault.ErrCodeWrong.ID:
+		return id
+	case usersfault.ErrCodeExpired.ID:
+		return "expired.title"
+	case usersfault.ErrCodeLocked.ID:
+		return "locked.text"
+	}
+	return ""
 }
 
 type form struct {
@@ -28,7 +32,7 @@ type form struct {
 	Path, ResendPath string
 	// Password reports that the form asks for a password.
 	Password bool
-	Wrong    wrong
+	Wrong    frame.Wrong
 	// Holder is the user whose code it is, if the code is right.
 	Holder *usersv1.CodeHolder
 	// Focus is the name of the field with the focus.
@@ -38,7 +42,7 @@ type form struct {
 }
 
 // form writes the form with the values that were typed, without passwords.
-func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) {
+func (p Pages) form(w http.ResponseWriter, r request, status int, faulty frame.Wrong) {
 	if faulty.Field == "password" {
 		r.PasswordSet = false // users has answered that a password is missing
 	}
@@ -65,7 +69,7 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty wrong) 
 
 // again writes the form after a mistake. It checks the code once more, so that a wrong code counts as a guess here too.
 // If users does not answer, the form names no user.
-func (p Pages) again(w http.ResponseWriter, r request, status int, faulty wrong) {
+func (p Pages) again(w http.ResponseWriter, r request, status int, faulty frame.Wrong) {
 	if faulty.Field != "code" {
 		checked, _ := p.check(r)
 		r = r.of(checked.GetHolder())
@@ -96,13 +100,13 @@ func (p Pages) refused(w http.ResponseWriter, r request, err error) {
 	}
 	switch {
 	case f.ID == usersfault.ErrCodeWrong.ID:
-		p.again(w, r, f.HTTPStatus(), wrong{"code", f.ID, f.Message})
+		p.again(w, r, f.HTTPStatus(), frame.Wrong{Field: "code", Key: f.ID, Otherwise: f.Message})
 	case f.ID == usersfault.ErrCodeExpired.ID:
 		p.offerMail(w, r, f.HTTPStatus(), "expired")
 	case f.ID == usersfault.ErrCodeLocked.ID:
 		p.offerMail(w, r, f.HTTPStatus(), "locked")
 	case f.Code == fault.Invalid && strings.HasPrefix(f.ID, passwordPrefix) && r.page().Password != mail.NeverAsked:
-		p.again(w, r, f.HTTPStatus(), wrong{"password", f.ID, f.Message})
+		p.again(w, r, f.HTTPStatus(), frame.Wrong{Field: "password", Key: f.ID, Otherwise: f.Message})
 	default:
 		p.Frame.Failed(w, r.Request, err, frame.Retry{Address: r.address(r.path()), Language: r.Language})
 	}

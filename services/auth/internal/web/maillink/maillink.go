@@ -8,7 +8,6 @@ import (
 	"embed"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
@@ -52,10 +51,9 @@ func (p Pages) Mount(mux *http.ServeMux) {
 
 // request is a request for a page: the values of the link or, on a post, of the form.
 type request struct {
-	*http.Request
+	frame.Visit
 	kind
 	link
-	password, confirmation string
 	// holder is the user whose code it is; nil before the code was checked.
 	holder *usersv1.CodeHolder
 }
@@ -83,10 +81,7 @@ func (p Pages) withLink(k kind, next func(http.ResponseWriter, request)) http.Ha
 			p.Frame.Malformed(w, v.Request)
 			return
 		}
-		next(w, request{
-			Request: v.Request, kind: k, link: l,
-			password: v.Values.Get("password"), confirmation: v.Values.Get("confirmation"),
-		})
+		next(w, request{Visit: v, kind: k, link: l})
 	})
 }
 
@@ -104,9 +99,9 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 	case checked.Expired:
 		p.offerMail(w, r, http.StatusBadRequest, "expired")
 	case r.Code != "" && r.holder == nil:
-		p.form(w, r, http.StatusBadRequest, wrong{Field: "code", Key: usersfault.ErrCodeWrong.ID})
+		p.form(w, r, http.StatusBadRequest, frame.Wrong{Field: "code", Key: usersfault.ErrCodeWrong.ID})
 	default:
-		p.form(w, r, http.StatusOK, wrong{})
+		p.form(w, r, http.StatusOK, frame.Wrong{})
 	}
 }
 
@@ -117,13 +112,13 @@ func (p Pages) check(r request) (*usersv1.CheckCodeResponse, error) {
 }
 
 func (p Pages) complete(w http.ResponseWriter, r request) {
-	if faulty := r.mistake(); faulty != (wrong{}) {
+	if faulty := r.mistake(); faulty != (frame.Wrong{}) {
 		p.again(w, r, http.StatusBadRequest, faulty)
 		return
 	}
 	asked := &usersv1.CompleteCodeRequest{Kind: string(r.kind), UserId: r.UserID, Code: r.Code}
 	if r.asksPassword(r.link) { // a password is ignored if the form did not ask for one
-		asked.Password = r.password
+		asked.Password = r.Values.Get("password")
 	}
 	done, err := p.Users.CompleteCode(r.Context(), asked)
 	if err != nil {
@@ -147,20 +142,14 @@ func (r request) next() string {
 }
 
 // mistake returns the wrong field of a form.
-func (r request) mistake() wrong {
+func (r request) mistake() (faulty frame.Wrong) {
 	switch {
 	case r.Code == "":
-		return wrong{Field: "code", Key: "CODE_REQUIRED"}
-	case !r.asksPassword(r.link):
-		return wrong{}
-	case r.password == "":
-		return wrong{Field: "password", Key: usersfault.ErrPasswordRequired.ID}
-	case !utf8.ValidString(r.password):
-		return wrong{Field: "password", Key: usersfault.ErrPasswordNotText.ID}
-	case r.password != r.confirmation:
-		return wrong{Field: "confirmation", Key: "PASSWORD_MISMATCH"}
+		return frame.Wrong{Field: "code", Key: "CODE_REQUIRED"}
+	case r.asksPassword(r.link):
+		_, faulty = r.NewPassword()
 	}
-	return wrong{}
+	return faulty
 }
 
 // resend asks for a new mail. The page and its time are the same for a user who does not exist.

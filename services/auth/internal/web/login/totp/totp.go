@@ -29,10 +29,8 @@ const (
 	keyGroup = 4
 )
 
-// Faults of users that have a page of their own, by their stable ids.
-const (
-	enrolWrong = "ENROL_WRONG"
-)
+// enrolWrong is the key of the text for a wrong first code.
+const enrolWrong = "ENROL_WRONG"
 
 var (
 	//go:embed *.html
@@ -125,8 +123,6 @@ func (e Pages) Take(w http.ResponseWriter, r *http.Request, p Place) {
 		e.Codes(w, r, p, done.RecoveryCodes)
 	case f.ID == usersfault.ErrCodeWrong.ID:
 		e.scan(w, r, http.StatusBadRequest, again)
-	case f.ID == usersfault.ErrOTPLocked.ID:
-		e.Frame.Locked(w, r, f.RetryAfter, p.Language)
 	case f.ID == usersfault.ErrOTPAlreadyVerified.ID, f.ID == usersfault.ErrOTPNotFound.ID: // changed by another page
 		http.Redirect(w, r, p.Path, http.StatusSeeOther)
 	default:
