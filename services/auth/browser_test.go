@@ -15,7 +15,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"herald/services/auth/internal/testworld"
-	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
@@ -33,7 +32,7 @@ func site(t *testing.T, host string, u *testworld.Users, watch func(*http.Reques
 	g := testkit.Ground(t)
 	pages := testworld.Open(t, g, origin)
 	testworld.ServeUsers(t, g, u)
-	testkit.Serve(t, g, "text", testworld.NewText(), &textv1.Text_ServiceDesc)
+	testworld.ServeText(t, g)
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		watch(r)
 		pages.ServeHTTP(w, r)
@@ -152,7 +151,7 @@ func wrongThenRight(t *testing.T, ctx context.Context, j testworld.Journey) (fie
 }
 
 // After mistakes in the form a page still says whose account it is.
-func TestMistakesInABrowser(t *testing.T) {
+func TestFormNamesItsUserAfterMistakes(t *testing.T) {
 	t.Parallel()
 	origin := site(t, "127.0.0.1", &testworld.Users{}, quiet)
 	ctx := outside.OpenBrowser(t)
@@ -174,7 +173,7 @@ func TestMistakesInABrowser(t *testing.T) {
 
 // Over plain HTTP, outside loopback, a browser sends no Sec-Fetch-Site. The header Origin alone
 // then shows that a form is ours.
-func TestPlainHTTP(t *testing.T) {
+func TestFormsWorkOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	u, posted := &testworld.Users{}, make(chan http.Header, 1)
 	origin := site(t, "login.example", u, func(r *http.Request) {

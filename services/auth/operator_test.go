@@ -12,7 +12,7 @@ import (
 )
 
 // An operator sees and changes the keys, and the events name the operator.
-func TestOperatorsChangeKeys(t *testing.T) {
+func TestOperatorChangesKeys(t *testing.T) {
 	t.Parallel()
 	s := testworld.Kit.Open(t, testkit.Ground(t))
 	t.Cleanup(s.Close)

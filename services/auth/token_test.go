@@ -12,7 +12,7 @@ import (
 )
 
 // Whatever is no token that was issued is refused in the same way.
-func TestUnknownTokens(t *testing.T) {
+func TestUnknownTokensAreRefusedAlike(t *testing.T) {
 	t.Parallel()
 	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	for _, r := range []*authv1.ResolveTokenRequest{

@@ -8,7 +8,6 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -19,7 +18,7 @@ import (
 func TestAuthorizedApps(t *testing.T) {
 	t.Parallel()
 	b := testworld.NewBrowsers(t)
-	testkit.Serve(t, b.Ground, "projects", testworld.Applications{}, &projectsv1.Internal_ServiceDesc)
+	testworld.ServeApplications(t, b.Ground)
 	b.Login("here")
 	now := time.Now()
 	for i, give := range [][2]string{{"u1", "c1"}, {"u1", "c2"}, {"u1", "removed"}, {"u2", "c3"}} {

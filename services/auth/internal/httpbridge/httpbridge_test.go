@@ -48,7 +48,7 @@ func handle(t *testing.T, in *heraldv1.HttpRequest, h http.HandlerFunc) (*herald
 	return page.GetResponse(), err
 }
 
-func TestHandlersSeeTheRequest(t *testing.T) {
+func TestHandlersGetTheForwardedRequest(t *testing.T) {
 	t.Parallel()
 	in := &heraldv1.HttpRequest{
 		Method: "POST", Uri: "/ui/a%20b?x=1&x=2", Body: []byte("y=%32"), Client: "192.0.2.7",
@@ -78,7 +78,7 @@ func TestHandlersSeeTheRequest(t *testing.T) {
 	}
 }
 
-func TestAnswersOfHandlers(t *testing.T) {
+func TestAnswersOfHandlersAreReturned(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string

@@ -53,7 +53,7 @@ func reached(t *testing.T, service authv1.AuthClient, path string, page bool) *h
 }
 
 // The documents list the endpoints that are there, and no others.
-func TestDiscoveryTellsTheTruth(t *testing.T) {
+func TestDiscoveryListsTheEndpointsThatExist(t *testing.T) {
 	t.Parallel()
 	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	text := reached(t, service, "/.well-known/openid-configuration", false)
@@ -110,7 +110,7 @@ func (c transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // An independent client accepts the document for the issuer.
-func TestClientsDiscover(t *testing.T) {
+func TestIndependentClientAcceptsDiscovery(t *testing.T) {
 	t.Parallel()
 	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	ctx := oidc.ClientContext(t.Context(), &http.Client{Transport: transport{t, service}})
@@ -123,7 +123,7 @@ func TestClientsDiscover(t *testing.T) {
 }
 
 // The keys are those that sign and those that are announced.
-func TestKeysAreServed(t *testing.T) {
+func TestKeysThatSignAndAnnouncedKeysAreServed(t *testing.T) {
 	t.Parallel()
 	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	answer := reached(t, service, "/oauth/v2/keys", false)
@@ -148,7 +148,7 @@ func TestKeysAreServed(t *testing.T) {
 }
 
 // Issuer and addresses are those that are configured, whatever a client claims.
-func TestDiscoveryIgnoresHosts(t *testing.T) {
+func TestDiscoveryIgnoresTheHostOfARequest(t *testing.T) {
 	t.Parallel()
 	service := testworld.Open(t, testkit.Ground(t), testworld.Public+"/").(testworld.Edge).Auth
 	var headers []*heraldv1.HttpHeader

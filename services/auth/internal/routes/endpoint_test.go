@@ -10,7 +10,7 @@ import (
 )
 
 // A path without an endpoint gets an error that clients of OAuth 2.0 can read, and not a page.
-func TestUnknownEndpoints(t *testing.T) {
+func TestUnknownEndpointAnswersWithJSON(t *testing.T) {
 	t.Parallel()
 	service := testworld.Open(t, testkit.Ground(t), testworld.Public).(testworld.Edge).Auth
 	for _, uri := range []string{"/oauth/v2/nothing", "/oidc/v1/", "/.well-known/nothing?x=y", "/ui/login/user/init"} {

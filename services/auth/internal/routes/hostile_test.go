@@ -41,7 +41,7 @@ func places(t *testing.T, h http.Handler, j testworld.Journey) (all []place) {
 	return all
 }
 
-func TestHostileParameters(t *testing.T) {
+func TestParametersAreShownAsText(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)
 	all := []place{
@@ -71,14 +71,14 @@ func TestHostileParameters(t *testing.T) {
 	}
 }
 
-func TestHostileLoginName(t *testing.T) {
+func TestLoginNameIsShownAsText(t *testing.T) {
 	t.Parallel()
 	h, u, _ := testworld.New(t)
 	for _, j := range testworld.Journeys {
-		u.Name("ada")
+		u.Set(func(u *testworld.Users) { u.LoginName = "ada" })
 		plain := testworld.Shape(testworld.Page(t, testworld.Call(t, h, j.Path, j.Filled())))
 		for _, p := range testworld.Payloads() {
-			u.Name(p)
+			u.Set(func(u *testworld.Users) { u.LoginName = p })
 			root := testworld.Page(t, testworld.Call(t, h, j.Path, j.Filled()))
 			if got := testworld.Shape(root); !slices.Equal(got, plain) {
 				t.Fatalf("%s: %q makes %q", j.Kind, p, got)
@@ -90,7 +90,7 @@ func TestHostileLoginName(t *testing.T) {
 	}
 }
 
-func TestFormsOfOtherSites(t *testing.T) {
+func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	h, u, _ := testworld.New(t)
 	for _, test := range []struct {
@@ -137,7 +137,7 @@ func TestFormsOfOtherSites(t *testing.T) {
 }
 
 // No page contains the host that a request claims.
-func TestHostHeaders(t *testing.T) {
+func TestPagesIgnoreTheHostOfARequest(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)
 	uris := []string{"/ui/x"}
@@ -155,7 +155,7 @@ func TestHostHeaders(t *testing.T) {
 	}
 }
 
-func TestOddBodiesOfForms(t *testing.T) {
+func TestUnreadableFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	h, u, _ := testworld.New(t)
 	large := testworld.Initialize.Filled()

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"herald/services/auth/internal/testworld"
-	textv1 "herald/shared/gen/herald/text/v1"
 	"herald/shared/testkit"
 )
 
-func TestLanguages(t *testing.T) {
+func TestPageIsInTheLanguageOfTheBrowser(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)
 	for asked, want := range map[string]string{
@@ -46,7 +45,7 @@ func checkLanguage(t *testing.T, h http.Handler, asked, want string) {
 }
 
 // Several headers Accept-Language count as one list.
-func TestLanguagesInTwoHeaders(t *testing.T) {
+func TestTwoHeadersOfLanguagesCountAsOne(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)
 	r := httptest.NewRequest("GET", testworld.Initialize.Link("code", ""), nil)
@@ -59,7 +58,7 @@ func TestLanguagesInTwoHeaders(t *testing.T) {
 }
 
 // Pages use the languages that text allows, on each replica, and work while text is away.
-func TestLanguagesAreWhatTextSays(t *testing.T) {
+func TestPagesUseTheLanguagesThatTextAllows(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
@@ -72,7 +71,7 @@ func TestLanguagesAreWhatTextSays(t *testing.T) {
 	checkLanguage(t, h, "th", "en")
 
 	x := &testworld.Text{Standard: "de", Allowed: []string{"de", "fr"}}
-	server := testkit.Serve(t, g, "text", x, &textv1.Text_ServiceDesc)
+	server := x.Serve(t, g)
 	later(2 * time.Second)
 	for asked, want := range map[string]string{"ja": "de", "en": "de", "fr-CA": "fr", "": "de", "th,fr": "fr"} {
 		checkLanguage(t, h, asked, want)

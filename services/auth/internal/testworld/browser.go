@@ -8,14 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"herald/services/auth"
 	"herald/services/auth/internal/store"
 	"herald/shared/boot"
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	textv1 "herald/shared/gen/herald/text/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/search"
 	"herald/shared/testkit"
 )
 
@@ -40,19 +37,9 @@ func NewBrowsersAt(t *testing.T, now func() time.Time) Browsers {
 	t.Helper()
 	g, u := testkit.Ground(t), &Users{}
 	g.Now = now
-	address, err := boot.ParsePublicURL(Public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.PublicURL = address
-	s := Kit.Open(t, g)
-	ShareKeys(t, s)
-	if err := auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 3}, SigningKeyDays: 90}); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Run(t, s)
+	s := Start(t, g, Public, 3)
 	ServeUsers(t, g, u)
-	testkit.Serve(t, g, "text", NewText(), &textv1.Text_ServiceDesc)
+	ServeText(t, g)
 	return Browsers{t, g, NewEdge(t, g), u, store.New(s.Journal), s.DB}
 }
 

@@ -41,10 +41,7 @@ func Call(t *testing.T, h http.Handler, uri string, form url.Values, header ...s
 	t.Helper()
 	r := httptest.NewRequest("GET", uri, nil)
 	if form != nil {
-		r = httptest.NewRequest("POST", uri, strings.NewReader(form.Encode()))
-		r.RemoteAddr = "client " + rand.Text()
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r = post("client "+rand.Text(), uri, form)
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -107,11 +104,15 @@ func Leads(t *testing.T, w *httptest.ResponseRecorder, to string) {
 
 // PostFrom posts a form as a client with that address.
 func PostFrom(h http.Handler, client, uri string, form url.Values) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, post(client, uri, form))
+	return w
+}
+
+func post(client, uri string, form url.Values) *http.Request {
 	r := httptest.NewRequest("POST", uri, strings.NewReader(form.Encode()))
 	r.RemoteAddr = client
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
+	return r
 }

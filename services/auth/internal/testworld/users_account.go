@@ -5,11 +5,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"herald/shared/boot"
 	"herald/shared/caller"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/projectsfault"
@@ -18,7 +20,6 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/secret"
-	"herald/shared/testkit"
 )
 
 // AccountPath is the first page of an account.
@@ -43,245 +44,167 @@ type Own struct {
 	Callers []caller.Caller
 }
 
-// mine records a call that a person makes, and returns their account.
-func (u *Users) mine(ctx context.Context, r proto.Message) *Own {
-	u.called(r)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.Own.Callers = append(u.Own.Callers, caller.From(ctx))
-	return &u.Own
-}
-
-// ResolveCaller implements the contract of the service.
-func (u *Users) ResolveCaller(
-	_ context.Context, r *usersv1.ResolveCallerRequest,
-) (*usersv1.ResolveTokenResponse, error) {
-	s := r.Subject
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.Own.Gone || s.UserId != "u1" || s.Credential != "password" || s.Generation != 1+u.changes ||
-		len(s.Orgs) != 1 || s.Orgs[0].Id != "o1" || s.Orgs[0].Generation != 1 {
-		return nil, fault.ErrTokenInvalid
-	}
-	c := caller.Caller{UserID: "u1", OrganizationID: "o1", HomeOrganizationID: "o1", TokenID: "t1"}
-	return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil
-}
-
-// GetMyUser implements the contract of the service.
-func (u *Users) GetMyUser(ctx context.Context, r *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
-	mine := u.mine(ctx, r)
-	return &usersv1.GetMyUserResponse{HasPassword: !mine.NoPassword, User: &usersv1.User{
-		Id: "u1", PreferredLoginName: mine.Profile.GetNickName(),
-		Type: &usersv1.User_Human{Human: &usersv1.Human{Profile: mine.Profile, Email: &usersv1.Email{
-			Email: mine.Email, IsEmailVerified: mine.Verified,
-		}}},
-	}}, nil
-}
-
-// UpdateMyProfile implements the contract of the service.
-func (u *Users) UpdateMyProfile(
-	ctx context.Context, r *usersv1.UpdateMyProfileRequest,
-) (*usersv1.UpdateProfileResponse, error) {
-	if r.FirstName == "old login" {
-		return nil, fault.ErrFreshLoginRequired
-	}
-	u.mine(ctx, r).Profile = &usersv1.Profile{FirstName: r.FirstName, LastName: r.LastName, NickName: r.NickName,
-		DisplayName: r.DisplayName, PreferredLanguage: r.PreferredLanguage, Gender: r.Gender}
-	return &usersv1.UpdateProfileResponse{}, nil
-}
-
-// UpdateMyPassword implements the contract of the service.
-func (u *Users) UpdateMyPassword(
-	ctx context.Context, r *usersv1.UpdateMyPasswordRequest,
-) (*usersv1.UpdateMyPasswordResponse, error) {
-	u.mine(ctx, r)
-	switch f := faults()[r.NewPassword]; {
-	case r.OldPassword == "old login":
-		return nil, fault.ErrFreshLoginRequired
-	case r.OldPassword == "locked":
-		return nil, loginFaults()["locked"]
-	case r.OldPassword != "right":
-		return nil, usersfault.ErrPasswordWrong
-	case f != nil:
-		return nil, f
-	}
-	if u.Change(); u.Own.Also {
-		u.Change()
-	}
-	return &usersv1.UpdateMyPasswordResponse{}, nil
-}
-
 // ToLogin is the address to which a person is sent who must log in for a page.
 func ToLogin(page string) string {
 	return LoginPath + "?" + url.Values{"request": {"account." + strings.TrimPrefix(page, "/")}}.Encode()
 }
 
+func (u *Users) answerProfile(_ context.Context, request proto.Message) (proto.Message, error) {
+	switch r := request.(type) {
+	case *usersv1.GetMyUserRequest:
+		return &usersv1.GetMyUserResponse{HasPassword: !u.Own.NoPassword, User: &usersv1.User{
+			Id: "u1", PreferredLoginName: u.Own.Profile.GetNickName(),
+			Type: &usersv1.User_Human{Human: &usersv1.Human{Profile: u.Own.Profile, Email: &usersv1.Email{
+				Email: u.Own.Email, IsEmailVerified: u.Own.Verified,
+			}}},
+		}}, nil
+	case *usersv1.UpdateMyProfileRequest:
+		if r.FirstName == "old login" {
+			return nil, fault.ErrFreshLoginRequired
+		}
+		u.Own.Profile = &usersv1.Profile{FirstName: r.FirstName, LastName: r.LastName, NickName: r.NickName,
+			DisplayName: r.DisplayName, PreferredLanguage: r.PreferredLanguage, Gender: r.Gender}
+		return &usersv1.UpdateProfileResponse{}, nil
+	case *usersv1.UpdateMyPasswordRequest:
+		switch f := faults()[r.NewPassword]; {
+		case r.OldPassword == "old login":
+			return nil, fault.ErrFreshLoginRequired
+		case r.OldPassword == "locked":
+			return nil, loginFaults()["locked"]
+		case r.OldPassword != "right":
+			return nil, usersfault.ErrPasswordWrong
+		case f != nil:
+			return nil, f
+		}
+		if u.changes++; u.Own.Also {
+			u.changes++
+		}
+		return &usersv1.UpdateMyPasswordResponse{}, nil
+	}
+	return nil, nil
+}
+
 // MostMails is how many mails users sends a person.
 const MostMails = 10
 
-func errTooManyMails() error { return usersfault.ErrTooManyMails.Say("too many") }
-
-// UpdateMyEmail implements the contract of the service.
-func (u *Users) UpdateMyEmail(
-	ctx context.Context, r *usersv1.UpdateMyEmailRequest,
-) (*usersv1.UpdateMyEmailResponse, error) {
-	mine := u.mine(ctx, r)
-	if mine.Mails >= MostMails {
-		return nil, errTooManyMails()
-	}
-	if !strings.Contains(r.Email, "@") {
-		return nil, usersfault.ErrEmailInvalid.Say("no address").On("email", "is none")
-	}
-	mine.Email, mine.Verified, mine.Mails = r.Email, false, mine.Mails+1
-	return &usersv1.UpdateMyEmailResponse{}, nil
-}
-
-// ResendMyEmailVerification implements the contract of the service.
-func (u *Users) ResendMyEmailVerification(
-	ctx context.Context, r *usersv1.ResendMyEmailVerificationRequest,
-) (*usersv1.ResendEmailVerificationResponse, error) {
-	mine := u.mine(ctx, r)
-	if mine.Verified {
-		return nil, usersfault.ErrEmailAlreadyVerified.Say("it is verified")
-	}
-	if mine.Mails >= MostMails {
-		return nil, errTooManyMails()
-	}
-	mine.Mails++
-	return &usersv1.ResendEmailVerificationResponse{}, nil
-}
-
-// VerifyMyEmail implements the contract of the service.
-func (u *Users) VerifyMyEmail(
-	ctx context.Context, r *usersv1.VerifyMyEmailRequest,
-) (*usersv1.VerifyMyEmailResponse, error) {
-	mine := u.mine(ctx, r)
-	if f := faults()[r.Code]; f != nil {
-		return nil, f
-	}
-	mine.Verified = true
-	return &usersv1.VerifyMyEmailResponse{}, nil
-}
-
-// SearchMyPersonalAccessTokens implements the contract of the service.
-func (u *Users) SearchMyPersonalAccessTokens(
-	ctx context.Context, r *usersv1.SearchMyPersonalAccessTokensRequest,
-) (*usersv1.SearchPersonalAccessTokensResponse, error) {
-	return &usersv1.SearchPersonalAccessTokensResponse{Result: u.mine(ctx, r).Tokens}, nil
-}
-
-// AddMyPersonalAccessToken implements the contract of the service.
-func (u *Users) AddMyPersonalAccessToken(
-	ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest,
-) (*usersv1.AddPersonalAccessTokenResponse, error) {
-	mine := u.mine(ctx, r)
-	until := timestamppb.New(secret.NoExpiry)
-	if r.ExpirationDate != nil {
-		if until = r.ExpirationDate; until.AsTime().Before(time.Now()) {
-			return nil, fault.ErrExpirationDatePast.Say("it is over")
+func (u *Users) answerEmail(_ context.Context, request proto.Message) (proto.Message, error) {
+	tooMany := usersfault.ErrTooManyMails.Say("too many")
+	switch r := request.(type) {
+	case *usersv1.UpdateMyEmailRequest:
+		if u.Own.Mails >= MostMails {
+			return nil, tooMany
 		}
+		if !strings.Contains(r.Email, "@") {
+			return nil, usersfault.ErrEmailInvalid.Say("no address").On("email", "is none")
+		}
+		u.Own.Email, u.Own.Verified, u.Own.Mails = r.Email, false, u.Own.Mails+1
+		return &usersv1.UpdateMyEmailResponse{}, nil
+	case *usersv1.ResendMyEmailVerificationRequest:
+		if u.Own.Verified {
+			return nil, usersfault.ErrEmailAlreadyVerified.Say("it is verified")
+		}
+		if u.Own.Mails >= MostMails {
+			return nil, tooMany
+		}
+		u.Own.Mails++
+		return &usersv1.ResendEmailVerificationResponse{}, nil
+	case *usersv1.VerifyMyEmailRequest:
+		if f := faults()[r.Code]; f != nil {
+			return nil, f
+		}
+		u.Own.Verified = true
+		return &usersv1.VerifyMyEmailResponse{}, nil
 	}
-	mine.Tokens = append(mine.Tokens, &usersv1.PersonalAccessToken{Id: "t1", ExpirationDate: until,
-		Details: &heraldv1.ObjectDetails{CreationDate: timestamppb.Now()}})
-	return &usersv1.AddPersonalAccessTokenResponse{TokenId: "t1", Token: "hrld_pat_secret"}, nil
+	return nil, nil
 }
 
-// RemoveMyPersonalAccessToken implements the contract of the service.
-func (u *Users) RemoveMyPersonalAccessToken(
-	ctx context.Context, r *usersv1.RemoveMyPersonalAccessTokenRequest,
-) (*usersv1.RemovePersonalAccessTokenResponse, error) {
-	mine := u.mine(ctx, r)
-	i := slices.IndexFunc(mine.Tokens, func(t *usersv1.PersonalAccessToken) bool { return t.Id == r.TokenId })
-	if i < 0 {
-		return nil, usersfault.ErrPATNotFound
+func (u *Users) answerTokens(_ context.Context, request proto.Message) (proto.Message, error) {
+	switch r := request.(type) {
+	case *usersv1.SearchMyPersonalAccessTokensRequest:
+		return &usersv1.SearchPersonalAccessTokensResponse{Result: u.Own.Tokens}, nil
+	case *usersv1.AddMyPersonalAccessTokenRequest:
+		until := timestamppb.New(secret.NoExpiry)
+		if r.ExpirationDate != nil {
+			if until = r.ExpirationDate; until.AsTime().Before(time.Now()) {
+				return nil, fault.ErrExpirationDatePast.Say("it is over")
+			}
+		}
+		u.Own.Tokens = append(u.Own.Tokens, &usersv1.PersonalAccessToken{Id: "t1", ExpirationDate: until,
+			Details: &heraldv1.ObjectDetails{CreationDate: timestamppb.Now()}})
+		return &usersv1.AddPersonalAccessTokenResponse{TokenId: "t1", Token: "hrld_pat_secret"}, nil
+	case *usersv1.RemoveMyPersonalAccessTokenRequest:
+		i := slices.IndexFunc(u.Own.Tokens, func(t *usersv1.PersonalAccessToken) bool { return t.Id == r.TokenId })
+		if i < 0 {
+			return nil, usersfault.ErrPATNotFound
+		}
+		u.Own.Tokens = slices.Delete(u.Own.Tokens, i, i+1)
+		return &usersv1.RemovePersonalAccessTokenResponse{}, nil
 	}
-	mine.Tokens = slices.Delete(mine.Tokens, i, i+1)
-	return &usersv1.RemovePersonalAccessTokenResponse{}, nil
+	return nil, nil
 }
 
-// SearchMyIdpLinks implements the contract of the service.
-func (u *Users) SearchMyIdpLinks(
-	ctx context.Context, r *usersv1.SearchMyIdpLinksRequest,
-) (*usersv1.SearchUserIdpLinksResponse, error) {
-	return &usersv1.SearchUserIdpLinksResponse{Result: u.mine(ctx, r).Links}, nil
-}
-
-// RemoveMyIdpLink implements the contract of the service.
-func (u *Users) RemoveMyIdpLink(
-	ctx context.Context, r *usersv1.RemoveMyIdpLinkRequest,
-) (*usersv1.RemoveUserIdpLinkResponse, error) {
-	mine := u.mine(ctx, r)
-	i := slices.IndexFunc(mine.Links, func(l *usersv1.UserIdpLink) bool {
-		return l.IdpId == r.IdpId && l.ExternalUserId == r.ExternalUserId
-	})
-	if i < 0 {
-		return nil, usersfault.ErrIdpLinkNotFound.Say("no such link")
+func (u *Users) answerLinks(_ context.Context, request proto.Message) (proto.Message, error) {
+	switch r := request.(type) {
+	case *usersv1.SearchMyIdpLinksRequest:
+		return &usersv1.SearchUserIdpLinksResponse{Result: u.Own.Links}, nil
+	case *usersv1.RemoveMyIdpLinkRequest:
+		i := slices.IndexFunc(u.Own.Links, func(l *usersv1.UserIdpLink) bool {
+			return l.IdpId == r.IdpId && l.ExternalUserId == r.ExternalUserId
+		})
+		if i < 0 {
+			return nil, usersfault.ErrIdpLinkNotFound.Say("no such link")
+		}
+		u.Own.Links = slices.Delete(u.Own.Links, i, i+1)
+		return &usersv1.RemoveUserIdpLinkResponse{}, nil
 	}
-	mine.Links = slices.Delete(mine.Links, i, i+1)
-	return &usersv1.RemoveUserIdpLinkResponse{}, nil
+	return nil, nil
 }
 
-// RemoveMyOtp implements the contract of the service.
-func (u *Users) RemoveMyOtp(ctx context.Context, r *usersv1.RemoveMyOtpRequest) (*usersv1.RemoveOtpResponse, error) {
-	u.mine(ctx, r).Codes = 0
-	return &usersv1.RemoveOtpResponse{}, nil
-}
-
-// RegenerateMyRecoveryCodes implements the contract of the service.
-func (u *Users) RegenerateMyRecoveryCodes(
-	ctx context.Context, r *usersv1.RegenerateMyRecoveryCodesRequest,
-) (*usersv1.RegenerateMyRecoveryCodesResponse, error) {
-	mine := u.mine(ctx, r)
-	if mine.Codes == 0 {
-		return nil, usersfault.ErrOTPNotFound.Say("there is no app")
+func (u *Users) answerFactors(_ context.Context, request proto.Message) (proto.Message, error) {
+	if _, search := request.(*usersv1.SearchMyAuthFactorsRequest); !search {
+		return nil, nil
 	}
-	mine.Codes = 10
-	return &usersv1.RegenerateMyRecoveryCodesResponse{RecoveryCodes: []string{"AAAA-BBBB", "CCCC-DDDD"}}, nil
-}
-
-// Applications stands in for the service projects. All applications are there but one.
-type Applications struct {
-	projectsv1.UnimplementedInternalServer
-	testkit.Unguarded
-}
-
-// ResolveClient implements the contract of the service.
-func (Applications) ResolveClient(
-	_ context.Context, r *projectsv1.ResolveClientRequest,
-) (*projectsv1.ResolveClientResponse, error) {
-	if r.ClientId == "removed" {
-		return nil, projectsfault.ErrAppNotFound
+	found := &usersv1.SearchAuthFactorsResponse{}
+	if u.Own.Codes > 0 {
+		found.Result = []*usersv1.AuthFactor{{
+			State: usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY,
+			Type:  &usersv1.AuthFactor_Otp{Otp: &usersv1.Otp{RecoveryCodesLeft: u.Own.Codes}},
+		}}
 	}
-	return &projectsv1.ResolveClientResponse{OrgId: "o2", Project: &projectsv1.Project{Id: "p1"}, App: &projectsv1.App{
-		Id: r.ClientId, Name: `<script>alert("` + r.ClientId + `")</script>`,
-		Config: &projectsv1.App_OidcConfig{OidcConfig: &projectsv1.OidcConfig{ClientId: r.ClientId}},
-	}}, nil
+	return found, nil
 }
 
-// SearchMyAuthFactors implements the contract of the service.
-func (u *Users) SearchMyAuthFactors(
-	context.Context, *usersv1.SearchMyAuthFactorsRequest,
-) (*usersv1.SearchAuthFactorsResponse, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.Own.Codes == 0 {
-		return &usersv1.SearchAuthFactorsResponse{}, nil
+func (u *Users) answerOTP(_ context.Context, request proto.Message) (proto.Message, error) {
+	switch request.(type) {
+	case *usersv1.AddMyOtpRequest:
+		return &usersv1.AddMyOtpResponse{Url: "otpauth://totp/Herald:ada?secret=JBSWY3DPEHPK3PXP"}, nil
+	case *usersv1.RemoveMyOtpRequest:
+		u.Own.Codes = 0
+		return &usersv1.RemoveOtpResponse{}, nil
+	case *usersv1.RegenerateMyRecoveryCodesRequest:
+		if u.Own.Codes == 0 {
+			return nil, usersfault.ErrOTPNotFound.Say("there is no app")
+		}
+		u.Own.Codes = 10
+		return &usersv1.RegenerateMyRecoveryCodesResponse{RecoveryCodes: []string{"AAAA-BBBB", "CCCC-DDDD"}}, nil
 	}
-	return &usersv1.SearchAuthFactorsResponse{Result: []*usersv1.AuthFactor{{
-		State: usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY,
-		Type:  &usersv1.AuthFactor_Otp{Otp: &usersv1.Otp{RecoveryCodesLeft: u.Own.Codes}},
-	}}}, nil
+	return nil, nil
 }
 
-// Protect gives the user an authenticator app with so many recovery codes.
-func (u *Users) Protect(codes uint32) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.Own.Codes = codes
-}
-
-// AddMyOtp implements the contract of the service.
-func (u *Users) AddMyOtp(_ context.Context, r *usersv1.AddMyOtpRequest) (*usersv1.AddMyOtpResponse, error) {
-	u.called(r)
-	return &usersv1.AddMyOtpResponse{Url: "otpauth://totp/Herald:ada?secret=JBSWY3DPEHPK3PXP"}, nil
+// ServeApplications answers the requests to the service projects. All applications exist but one.
+func ServeApplications(t testing.TB, g boot.Ground) {
+	t.Helper()
+	Serve(t, g, "projects", func(_ context.Context, request proto.Message) (proto.Message, error) {
+		r, resolve := request.(*projectsv1.ResolveClientRequest)
+		switch {
+		case !resolve:
+			return nil, nil
+		case r.ClientId == "removed":
+			return nil, projectsfault.ErrAppNotFound
+		}
+		return &projectsv1.ResolveClientResponse{OrgId: "o2", Project: &projectsv1.Project{Id: "p1"}, App: &projectsv1.App{
+			Id: r.ClientId, Name: `<script>alert("` + r.ClientId + `")</script>`,
+			Config: &projectsv1.App_OidcConfig{OidcConfig: &projectsv1.OidcConfig{ClientId: r.ClientId}},
+		}}, nil
+	}, &projectsv1.Internal_ServiceDesc)
 }

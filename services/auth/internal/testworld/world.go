@@ -10,8 +10,6 @@ import (
 	"herald/shared/boot"
 	"herald/shared/fault"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	textv1 "herald/shared/gen/herald/text/v1"
-	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
@@ -23,8 +21,8 @@ var Kit = testkit.New("auth", auth.Migrations)
 // Public is the address of the pages.
 const Public = "https://login.example.com"
 
-// Open runs the service without others and returns its pages as a browser gets them.
-func Open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
+// Start runs the service at an address, without others. A list has at most so many entries.
+func Start(t *testing.T, g boot.Ground, publicURL string, most int64) *boot.Service {
 	t.Helper()
 	address, err := boot.ParsePublicURL(publicURL)
 	if err != nil {
@@ -33,22 +31,28 @@ func Open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
 	g.PublicURL = address
 	s := Kit.Open(t, g)
 	ShareKeys(t, s)
-	config := auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}
+	config := auth.Config{Limit: search.Limit{MaxLimit: most}, SigningKeyDays: 90}
 	if err := auth.New(t.Context(), s, config); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
+	return s
+}
+
+// Open runs the service without others and returns its pages as a browser gets them.
+func Open(t *testing.T, g boot.Ground, publicURL string) http.Handler {
+	t.Helper()
+	Start(t, g, publicURL, 1000)
 	return NewEdge(t, g)
 }
 
 // New runs the service with stand-ins for users and text.
 func New(t *testing.T) (http.Handler, *Users, *Text) {
 	t.Helper()
-	g, u, x := testkit.Ground(t), &Users{}, NewText()
+	g, u := testkit.Ground(t), &Users{}
 	pages := Open(t, g, Public)
 	ServeUsers(t, g, u)
-	testkit.Serve(t, g, "text", x, &textv1.Text_ServiceDesc)
-	return pages, u, x
+	return pages, u, ServeText(t, g)
 }
 
 // Edge forwards requests as the gateway does.
@@ -100,11 +104,4 @@ func forward(
 	}
 	w.WriteHeader(int(out.Status))
 	_, _ = w.Write(out.Body)
-}
-
-// ServeUsers answers the requests to the service users that auth sends.
-func ServeUsers(t testing.TB, g boot.Ground, u any) {
-	t.Helper()
-	testkit.Serve(t, g, "users", u, &usersv1.Users_ServiceDesc, &usersv1.Credentials_ServiceDesc,
-		&usersv1.Factors_ServiceDesc, &usersv1.Logins_ServiceDesc, &usersv1.Internal_ServiceDesc)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A person who only logs in with an account of a directory gets no form for a password, because there is no old one.
-func TestAccountWithoutPassword(t *testing.T) {
+func TestAccountWithoutPasswordHasNoFormForOne(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -24,7 +24,7 @@ func TestAccountWithoutPassword(t *testing.T) {
 
 // A login that is too old for a method leads to another one from a page that asks for such a login. From any other page
 // it would lead back at once, and so on.
-func TestOldLoginLeadsToNoCircle(t *testing.T) {
+func TestPageThatNeedsNoFreshLoginDoesNotRedirectToTheLogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")

@@ -17,10 +17,8 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/testworld"
 	"herald/shared/eventcache"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
-	"herald/shared/testkit"
 )
 
 // ownPages are the pages of an account with what may be posted to them; nil if nothing may. Those that are fresh need a
@@ -68,7 +66,7 @@ func newAccount(t *testing.T) account {
 		ahead}
 	a.Users.Own.Profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace",
 		NickName: "ada"}
-	testkit.Serve(t, a.Ground, "projects", testworld.Applications{}, &projectsv1.Internal_ServiceDesc)
+	testworld.ServeApplications(t, a.Ground)
 	return a
 }
 
@@ -122,7 +120,7 @@ func (a account) sameAsMissing(session, page, name, foreign string) {
 }
 
 // A person who is not logged in, or has changed since the login, is sent to a login and can do nothing.
-func TestAccountNeedsALogin(t *testing.T) {
+func TestAccountPagesRedirectToTheLogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -147,7 +145,7 @@ func TestAccountNeedsALogin(t *testing.T) {
 }
 
 // A login leads back to the page for which it was asked, and nowhere else.
-func TestComingBackFromALogin(t *testing.T) {
+func TestLoginReturnsOnlyToAccountPages(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	for request, want := range map[string]string{
@@ -183,7 +181,7 @@ func TestComingBackFromALogin(t *testing.T) {
 
 // A page that changes how a person logs in needs a login that is at most ten minutes old, and that login leads back to
 // the page.
-func TestAccountNeedsAFreshLogin(t *testing.T) {
+func TestChangeOfALoginNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -222,7 +220,7 @@ func TestAccountNeedsAFreshLogin(t *testing.T) {
 }
 
 // No other site changes an account.
-func TestForeignChangesOfAnAccount(t *testing.T) {
+func TestOtherSitesCannotChangeAnAccount(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -244,7 +242,7 @@ func TestForeignChangesOfAnAccount(t *testing.T) {
 }
 
 // The pages call the API as the person, with the time of the login, and without any role.
-func TestPagesActAsThePerson(t *testing.T) {
+func TestPagesCallTheAPIAsThePersonWithoutRoles(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -262,7 +260,7 @@ func TestPagesActAsThePerson(t *testing.T) {
 	}
 }
 
-func TestProfile(t *testing.T) {
+func TestPeopleChangeTheirProfile(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -304,7 +302,7 @@ func TestProfile(t *testing.T) {
 }
 
 // A display name that nobody has chosen is empty in the form, so that it follows the other names when they change.
-func TestDisplayNameThatIsNotChosen(t *testing.T) {
+func TestDerivedDisplayNameIsEmptyInTheForm(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -324,7 +322,7 @@ func TestDisplayNameThatIsNotChosen(t *testing.T) {
 }
 
 // What people call themselves is text, wherever it is shown.
-func TestHostileProfile(t *testing.T) {
+func TestProfileIsShownAsText(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -343,7 +341,7 @@ func TestHostileProfile(t *testing.T) {
 	}
 }
 
-func TestChangingThePassword(t *testing.T) {
+func TestChangedPasswordEndsOtherSessions(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session, other := a.Login("here"), a.Login("elsewhere")
@@ -383,7 +381,7 @@ func TestChangingThePassword(t *testing.T) {
 }
 
 // If something else has ended the logins at the same time, the change of the password revives none.
-func TestPasswordThatIsNotTheOnlyChange(t *testing.T) {
+func TestChangedPasswordDoesNotReviveASessionThatEndedOtherwise(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -396,7 +394,7 @@ func TestPasswordThatIsNotTheOnlyChange(t *testing.T) {
 }
 
 // People see where they are logged in, and end what is theirs and nothing else.
-func TestSessionsOfAnAccount(t *testing.T) {
+func TestPeopleEndOnlyTheirOwnSessions(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"

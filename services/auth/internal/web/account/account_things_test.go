@@ -15,7 +15,7 @@ import (
 )
 
 // People see which applications have access to their account, and take it away from one of them.
-func TestAccessOfApplications(t *testing.T) {
+func TestPeopleEndTheAccessOfAnApplication(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
@@ -75,7 +75,7 @@ func says(t *testing.T, w *httptest.ResponseRecorder, id, key string) {
 }
 
 // People confirm their address with the code of a mail, have another mail sent, and change the address.
-func TestEmailOfAnAccount(t *testing.T) {
+func TestPeopleVerifyAndChangeTheirEmailAddress(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session, mine := a.Login("here"), &a.Users.Own
@@ -121,7 +121,7 @@ func TestEmailOfAnAccount(t *testing.T) {
 }
 
 // A token is shown once, and ends when its person removes it.
-func TestTokensOfAnAccount(t *testing.T) {
+func TestTokenIsShownOnceAndCanBeRemoved(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session, mine := a.Login("here"), &a.Users.Own
@@ -174,7 +174,7 @@ func TestTokensOfAnAccount(t *testing.T) {
 	}
 }
 
-func TestLinkedAccounts(t *testing.T) {
+func TestPeopleUnlinkAccountsExceptTheOnlyWayToLogIn(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session, mine := a.Login("here"), &a.Users.Own
@@ -220,7 +220,7 @@ func TestLinkedAccounts(t *testing.T) {
 }
 
 // People set an authenticator app up, get other recovery codes and remove it. What is shown once is in one answer.
-func TestSecondFactorOfAnAccount(t *testing.T) {
+func TestPeopleManageTheirAuthenticatorApp(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session, mine := a.Login("here"), &a.Users.Own

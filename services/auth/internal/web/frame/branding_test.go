@@ -97,7 +97,7 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 var styles = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
 
 // A page has the color and logo of its organization, and its policy allows its styles and nothing more.
-func TestBrandedPages(t *testing.T) {
+func TestPagesHaveTheBrandingOfTheirOrganization(t *testing.T) {
 	t.Parallel()
 	b := &brander{branding: map[string]*textv1.ResolveBrandingResponse{}}
 	b.set("o1", "#ffcc00", "/ui/logo/o1/abc")
@@ -133,7 +133,7 @@ func TestBrandedPages(t *testing.T) {
 }
 
 // Text is asked once a second for each organization, and while it is away the last branding stays.
-func TestBrandingIsKept(t *testing.T) {
+func TestBrandingIsRequestedOnceASecondAndKeptDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	var c clock
 	b := &brander{branding: map[string]*textv1.ResolveBrandingResponse{}}
@@ -173,7 +173,7 @@ func TestBrandingIsKept(t *testing.T) {
 }
 
 // However many organizations there are, the memory for their brandings is bounded.
-func TestBrandingsAreBounded(t *testing.T) {
+func TestMemoryForBrandingsIsBounded(t *testing.T) {
 	t.Parallel()
 	b := brandings{source: source{&brander{branding: map[string]*textv1.ResolveBrandingResponse{}}, new(clock).now, slog.Default()}}
 	for i := range 2*maxBrandings + 1 {
@@ -188,7 +188,7 @@ func TestBrandingsAreBounded(t *testing.T) {
 }
 
 // A logo is an image that browsers keep, and that can do nothing when it is opened by itself.
-func TestLogos(t *testing.T) {
+func TestLogosAreImagesThatBrowsersKeep(t *testing.T) {
 	t.Parallel()
 	h := pagesOf(t, &brander{}, &clock{})
 	w := get(h, "/ui/logo/o1/abc")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestParseColor(t *testing.T) {
+func TestColorsAreSixHexadecimalDigits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]color{"#000000": {}, "#0b6e4f": {0x0b, 0x6e, 0x4f}, "#FFFFFF": white} {
 		if got, ok := parseColor(text); !ok || got != want || !strings.EqualFold(got.String(), text) {
@@ -21,7 +21,7 @@ func TestParseColor(t *testing.T) {
 }
 
 // The contrasts of WCAG's own examples.
-func TestColorContrast(t *testing.T) {
+func TestContrastIsThatOfWCAG(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b color
@@ -40,7 +40,7 @@ func TestColorContrast(t *testing.T) {
 }
 
 // The colors of pages are those of the style, so that links are readable on them.
-func TestGroundsAreThoseOfTheStyle(t *testing.T) {
+func TestLinkGroundsAreColorsOfTheStyle(t *testing.T) {
 	t.Parallel()
 	light, dark, _ := strings.Cut(style, "@media (prefers-color-scheme: dark)")
 	for css, grounds := range map[string][]color{light: lightGrounds, dark: darkGrounds} {
@@ -53,7 +53,7 @@ func TestGroundsAreThoseOfTheStyle(t *testing.T) {
 }
 
 // Whatever an organization chooses, texts on buttons and links are readable, and a color that is readable stays.
-func TestEveryColorIsReadable(t *testing.T) {
+func TestTextsOnEveryColorAreReadable(t *testing.T) {
 	t.Parallel()
 	all := []color{black, white}
 	for _, text := range strings.Fields("#2f56d9 #0b6e4f #ffcc00 #ffff00 #00ff00 #ff0000 #0000ff #777777 #767676 " +

@@ -109,7 +109,7 @@ func pagesOfMails() (names []string) {
 }
 
 // Every kind of mail in the list has the texts of its pages.
-func TestPagesOfMailsHaveTexts(t *testing.T) {
+func TestEveryKindOfMailHasTextsForItsPages(t *testing.T) {
 	t.Parallel()
 	for _, page := range pagesOfMails() {
 		for _, part := range []string{".title", ".text"} {
@@ -144,7 +144,7 @@ func TestEveryTextIsUsed(t *testing.T) {
 }
 
 // The contrast that WCAG 2.2 requires on level AA: 4.5 for text (1.4.3), 3 for borders (1.4.11).
-func TestContrast(t *testing.T) {
+func TestStyleHasTheContrastOfWCAG(t *testing.T) {
 	t.Parallel()
 	light, dark, ok := strings.Cut(style, "@media (prefers-color-scheme: dark)")
 	if !ok {

@@ -24,7 +24,7 @@ func written(t *testing.T, r *http.Request, p Page) (*httptest.ResponseRecorder,
 }
 
 // After a reader has picked a language, all pages are in it, unless a page must be in another one.
-func TestPickedLanguage(t *testing.T) {
+func TestPagesKeepThePickedLanguage(t *testing.T) {
 	t.Parallel()
 	const cookie = pickedCookie + "="
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestPickedLanguage(t *testing.T) {
 }
 
 // A page that can be opened again offers itself in other languages.
-func TestPageInOtherLanguages(t *testing.T) {
+func TestPagesOfferOtherLanguagesIfTheyCanBeOpenedAgain(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"/ui/x":             `href="?lang=de"`,

@@ -15,7 +15,7 @@ const (
 
 // Who has just activated the account is offered once to protect it, at the first login. Everybody else can do so who
 // has logged in.
-func TestEnrolAtLogin(t *testing.T) {
+func TestFirstLoginOffersAnAuthenticatorApp(t *testing.T) {
 	t.Parallel()
 	pages, u, _ := testworld.New(t)
 	done := testworld.Call(t, pages, testworld.Initialize.Path, testworld.Initialize.Filled())
@@ -48,7 +48,7 @@ func TestEnrolAtLogin(t *testing.T) {
 	if len(u.Requests()) != asked {
 		t.Error("somebody without a login begins")
 	}
-	u.Protect(3)
+	u.Set(func(u *testworld.Users) { u.Own.Codes = 3 })
 	testworld.Leads(t, testworld.Call(t, pages, loginPath+"password", testworld.Named("right"), "Cookie",
 		newCookie+"=1"), loginPath)
 	begun := testworld.Cookie(t, testworld.Call(t, pages, loginPath+"password", testworld.Named("factor")),

@@ -14,12 +14,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// set replaces the options of the provider.
-func (i *idps) set(o *idpv1.IdpProviderOptions) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.options = o
-}
+// allow replaces the options of the provider.
+func (i *idps) allow(o *idpv1.IdpProviderOptions) { i.set(func(i *idps) { i.options = o }) }
 
 const addLinkPath = testworld.AccountPath + "/idplinks/add"
 
@@ -27,7 +23,7 @@ const addLinkPath = testworld.AccountPath + "/idplinks/add"
 func newLinking(t *testing.T) externalBrowser {
 	t.Helper()
 	b := newExternalBrowser(t)
-	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true})
+	b.idps.allow(&idpv1.IdpProviderOptions{IsLinkingAllowed: true})
 	b.idps.authTime = time.Now().Unix()
 	b.users.Own.Profile = &usersv1.Profile{DisplayName: "Ada Lovelace"}
 	return b
@@ -52,7 +48,7 @@ func (b externalBrowser) back(login, session, state, account string) *httptest.R
 }
 
 // A person who has logged in here with the password links an account, after authenticating at the provider.
-func TestPeopleLinkAccounts(t *testing.T) {
+func TestPeopleLinkAnAccountOnce(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
 	testworld.Shows(t, testworld.Call(t, b.pages, testworld.AccountPath+"/idplinks", nil, "Cookie", b.session), 200,
@@ -64,19 +60,19 @@ func TestPeopleLinkAccounts(t *testing.T) {
 		t.Error("the person need not authenticate at the provider")
 	}
 	testworld.Leads(t, b.back(login, b.session, state, "mine"), testworld.AccountPath+"/idplinks?done=true")
-	all := b.users.Links()
-	if len(all) != 1 || all[0].Subject.UserId != "u1" || all[0].Subject.Credential != "password" ||
-		all[0].Link.ConfigId != "i1" || all[0].Link.ExternalUserId != "mine" || all[0].Link.TenantId != "t1" {
-		t.Fatalf("linked %v", all)
-	}
 	testworld.Shows(t, b.back(login, b.session, state, "mine"), 400, "externalgone")
-	if n := len(b.users.Links()); n != 1 {
-		t.Errorf("linked %d times", n)
+	if len(b.users.Linked) != 1 {
+		t.Fatalf("linked %v", b.users.Linked)
 	}
+	testkit.Equal(t, b.users.Linked[0], &usersv1.LinkExternalAccountRequest{
+		Subject: &usersv1.CheckedSubject{UserId: "u1", Generation: 1, Credential: "password",
+			Orgs: []*usersv1.CheckedOrg{{Id: "o1", Generation: 1}}},
+		Link: &usersv1.IdpLink{ConfigId: "i1", ExternalUserId: "mine", TenantId: "t1", DisplayName: "mine"},
+	})
 }
 
 // A person whose account is not linked logs in with the password, links it, and continues to the application.
-func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
+func TestUnlinkedAccountIsLinkedAfterALoginWithThePassword(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
 	login, state := b.begin()
@@ -104,17 +100,17 @@ func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 	}
 
 	// A person for whom a user may be created can link instead, even if the login name for the user is taken.
-	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsCreationAllowed: true})
+	b.idps.allow(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsCreationAllowed: true})
 	login, state = b.begin()
 	w = b.arrive(login, "state", state, "code", "new")
 	testworld.Shows(t, w, 200, "externalnew")
 	if !testworld.Page(t, w).Find("a", "href", to).Exists() {
 		t.Errorf("the page does not lead to the link: %s", w.Body)
 	}
-	b.idps.set(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoCreation: true})
+	b.idps.allow(&idpv1.IdpProviderOptions{IsLinkingAllowed: true, IsAutoCreation: true})
 	login, state = b.begin()
 	testworld.Shows(t, b.arrive(login, "state", state, "code", "taken"), 403, "externalunlinked")
-	b.idps.set(&idpv1.IdpProviderOptions{IsCreationAllowed: true})
+	b.idps.allow(&idpv1.IdpProviderOptions{IsCreationAllowed: true})
 	login, state = b.begin()
 	w = b.arrive(login, "state", state, "code", "new")
 	if testworld.Shows(t, w, 200, "externalnew"); testworld.Page(t, w).Find("a", "href", to).Exists() {
@@ -123,7 +119,7 @@ func TestUnlinkedPeopleLinkTheirAccount(t *testing.T) {
 }
 
 // Hostile: an account is linked only by the session that began it, while that may, and only once.
-func TestRefusedLinks(t *testing.T) {
+func TestAccountIsLinkedOnlyByTheSessionThatBeganIt(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
 	other := testworld.Cookie(t, testworld.Call(t, b.pages, loginPath+"password", testworld.Named("right")),
@@ -151,16 +147,16 @@ func TestRefusedLinks(t *testing.T) {
 	testworld.Shows(t, b.back(login, b.session, state, "ended"), 400, "externalgone")
 	for what, authTime := range map[string]int64{"no": 0, "an old": time.Now().Add(-time.Hour).Unix()} {
 		login, state = b.beginLink()
-		b.idps.setAuthTime(authTime)
+		b.idps.set(func(i *idps) { i.authTime = authTime })
 		testworld.Shows(t, b.back(login, b.session, state, "mine"), 403, "externalrefused")
 		if noted := b.idps.notes(); !strings.Contains(noted[len(noted)-1], authfault.ErrExternalLinkingStale.ID) {
 			t.Errorf("%s time of authentication: noted %q", what, noted)
 		}
 	}
 	login, state = b.beginLink()
-	b.idps.set(&idpv1.IdpProviderOptions{IsAutoCreation: true})
+	b.idps.allow(&idpv1.IdpProviderOptions{IsAutoCreation: true})
 	testworld.Shows(t, b.back(login, b.session, state, "mine"), 403, "externalunknown")
-	if n := len(b.users.Links()); n != 0 {
+	if n := len(b.users.Linked); n != 0 {
 		t.Errorf("%d accounts are linked", n)
 	}
 	noted := b.idps.notes()
@@ -174,7 +170,7 @@ func TestRefusedLinks(t *testing.T) {
 
 // Who has logged in with an account of a provider, or too long ago, is asked for the password. Nobody links an account
 // of a provider that does not let them, or of another organization.
-func TestWhoMayLink(t *testing.T) {
+func TestLinkingNeedsAFreshLoginWithThePassword(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
 	login, state := b.begin()
@@ -206,8 +202,8 @@ func TestWhoMayLink(t *testing.T) {
 	}
 	testworld.Shows(t, b.back(login, b.session, state, "mine"), 400, "externalgone")
 	begins(b.session, testworld.ToLogin("/idplinks/add.i1"))
-	if n := testkit.Rows(t, b.service.DB, "external_logins"); n != 0 || len(b.users.Links()) != 0 {
-		t.Errorf("%d logins wait, linked %v", n, b.users.Links())
+	if n := testkit.Rows(t, b.service.DB, "external_logins"); n != 0 || len(b.users.Linked) != 0 {
+		t.Errorf("%d logins wait, linked %v", n, b.users.Linked)
 	}
 	closed := newExternalBrowser(t)
 	for _, id := range []string{"i1", "i2", ""} {

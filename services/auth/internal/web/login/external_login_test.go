@@ -11,24 +11,21 @@ import (
 	"sync"
 	"testing"
 
-	"herald/services/auth"
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/testworld"
 	"herald/shared/boot"
 	"herald/shared/fault"
 	authfault "herald/shared/gen/fault/authfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
-	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
 // idps stands in for the service idp. The organization o1 has the provider i1.
 type idps struct {
-	idpv1.UnimplementedIdpsServer
-	testkit.Unguarded
 	mu       sync.Mutex
 	state    idpv1.IdpState
 	begun    *idpv1.BeginIdpLoginRequest
@@ -40,16 +37,10 @@ type idps struct {
 	away     bool
 }
 
-func (i *idps) setAuthTime(at int64) {
+func (i *idps) set(change func(*idps)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.authTime = at
-}
-
-func (i *idps) leave() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.away = true
+	change(i)
 }
 
 // idpFaults are those of the real service, by the code that causes them here.
@@ -63,62 +54,42 @@ var idpFaults = map[string]*fault.Fault{
 	"broken":  fault.ErrInternal,
 }
 
-func (i *idps) ListOfferedIdps(
-	_ context.Context, r *idpv1.ListOfferedIdpsRequest,
-) (*idpv1.ListOfferedIdpsResponse, error) {
-	found := &idpv1.ListOfferedIdpsResponse{}
+func (i *idps) answer(_ context.Context, request proto.Message) (proto.Message, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.away {
-		return nil, fault.ErrUnavailable
-	}
-	if r.OrgId == "o1" {
-		found.Idps = []*idpv1.OfferedIdp{
-			{Id: "i1", Name: "Company <b>", IsLinkingAllowed: i.options.GetIsLinkingAllowed()},
+	switch r := request.(type) {
+	case *idpv1.ListOfferedIdpsRequest:
+		found := &idpv1.ListOfferedIdpsResponse{}
+		if i.away {
+			return nil, fault.ErrUnavailable
 		}
+		if r.OrgId == "o1" {
+			found.Idps = []*idpv1.OfferedIdp{
+				{Id: "i1", Name: "Company <b>", IsLinkingAllowed: i.options.GetIsLinkingAllowed()},
+			}
+		}
+		return found, nil
+	case *idpv1.ResolveIdpsRequest:
+		return &idpv1.ResolveIdpsResponse{Idps: []*idpv1.Idp{{Id: "i1", State: i.state}}}, nil
+	case *idpv1.BeginIdpLoginRequest:
+		i.begun = r
+		return &idpv1.BeginIdpLoginResponse{
+			Address: "https://directory.example/authorize?a=1&b=2", IdpName: "Company <b>",
+		}, nil
+	case *idpv1.FinishIdpLoginRequest:
+		if f := idpFaults[r.Code]; f != nil {
+			return nil, f
+		}
+		i.finished = r
+		return &idpv1.FinishIdpLoginResponse{IdpName: "Company <b>", ProviderOptions: i.options,
+			Account: &idpv1.ExternalAccount{TenantId: "t1", ExternalUserId: r.Code, UserName: r.Code,
+				FirstName: "Ada <b>", LastName: "L", Email: "ada@example.com", EmailVerified: true,
+				Amr: []string{"pwd"}, AuthTime: i.authTime}}, nil
+	case *idpv1.NoteRefusedLoginRequest:
+		i.noted = append(i.noted, r.OrgId+"/"+r.IdpId+" "+r.Reason+" "+r.TenantId+" "+r.ExternalUserId)
+		return &idpv1.NoteRefusedLoginResponse{}, nil
 	}
-	return found, nil
-}
-
-func (i *idps) ResolveIdps(context.Context, *idpv1.ResolveIdpsRequest) (*idpv1.ResolveIdpsResponse, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return &idpv1.ResolveIdpsResponse{Idps: []*idpv1.Idp{{Id: "i1", State: i.state}}}, nil
-}
-
-func (i *idps) BeginIdpLogin(
-	_ context.Context, r *idpv1.BeginIdpLoginRequest,
-) (*idpv1.BeginIdpLoginResponse, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.begun = r
-	return &idpv1.BeginIdpLoginResponse{
-		Address: "https://directory.example/authorize?a=1&b=2", IdpName: "Company <b>",
-	}, nil
-}
-
-func (i *idps) FinishIdpLogin(
-	_ context.Context, r *idpv1.FinishIdpLoginRequest,
-) (*idpv1.FinishIdpLoginResponse, error) {
-	if f := idpFaults[r.Code]; f != nil {
-		return nil, f
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.finished = r
-	return &idpv1.FinishIdpLoginResponse{IdpName: "Company <b>", ProviderOptions: i.options,
-		Account: &idpv1.ExternalAccount{TenantId: "t1", ExternalUserId: r.Code, UserName: r.Code,
-			FirstName: "Ada <b>", LastName: "L", Email: "ada@example.com", EmailVerified: true,
-			Amr: []string{"pwd"}, AuthTime: i.authTime}}, nil
-}
-
-func (i *idps) NoteRefusedLogin(
-	_ context.Context, r *idpv1.NoteRefusedLoginRequest,
-) (*idpv1.NoteRefusedLoginResponse, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.noted = append(i.noted, r.OrgId+"/"+r.IdpId+" "+r.Reason+" "+r.TenantId+" "+r.ExternalUserId)
-	return &idpv1.NoteRefusedLoginResponse{}, nil
+	return nil, nil
 }
 
 func (i *idps) notes() []string {
@@ -146,21 +117,10 @@ type externalBrowser struct {
 func newExternalBrowser(t *testing.T) externalBrowser {
 	t.Helper()
 	g, i, u := testkit.Ground(t), &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}, &testworld.Users{}
-	address, err := boot.ParsePublicURL(testworld.Public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.PublicURL = address
-	s := testworld.Kit.Open(t, g)
-	testworld.ShareKeys(t, s)
-	config := auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}
-	if err := auth.New(t.Context(), s, config); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Run(t, s)
+	s := testworld.Start(t, g, testworld.Public, 1000)
 	testworld.ServeUsers(t, g, u)
-	testkit.Serve(t, g, "text", testworld.NewText(), &textv1.Text_ServiceDesc)
-	testkit.Serve(t, g, "idp", i, &idpv1.Idps_ServiceDesc)
+	testworld.ServeText(t, g)
+	testworld.Serve(t, g, "idp", i.answer, &idpv1.Idps_ServiceDesc)
 	b := externalBrowser{t, testworld.NewEdge(t, g), i, u, s, ""}
 	b.session = testworld.Cookie(t, testworld.Call(t, b.pages, loginPath+"password", testworld.Named("right")),
 		testworld.SessionCookie)
@@ -202,7 +162,7 @@ func (b externalBrowser) credential(session string) string {
 	return found.Credential
 }
 
-func TestExternalLogin(t *testing.T) {
+func TestPeopleLogInAtAProvider(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	page := testworld.Call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session)
@@ -235,7 +195,7 @@ func TestExternalLogin(t *testing.T) {
 }
 
 // Hostile case 2: a login comes back once, with its state, in the browser that began it.
-func TestExternalLoginIsBoundToTheBrowser(t *testing.T) {
+func TestExternalLoginComesBackOnceToItsBrowser(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	first, state := b.begin()
@@ -270,7 +230,7 @@ func TestExternalLoginIsBoundToTheBrowser(t *testing.T) {
 }
 
 // Everybody who cannot log in learns what to do, and the administrators learn why.
-func TestRefusedExternalLogins(t *testing.T) {
+func TestRefusedExternalLoginHasAPageAndIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	for _, c := range []struct {
@@ -293,25 +253,27 @@ func TestRefusedExternalLogins(t *testing.T) {
 		{[]string{"code", "locked"}, 403, "inactive", authfault.ErrExternalUserInactive.ID + " t1 locked"},
 		{[]string{"code", "inactive"}, 403, "inactive", authfault.ErrExternalUserInactive.ID + " t1 inactive"},
 	} {
-		before := len(b.idps.notes())
-		login, state := b.begin()
-		w := b.arrive(login, append(c.query, "state", state)...)
-		testworld.Shows(t, w, c.status, c.page)
-		if testworld.Cookie(t, w, testworld.SessionCookie) != "" || strings.Contains(w.Body.String(), "<script") {
-			t.Errorf("%v: %s", c.query, w.Body)
-		}
-		var want []string
-		if c.note != "" {
-			want = []string{"o1/i1 " + c.note}
-		}
-		if got := b.idps.notes()[before:]; !slices.Equal(got, want) {
-			t.Errorf("%v: noted %q, want %q", c.query, got, want)
-		}
+		t.Run(strings.Join(c.query, " "), func(t *testing.T) {
+			before := len(b.idps.notes())
+			login, state := b.begin()
+			w := b.arrive(login, append(c.query, "state", state)...)
+			testworld.Shows(t, w, c.status, c.page)
+			if testworld.Cookie(t, w, testworld.SessionCookie) != "" || strings.Contains(w.Body.String(), "<script") {
+				t.Error(w.Body)
+			}
+			var want []string
+			if c.note != "" {
+				want = []string{"o1/i1 " + c.note}
+			}
+			if got := b.idps.notes()[before:]; !slices.Equal(got, want) {
+				t.Errorf("noted %q, want %q", got, want)
+			}
+		})
 	}
 }
 
 // Only what the page offers can be begun.
-func TestUnofferedExternalLogins(t *testing.T) {
+func TestProviderThatIsNotOfferedIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	for _, id := range []string{"", "i2", "i1 "} {
@@ -326,10 +288,10 @@ func TestUnofferedExternalLogins(t *testing.T) {
 }
 
 // While idp does not answer, no page says that a provider is deactivated or removed.
-func TestProvidersThatNobodyKnows(t *testing.T) {
+func TestProvidersAreNotCalledDeactivatedDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
-	b.idps.leave()
+	b.idps.set(func(i *idps) { i.away = true })
 	for path, form := range map[string]url.Values{
 		externalPath: {"idp": {"i1"}}, addLinkPath: {"id": {"i1"}}, addLinkPath + "?id=i1": nil,
 	} {
@@ -344,7 +306,7 @@ func TestProvidersThatNobodyKnows(t *testing.T) {
 }
 
 // A page of the own account that needs a fresh login gets one by the providers of the person's organization too.
-func TestOwnAccountByAnExternalLogin(t *testing.T) {
+func TestExternalLoginIsFreshEnoughForTheAccount(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	page := testworld.Call(t, b.pages, testworld.ToLogin("/password")+"&other=true", nil, "Cookie", b.session)
@@ -363,7 +325,7 @@ func TestOwnAccountByAnExternalLogin(t *testing.T) {
 }
 
 // A person with a second factor here is asked for it, and has no session before.
-func TestExternalLoginWithFactor(t *testing.T) {
+func TestExternalLoginAsksForTheSecondFactor(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	login, state := b.begin()
@@ -382,7 +344,7 @@ func TestExternalLoginWithFactor(t *testing.T) {
 
 // A login gives no session if its provider is deactivated at the same time. The provider's sessions end, and others
 // stay.
-func TestExternalSessionsEndWithTheProvider(t *testing.T) {
+func TestDeactivatedProviderEndsItsSessions(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	login, state := b.begin()
@@ -390,9 +352,7 @@ func TestExternalSessionsEndWithTheProvider(t *testing.T) {
 	local := testworld.Cookie(t, testworld.Call(t, b.pages, loginPath+"password", testworld.Named("right")),
 		testworld.SessionCookie)
 
-	b.idps.mu.Lock()
-	b.idps.state = idpv1.IdpState_IDP_STATE_INACTIVE
-	b.idps.mu.Unlock()
+	b.idps.set(func(i *idps) { i.state = idpv1.IdpState_IDP_STATE_INACTIVE })
 	login, state = b.begin()
 	w := b.arrive(login, "state", state, "code", "ada")
 	testworld.Shows(t, w, 403, "externaloff")
@@ -411,7 +371,7 @@ func TestExternalSessionsEndWithTheProvider(t *testing.T) {
 
 // Who has an account that nobody is linked to gets a user if the provider's options say so: at once, or after the
 // person has agreed to it for this very account.
-func TestExternalLoginCreatesUsers(t *testing.T) {
+func TestExternalLoginCreatesUsersIfTheProviderMay(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)
 	come := func(account string, confirmed ...string) *httptest.ResponseRecorder {
@@ -426,7 +386,7 @@ func TestExternalLoginCreatesUsers(t *testing.T) {
 		testworld.Shows(t, w, 200, "externalnew")
 		body := w.Body.String()
 		if !strings.Contains(body, "Ada &lt;b&gt;") || !strings.Contains(body, `value="t1/new"`) ||
-			testworld.Cookie(t, w, testworld.SessionCookie) != "" || b.users.Made("new") {
+			testworld.Cookie(t, w, testworld.SessionCookie) != "" || b.users.Created != nil {
 			t.Errorf("%q: %s", confirmed, body)
 		}
 	}
@@ -451,11 +411,11 @@ func TestExternalLoginCreatesUsers(t *testing.T) {
 		got[1] != "o1/i1 "+want[1] {
 		t.Errorf("noted %q", got)
 	}
-	if got := b.users.Updated(); len(got) != 0 {
+	if got := b.users.Updated; len(got) != 0 {
 		t.Errorf("updated %v", got)
 	}
 	come("ada")
-	if got := b.users.Updated(); len(got) != 1 || got[0].UserId != "u1" || got[0].FirstName != "Ada <b>" {
+	if got := b.users.Updated; len(got) != 1 || got[0].UserId != "u1" || got[0].FirstName != "Ada <b>" {
 		t.Errorf("updated %v", got)
 	}
 }

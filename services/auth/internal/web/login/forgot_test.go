@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/auth/internal/testworld"
-	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -17,11 +16,11 @@ import (
 const forgotPath = loginPath + "forgot"
 
 // The answer to a forgotten password is the same for every login name, and comes before users is asked.
-func TestForgottenPasswords(t *testing.T) {
+func TestForgottenPasswordHasTheSameAnswerForEveryName(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	pages := testworld.Open(t, g, testworld.Public)
-	testkit.Serve(t, g, "text", testworld.NewText(), &textv1.Text_ServiceDesc)
+	testworld.ServeText(t, g)
 	login := testworld.Call(t, pages, loginPath, nil)
 	link := testworld.Page(t, login).Find("a", "href", forgotPath)
 	if link.Text() != testworld.PageTexts(t, "en")["forgot.title"] {
@@ -53,7 +52,7 @@ func TestForgottenPasswords(t *testing.T) {
 }
 
 // A client may ask for 60 mails a minute.
-func TestForgottenPasswordsAreBounded(t *testing.T) {
+func TestForgottenPasswordsAreLimitedToSixtyAMinute(t *testing.T) {
 	t.Parallel()
 	pages, _, _ := testworld.New(t)
 	for range 60 {
@@ -68,7 +67,7 @@ func TestForgottenPasswordsAreBounded(t *testing.T) {
 
 // The link of a mail leads to the login. The login is for a client's request only if the browser has one that still
 // waits.
-func TestBackFromMails(t *testing.T) {
+func TestMailsLeadBackToTheLogin(t *testing.T) {
 	t.Parallel()
 	pages, _, _ := testworld.New(t)
 	done := testworld.Call(t, pages, testworld.Journeys[2].Path, testworld.Journeys[2].Filled("lang", "de"))

@@ -10,7 +10,7 @@ import (
 )
 
 // A login gives a browser a cookie of its own, which is worth something until the logout or a change of the user.
-func TestLoginAndLogout(t *testing.T) {
+func TestSessionLastsUntilTheLogout(t *testing.T) {
 	t.Parallel()
 	pages, u, _ := testworld.New(t)
 	preset := testworld.SessionCookie + "=" + strings.Repeat("a", 43)
@@ -46,7 +46,7 @@ func TestLoginAndLogout(t *testing.T) {
 }
 
 // Before the second factor, and before another password, a browser has nothing that is worth anything.
-func TestLoginInSteps(t *testing.T) {
+func TestLoginNeedsAllItsSteps(t *testing.T) {
 	t.Parallel()
 	pages, u, _ := testworld.New(t)
 	factor, next := loginPath+"factor", loginPath+"next"
@@ -95,7 +95,7 @@ func TestLoginInSteps(t *testing.T) {
 }
 
 // What a person can do is on the page, with the right status.
-func TestRefusedLogins(t *testing.T) {
+func TestRefusedLoginHasAPageAndNoSession(t *testing.T) {
 	t.Parallel()
 	pages, _, _ := testworld.New(t)
 	for password, want := range map[string]struct {
@@ -137,7 +137,7 @@ func TestRefusedLogins(t *testing.T) {
 }
 
 // No other site logs somebody in or out.
-func TestForeignLogins(t *testing.T) {
+func TestOtherSitesCannotLogIn(t *testing.T) {
 	t.Parallel()
 	pages, u, _ := testworld.New(t)
 	session := testworld.Cookie(t, testworld.Call(t, pages, loginPath+"password", testworld.Named("right")),

@@ -13,7 +13,7 @@ import (
 const verifyPath = loginPath + "verify"
 
 // Who logs in with an address that was never verified can enter the code of the mail, ask for another one, or go on.
-func TestVerifyAtLogin(t *testing.T) {
+func TestLoginOffersToVerifyTheAddress(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	u := &testworld.Users{Unverified: true, Asked: make(chan *usersv1.RequestCodeRequest, 1)}
@@ -58,7 +58,7 @@ func TestVerifyAtLogin(t *testing.T) {
 	testworld.Leads(t, testworld.Call(t, pages, loginPath+"continue", url.Values{}, "Cookie", session), loginPath)
 	testworld.Leads(t, testworld.Call(t, pages, verifyPath, url.Values{"code": {"guter-kxd"}}, "Cookie", session),
 		loginPath)
-	u.Verify()
+	u.Set(func(u *testworld.Users) { u.Unverified = false })
 	testworld.Leads(t, testworld.Call(t, pages, verifyPath, nil, "Cookie", session), loginPath)
 	for _, path := range []string{"", "/mail"} {
 		w := testworld.Call(t, pages, verifyPath+path, url.Values{}, "Cookie", session, "Sec-Fetch-Site", "cross-site")

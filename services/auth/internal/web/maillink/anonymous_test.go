@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/auth/internal/testworld"
-	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -59,13 +58,13 @@ func TestMailsAreRequestedAtTheStop(t *testing.T) {
 }
 
 // A client may post 60 forms a minute that fail or ask for a mail, also at once, and any number that succeed.
-func TestPostsOfAClientAreBounded(t *testing.T) {
+func TestPostsOfAClientAreLimitedToSixtyAMinute(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
 	var ahead atomic.Int64
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	testworld.ServeUsers(t, g, &testworld.Users{})
-	testkit.Serve(t, g, "text", testworld.NewText(), &textv1.Text_ServiceDesc)
+	testworld.ServeText(t, g)
 	h := testworld.Open(t, g, testworld.Public)
 	wrong, mail := testworld.Initialize.Filled("code", "WRONG222"), testworld.Initialize.Path+"/resend"
 	for range 200 {

@@ -87,7 +87,7 @@ func passwordCases(j testworld.Journey) []pageCase {
 	}
 }
 
-func TestPages(t *testing.T) {
+func TestEachAnswerOfUsersHasAPage(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)
 	check := func(kind string, cases []pageCase) {
@@ -175,7 +175,7 @@ func checkForms(t *testing.T, w *httptest.ResponseRecorder) {
 	}
 }
 
-func TestWhatUsersIsAsked(t *testing.T) {
+func TestFormsSendUsersOnlyTheirFields(t *testing.T) {
 	t.Parallel()
 	h, u, _ := testworld.New(t)
 	for _, j := range testworld.Journeys {
@@ -220,7 +220,7 @@ func TestWhatUsersIsAsked(t *testing.T) {
 	}
 }
 
-func TestDoneNamesTheLogin(t *testing.T) {
+func TestLastPageNamesTheLogin(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)
 	for _, j := range testworld.Journeys {
@@ -232,7 +232,7 @@ func TestDoneNamesTheLogin(t *testing.T) {
 }
 
 // A form asks for a password if its kind of mail needs one, or if users answers that one is missing.
-func TestPasswordIsAskedWhereItIsMissing(t *testing.T) {
+func TestFormAsksForAMissingPassword(t *testing.T) {
 	t.Parallel()
 	h, _, _ := testworld.New(t)
 	verify, reset := testworld.Journeys[1], testworld.Journeys[2]
@@ -296,7 +296,7 @@ func TestLinkToTryAgainHasAllValues(t *testing.T) {
 }
 
 // The links that mails carry lead to these pages.
-func TestLinksOfMails(t *testing.T) {
+func TestLinksOfMailsOpenTheirPages(t *testing.T) {
 	t.Parallel()
 	h, u, _ := testworld.New(t)
 	for _, j := range testworld.Journeys {

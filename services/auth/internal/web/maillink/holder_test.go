@@ -12,7 +12,7 @@ import (
 
 // A page with a right code names the organization and the login name, and speaks the mail's language until
 // the reader picks another, on the pages after it too.
-func TestPagesAreOfTheCodesHolder(t *testing.T) {
+func TestPageWithARightCodeNamesItsUser(t *testing.T) {
 	t.Parallel()
 	h, _, x := testworld.New(t)
 	for _, j := range testworld.Journeys {

@@ -25,7 +25,7 @@ func (absent) RequestCode(
 }
 
 // While users is away a request is kept for ten minutes. What is given up then, or at the stop, is logged.
-func TestLostRequestsAreLogged(t *testing.T) {
+func TestAbandonedRequestsForMailsAreLogged(t *testing.T) {
 	t.Parallel()
 	now, log := time.Now(), new(testkit.Lines)
 	l := NewLater(absent{}, func() time.Time { return now }, slog.New(slog.NewTextHandler(log, nil)))
@@ -52,7 +52,7 @@ func TestLostRequestsAreLogged(t *testing.T) {
 
 // A client who asks for more than there is room for takes no other client's room, and others' mails wait for one
 // of its requests at most.
-func TestRequestsTakeTurns(t *testing.T) {
+func TestClientsTakeTurnsWithRequestsForMails(t *testing.T) {
 	t.Parallel()
 	l := NewLater(absent{}, time.Now, slog.New(slog.DiscardHandler))
 	for n := range mostAsked {

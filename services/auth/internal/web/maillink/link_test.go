@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTidy(t *testing.T) {
+func TestTidyReturnsLettersAndDigits(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"GUTERKXD":                 "GUTERKXD",

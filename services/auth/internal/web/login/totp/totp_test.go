@@ -141,7 +141,7 @@ func read(t *testing.T, page string) string {
 }
 
 // A person begins, scans the code, mistypes the app's code and then enters the right one.
-func TestEnrolment(t *testing.T) {
+func TestPeopleSetUpAnAuthenticatorApp(t *testing.T) {
 	t.Parallel()
 	u := &users{state: usersv1.AuthFactorState_AUTH_FACTOR_STATE_NOT_READY}
 	shows(t, serve(t, u, nil), 200, "Protect your account")
@@ -172,7 +172,7 @@ func TestEnrolment(t *testing.T) {
 }
 
 // Each fault has a page that says what to do.
-func TestRefusedEnrolments(t *testing.T) {
+func TestRefusedAuthenticatorAppHasAPage(t *testing.T) {
 	t.Parallel()
 	u := &users{state: usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY}
 	shows(t, serve(t, u, nil), 200, "Your account is already protected")
