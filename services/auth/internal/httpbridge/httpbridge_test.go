@@ -97,10 +97,12 @@ func TestAnswersOfHandlersAreReturned(t *testing.T) {
 			w.WriteHeader(500)
 		}, 200, "a"},
 	} {
-		out, err := handle(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, test.answer)
-		if err != nil || out.Status != test.status || string(out.Body) != test.body {
-			t.Errorf("%s: %v, %v", test.name, out, err)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			out, err := handle(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, test.answer)
+			if err != nil || out.Status != test.status || string(out.Body) != test.body {
+				t.Errorf("%v, %v", out, err)
+			}
+		})
 	}
 	out, err := handle(t, &heraldv1.HttpRequest{Method: "GET", Uri: "/"}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("set-cookie", "a=1")

@@ -1,6 +1,7 @@
 package routes_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -115,19 +116,21 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		{"", "https://evil.example/#" + testworld.Public, true},
 		{"", "//", true},
 	} {
-		for _, j := range testworld.Journeys {
-			before := len(u.Requests())
-			for _, path := range []string{j.Path, j.Path + "/resend"} {
-				w := testworld.Call(t, h, path, j.Filled(), "Sec-Fetch-Site", test.site, "Origin", test.origin)
-				if (w.Code == 403) != test.refused || (w.Code == 200) == test.refused {
-					t.Errorf("%s: Sec-Fetch-Site %q, Origin %q: %d", path, test.site, test.origin, w.Code)
+		t.Run(fmt.Sprintf("%q %q", test.site, test.origin), func(t *testing.T) {
+			for _, j := range testworld.Journeys {
+				before := len(u.Requests())
+				for _, path := range []string{j.Path, j.Path + "/resend"} {
+					w := testworld.Call(t, h, path, j.Filled(), "Sec-Fetch-Site", test.site, "Origin", test.origin)
+					if (w.Code == 403) != test.refused || (w.Code == 200) == test.refused {
+						t.Errorf("%s: %d", path, w.Code)
+					}
+					testworld.CheckHeaders(t, w)
 				}
-				testworld.CheckHeaders(t, w)
+				if test.refused && len(u.Requests()) != before {
+					t.Errorf("%s reached users", j.Kind)
+				}
 			}
-			if test.refused && len(u.Requests()) != before {
-				t.Errorf("%s: Sec-Fetch-Site %q, Origin %q reached users", j.Kind, test.site, test.origin)
-			}
-		}
+		})
 	}
 	for _, j := range testworld.Journeys {
 		if w := testworld.Call(t, h, j.Link(), nil, "Sec-Fetch-Site", "cross-site"); w.Code != 200 {
@@ -172,14 +175,16 @@ func TestUnreadableFormsAreRefused(t *testing.T) {
 		{"broken", "application/x-www-form-urlencoded", "userID=%zz", 400},
 		{"none", "application/x-www-form-urlencoded", "", 400},
 	} {
-		r := httptest.NewRequest("POST", testworld.Initialize.Path, strings.NewReader(test.body))
-		r.Header.Set("Content-Type", test.media)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if w.Code != test.status {
-			t.Errorf("%s: %d", test.name, w.Code)
-		}
-		testworld.CheckHeaders(t, w)
+		t.Run(test.name, func(t *testing.T) {
+			r := httptest.NewRequest("POST", testworld.Initialize.Path, strings.NewReader(test.body))
+			r.Header.Set("Content-Type", test.media)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != test.status {
+				t.Errorf("%d, want %d", w.Code, test.status)
+			}
+			testworld.CheckHeaders(t, w)
+		})
 	}
 	if got := u.Requests(); len(got) != 0 {
 		t.Errorf("users was asked %v", got)

@@ -3,6 +3,7 @@ package account_test
 import (
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,9 +90,11 @@ func TestPeopleVerifyAndChangeTheirEmailAddress(t *testing.T) {
 		"WRONG222": "CODE_WRONG", "OVERDUE2": "expired.title", "LOCKED22": "locked.text", "": "CODE_REQUIRED",
 		strings.Repeat("A", 65): "CODE_REQUIRED", "\x00": "CODE_REQUIRED",
 	} {
-		w := a.send(session, "/email", "code", code)
-		testworld.Shows(t, w, 400, "email")
-		says(t, w, "code-fault", key)
+		t.Run(strconv.Quote(code), func(t *testing.T) {
+			w := a.send(session, "/email", "code", code)
+			testworld.Shows(t, w, 400, "email")
+			says(t, w, "code-fault", key)
+		})
 	}
 	testworld.Shows(t, a.send(session, "/email", "code", "AWAY2222"), 503, "away")
 	testworld.Leads(t, a.send(session, "/email", "again", "true"), accountPath+"/email?resent=true")

@@ -110,25 +110,27 @@ func TestPagesHaveTheBrandingOfTheirOrganization(t *testing.T) {
 		"o1": {"#ffcc00", "#000000", "/ui/logo/o1/abc"}, "color": {"#000080", "#ffffff", ""},
 		"logo": {"", "", "/ui/logo/logo/abc"}, "none": {}, "broken": {}, "": {},
 	} {
-		w := get(h, "/of/"+org)
-		page, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
-		found := styles.FindAllStringSubmatch(page, -1)
-		allowed := "style-src"
-		for i := len(found) - 1; i >= 0; i-- {
-			allowed += " " + sourceOf(found[i][1])
-		}
-		if want := "default-src 'none'; " + allowed + "; img-src 'self' data:; form-action 'self'; " +
-			"frame-ancestors 'none'; base-uri 'none'"; policy != want {
-			t.Errorf("%q has the policy\n%s, want\n%s", org, policy, want)
-		}
-		if branded := len(found) == 2; branded != (want.color != "") || branded &&
-			!strings.HasPrefix(found[1][1], ":root{--fill:"+want.color+";--on-accent:"+want.text+";") {
-			t.Errorf("%q has the styles %q", org, found[1:])
-		}
-		if strings.Contains(page, `<img class="logo" src="`+want.logo+`" alt="">`) != (want.logo != "") ||
-			strings.Contains(page, "<img") != (want.logo != "") || strings.Contains(page, "display:none") {
-			t.Errorf("%q has the page %s", org, page)
-		}
+		t.Run(org, func(t *testing.T) {
+			w := get(h, "/of/"+org)
+			page, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
+			found := styles.FindAllStringSubmatch(page, -1)
+			allowed := "style-src"
+			for i := len(found) - 1; i >= 0; i-- {
+				allowed += " " + sourceOf(found[i][1])
+			}
+			if want := "default-src 'none'; " + allowed + "; img-src 'self' data:; form-action 'self'; " +
+				"frame-ancestors 'none'; base-uri 'none'"; policy != want {
+				t.Errorf("the policy is\n%s, want\n%s", policy, want)
+			}
+			if branded := len(found) == 2; branded != (want.color != "") || branded &&
+				!strings.HasPrefix(found[1][1], ":root{--fill:"+want.color+";--on-accent:"+want.text+";") {
+				t.Errorf("the styles are %q", found[1:])
+			}
+			if strings.Contains(page, `<img class="logo" src="`+want.logo+`" alt="">`) != (want.logo != "") ||
+				strings.Contains(page, "<img") != (want.logo != "") || strings.Contains(page, "display:none") {
+				t.Errorf("the page is %s", page)
+			}
+		})
 	}
 }
 

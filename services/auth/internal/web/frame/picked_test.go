@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -44,35 +45,37 @@ func TestPagesKeepThePickedLanguage(t *testing.T) {
 		{"GET", "/ui/x?lang=de", cookie + "de", "", "de", ""},
 		{"GET", "/ui/x", cookie + "de", "fr", "fr", ""},
 	} {
-		r := httptest.NewRequest(c.method, c.address, http.NoBody)
-		r.Header.Set("Accept-Language", "en")
-		if c.cookie != "" {
-			r.Header.Set("Cookie", c.cookie)
-		}
-		w, l := written(t, r, Page{Language: c.ofPage})
-		if got := w.Header().Get("Content-Language"); got != c.want {
-			t.Errorf("%+v: the page is in %q", c, got)
-		}
-		kept := ""
-		for _, set := range w.Result().Cookies() {
-			if kept = set.Value; set.Name != pickedCookie || !set.Secure || !set.HttpOnly || set.Path != "/" ||
-				set.MaxAge < 1 || set.SameSite != http.SameSiteLaxMode {
-				t.Errorf("%+v: %v", c, set)
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			r := httptest.NewRequest(c.method, c.address, http.NoBody)
+			r.Header.Set("Accept-Language", "en")
+			if c.cookie != "" {
+				r.Header.Set("Cookie", c.cookie)
 			}
-		}
-		if kept != c.kept {
-			t.Errorf("%+v: the browser keeps %q", c, kept)
-		}
-		want := "fr" // asked by a client
-		if c.want != "en" && c.ofPage == "" {
-			want = c.want
-		}
-		if c.ofPage != "" {
-			want = "de"
-		}
-		if got := l.Picked(r, []string{"ja", "fr"}); got != want {
-			t.Errorf("%+v: of what a client asks for it is %q, not %q", c, got, want)
-		}
+			w, l := written(t, r, Page{Language: c.ofPage})
+			if got := w.Header().Get("Content-Language"); got != c.want {
+				t.Errorf("the page is in %q", got)
+			}
+			kept := ""
+			for _, set := range w.Result().Cookies() {
+				if kept = set.Value; set.Name != pickedCookie || !set.Secure || !set.HttpOnly || set.Path != "/" ||
+					set.MaxAge < 1 || set.SameSite != http.SameSiteLaxMode {
+					t.Errorf("%v", set)
+				}
+			}
+			if kept != c.kept {
+				t.Errorf("the browser keeps %q", kept)
+			}
+			want := "fr" // asked by a client
+			if c.want != "en" && c.ofPage == "" {
+				want = c.want
+			}
+			if c.ofPage != "" {
+				want = "de"
+			}
+			if got := l.Picked(r, []string{"ja", "fr"}); got != want {
+				t.Errorf("of the languages of the client it is %q, want %q", got, want)
+			}
+		})
 	}
 }
 

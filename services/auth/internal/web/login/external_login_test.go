@@ -207,11 +207,13 @@ func TestExternalLoginComesBackOnceToItsBrowser(t *testing.T) {
 		"an invented cookie":   {externalCookie + "=" + strings.Repeat("a", 43), "state", state, "code", "ada"},
 		"an error for another": {first, "state", others, "error", "access_denied"}, "nothing": {""},
 	} {
-		w := b.arrive(query[0], query[1:]...)
-		testworld.Shows(t, w, 400, "externalgone")
-		if testworld.Cookie(t, w, testworld.SessionCookie) != "" {
-			t.Errorf("%s: there is a session", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := b.arrive(query[0], query[1:]...)
+			testworld.Shows(t, w, 400, "externalgone")
+			if testworld.Cookie(t, w, testworld.SessionCookie) != "" {
+				t.Error("there is a session")
+			}
+		})
 	}
 	if w := b.arrive(first, "state", state, "code", "ada"); testworld.Cookie(t, w, testworld.SessionCookie) == "" {
 		t.Error("attacks from elsewhere have ended the login")

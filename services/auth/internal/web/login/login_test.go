@@ -3,6 +3,7 @@ package login_test
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,17 +107,19 @@ func TestRefusedLoginHasAPageAndNoSession(t *testing.T) {
 		"locked": {429, "loginlocked"}, "busy": {429, "away"}, "away": {503, "away"}, "broken": {500, "failed"},
 		"initial": {403, "initial"}, "inactive": {403, "inactive"}, "closed": {403, "inactive"},
 	} {
-		w := testworld.Call(t, pages, loginPath+"password", testworld.Named(password))
-		testworld.Shows(t, w, want.status, want.page)
-		if (want.status == 429 || want.status == 503) != (w.Header().Get("Retry-After") != "") {
-			t.Errorf("%s: Retry-After %q", password, w.Header().Get("Retry-After"))
-		}
-		if len(w.Result().Cookies()) != 0 {
-			t.Errorf("%s sets %v", password, w.Result().Cookies())
-		}
-		if password == "locked" && !strings.Contains(w.Body.String(), "Minutes to wait: 14") {
-			t.Error("the page does not say how long to wait")
-		}
+		t.Run(strconv.Quote(password), func(t *testing.T) {
+			w := testworld.Call(t, pages, loginPath+"password", testworld.Named(password))
+			testworld.Shows(t, w, want.status, want.page)
+			if (want.status == 429 || want.status == 503) != (w.Header().Get("Retry-After") != "") {
+				t.Errorf("Retry-After %q", w.Header().Get("Retry-After"))
+			}
+			if len(w.Result().Cookies()) != 0 {
+				t.Errorf("sets %v", w.Result().Cookies())
+			}
+			if password == "locked" && !strings.Contains(w.Body.String(), "Minutes to wait: 14") {
+				t.Error("the page does not say how long to wait")
+			}
+		})
 	}
 	for _, name := range []string{"", "a\x00b", "\xff", strings.Repeat("a", 401), `"><script>alert(1)</script>`} {
 		w := testworld.Call(t, pages, loginPath+"password", url.Values{"name": {name}, "current": {"wrong"}})

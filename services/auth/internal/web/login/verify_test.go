@@ -2,6 +2,7 @@ package login_test
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,11 +38,13 @@ func TestLoginOffersToVerifyTheAddress(t *testing.T) {
 		"": {400, "CODE_REQUIRED"}, " - ": {400, "CODE_REQUIRED"}, "wrong-222": {400, "CODE_WRONG"},
 		"overdue2": {400, "expired.title"}, "locked22": {429, "locked.text"},
 	} {
-		w := testworld.Call(t, pages, verifyPath, url.Values{"code": {code}}, "Cookie", session)
-		testworld.Shows(t, w, want.status, "verifyemail.confirm")
-		if got := testworld.Page(t, w).Find("p", "id", "fault").Text(); got != testworld.PageTexts(t, "en")[want.text] {
-			t.Errorf("%q: %q", code, got)
-		}
+		t.Run(strconv.Quote(code), func(t *testing.T) {
+			w := testworld.Call(t, pages, verifyPath, url.Values{"code": {code}}, "Cookie", session)
+			testworld.Shows(t, w, want.status, "verifyemail.confirm")
+			if got := testworld.Page(t, w).Find("p", "id", "fault").Text(); got != testworld.PageTexts(t, "en")[want.text] {
+				t.Errorf("the page says %q", got)
+			}
+		})
 	}
 	testworld.Shows(t, testworld.Call(t, pages, verifyPath, url.Values{"code": {"AWAY2222"}}, "Cookie", session), 503,
 		"away")

@@ -61,10 +61,8 @@ func (p Pages) form(w http.ResponseWriter, r request, status int, faulty frame.W
 	case f.Password:
 		f.Focus = "password"
 	}
-	p.Frame.Write(w, r.Request, frame.Page{
-		Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != "",
-		Language: r.Language, InLanguage: r.in,
-	})
+	p.write(w, r, frame.Page{Status: status, Name: name, Body: formBody, Data: f, Faulty: faulty.Field != "",
+		InLanguage: r.in})
 }
 
 // again writes the form after a mistake. It checks the code once more, so that a wrong code counts as a guess here too.
@@ -79,17 +77,14 @@ func (p Pages) again(w http.ResponseWriter, r request, status int, faulty frame.
 
 // offerMail writes a page that explains why the code cannot be used, and offers a new mail.
 func (p Pages) offerMail(w http.ResponseWriter, r request, status int, name string) {
-	p.Frame.Write(w, r.Request, frame.Page{
-		Status: status, Name: name, Body: resendBody, Data: form{link: r.link, ResendPath: r.resendPath()},
-		Language: r.Language,
-	})
+	p.write(w, r, frame.Page{Status: status, Name: name, Body: resendBody,
+		Data: form{link: r.link, ResendPath: r.resendPath()}})
 }
 
-// notice writes a page that has only its texts, in the language of the form.
-func (p Pages) notice(w http.ResponseWriter, r request, status int, name, retry string) {
-	p.Frame.Write(w, r.Request, frame.Page{
-		Status: status, Name: name, Body: frame.NoticeBody, Data: retry, Language: r.Language,
-	})
+// write writes a page in the language of the form.
+func (p Pages) write(w http.ResponseWriter, r request, page frame.Page) {
+	page.Language = r.Language
+	p.Frame.Write(w, r.Request, page)
 }
 
 // refused writes the page for a fault.

@@ -254,10 +254,12 @@ func TestFormAsksForAMissingPassword(t *testing.T) {
 		{reset.Link("passwordset", "true"), nil, true},
 		{reset.Path, testworld.Linked("passwordset", "true", "code", "WRONG222"), true},
 	} {
-		root := testworld.Page(t, testworld.Call(t, h, test.uri, test.form))
-		if got := root.Find("input", "name", "password").Exists(); got != test.want {
-			t.Errorf("%s %v asks for a password: %t", test.uri, test.form, got)
-		}
+		t.Run(test.uri+" "+test.form.Encode(), func(t *testing.T) {
+			root := testworld.Page(t, testworld.Call(t, h, test.uri, test.form))
+			if got := root.Find("input", "name", "password").Exists(); got != test.want {
+				t.Errorf("the form asks for a password: %t", got)
+			}
+		})
 	}
 	// The next form has the values of the link, until users returns others.
 	for form, want := range map[string]bool{"WRONG222": true, "NEEDSPW2": false} {

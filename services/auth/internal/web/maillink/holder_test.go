@@ -67,11 +67,13 @@ func TestPageWithARightCodeNamesItsUser(t *testing.T) {
 		"without a code":       {[]string{"code", ""}, false},
 		"while users are away": {[]string{"code", "AWAY2222", "confirmation", "x"}, false},
 	} {
-		w := testworld.Call(t, h, testworld.Initialize.Path, testworld.Initialize.Filled(c.values...))
-		whose := testworld.Page(t, w).Find("p", "class", "whose").Text()
-		if w.Code != 400 || whose != map[bool]string{true: "Analytical & Coada <b>"}[c.named] {
-			t.Errorf("after a mistake, %s: %d, the page names %q", name, w.Code, whose)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := testworld.Call(t, h, testworld.Initialize.Path, testworld.Initialize.Filled(c.values...))
+			whose := testworld.Page(t, w).Find("p", "class", "whose").Text()
+			if w.Code != 400 || whose != map[bool]string{true: "Analytical & Coada <b>"}[c.named] {
+				t.Errorf("%d, the page names %q", w.Code, whose)
+			}
+		})
 	}
 	if got := len(testworld.Supported); got != len(x.Allowed) {
 		t.Errorf("%d languages", got)

@@ -126,10 +126,9 @@ func (p Pages) complete(w http.ResponseWriter, r request) {
 		return
 	}
 	p.Posts.Return(r.RemoteAddr)
-	p.Frame.Write(w, frame.Branded(r.Request, r.OrgID), frame.Page{
-		Status: http.StatusOK, Name: r.text("done"), Body: doneBody, Language: r.Language,
-		Data: map[string]string{"LoginName": done.LoginName, "Next": r.next()},
-	})
+	r.Request = frame.Branded(r.Request, r.OrgID)
+	p.write(w, r, frame.Page{Name: r.text("done"), Body: doneBody,
+		Data: map[string]string{"LoginName": done.LoginName, "Next": r.next()}})
 }
 
 // next returns the address of the next page after the code was used.
@@ -158,5 +157,5 @@ func (p Pages) resend(w http.ResponseWriter, r request) {
 		p.refused(w, r, fault.ErrOverloaded.After(time.Second))
 		return
 	}
-	p.notice(w, r, http.StatusOK, r.text("resent"), "")
+	p.write(w, r, frame.Page{Name: r.text("resent"), Body: frame.NoticeBody, Data: ""})
 }

@@ -30,14 +30,19 @@ type Person struct {
 	header string
 }
 
+// Subject returns what the service users compares with the current user and organization of a session.
+func Subject(s domain.Session) *usersv1.CheckedSubject {
+	return &usersv1.CheckedSubject{
+		UserId: s.UserID, Generation: uint64(s.UserGeneration), Credential: s.Credential,
+		Orgs: []*usersv1.CheckedOrg{{Id: s.OrgID, Generation: uint64(s.OrgGeneration)}},
+	}
+}
+
 // As returns the person of a session. The service users compares the generations and the credential of the session with
 // the current ones, so that an id alone is not enough. As returns fault.ErrTokenInvalid if the session is not valid any
 // more. The person has no role, because no page needs one.
 func (a Signer) As(ctx context.Context, s domain.Session) (Person, error) {
-	found, err := a.users.ResolveCaller(ctx, &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
-		UserId: s.UserID, Generation: uint64(s.UserGeneration), Credential: s.Credential,
-		Orgs: []*usersv1.CheckedOrg{{Id: s.OrgID, Generation: uint64(s.OrgGeneration)}},
-	}})
+	found, err := a.users.ResolveCaller(ctx, &usersv1.ResolveCallerRequest{Subject: Subject(s)})
 	if err != nil {
 		return Person{}, err
 	}

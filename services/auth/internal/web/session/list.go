@@ -9,7 +9,6 @@ import (
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
 	"herald/shared/search"
-	"herald/shared/secret"
 )
 
 // All returns the sessions of a session's person, the last begun first, at most 1000.
@@ -60,10 +59,5 @@ func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session
 		return nil
 	}
 	n.ID, n.CreatedAt, n.UsedAt = resource.NewID(), s.Now(), s.Now() // notifications of the logout name the old id
-	cookie := secret.RandomString(cookieLength)
-	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
-		return err
-	}
-	set(w, Cookie, cookie, n.ExpiresAt.Sub(s.Now()))
-	return nil
+	return s.add(w, r, n, n.ExpiresAt.Sub(s.Now()))
 }

@@ -12,7 +12,6 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
 	"herald/shared/gen/fault/authfault"
-	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
 	"herald/shared/secret"
 )
@@ -142,12 +141,17 @@ func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (
 			return domain.Session{}, err
 		}
 	}
+	return n, s.add(w, r, n, domain.SessionLifetime)
+}
+
+// add stores a session, and gives the browser a new cookie for it.
+func (s Sessions) add(w http.ResponseWriter, r *http.Request, n domain.Session, lasts time.Duration) error {
 	cookie := secret.RandomString(cookieLength)
 	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
-		return domain.Session{}, err
+		return err
 	}
-	set(w, Cookie, cookie, domain.SessionLifetime)
-	return n, nil
+	set(w, Cookie, cookie, lasts)
+	return nil
 }
 
 // End ends the session of a browser, if it has one, and the authorizations that its person gave clients in it.
@@ -166,7 +170,7 @@ func (s Sessions) End(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s Sessions) end(ctx context.Context, n domain.Session) error {
-	_, err := s.Store.EndSession(ctx, n.UserID, n.ID, &authv1.SessionEnded{UserId: n.UserID})
+	err := s.EndOne(ctx, n, n.ID)
 	if errors.Is(err, authfault.ErrSessionNotFound) {
 		return nil // another request has ended it
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/web/onbehalf"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/authfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -26,10 +27,7 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 		return authfault.ErrExternalLinkingStale
 	}
 	_, err := l.Users.LinkExternalAccount(ctx, &usersv1.LinkExternalAccountRequest{
-		Subject: &usersv1.CheckedSubject{
-			UserId: s.UserID, Generation: uint64(s.UserGeneration), Credential: s.Credential,
-			Orgs: []*usersv1.CheckedOrg{{Id: s.OrgID, Generation: uint64(s.OrgGeneration)}},
-		},
+		Subject: onbehalf.Subject(s),
 		Link: &usersv1.IdpLink{
 			ConfigId: a.IdpID, ExternalUserId: a.Account.ExternalUserId, TenantId: a.Account.TenantId,
 			DisplayName: cmp.Or(a.Account.UserName, a.Account.DisplayName),

@@ -6,27 +6,15 @@ package totp
 import (
 	"context"
 	"embed"
-	"encoding/base64"
-	"html/template"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-
-	"rsc.io/qr"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
-)
-
-const (
-	// Limits in bytes of what a form sends. Longer values do not exist.
-	maxURL, maxCode = 8 << 10, 64
-	// keyGroup is how many letters of a key are shown without a space.
-	keyGroup = 4
 )
 
 // enrolWrong is the key of the text for a wrong first code.
@@ -75,29 +63,16 @@ func (e Pages) Ready(ctx context.Context) (bool, error) {
 
 // Show writes the first page, or a page that says that the account is protected already.
 func (e Pages) Show(w http.ResponseWriter, r *http.Request, p Place) {
-	switch has, err := e.Ready(r.Context()); {
-	case err != nil:
+	has, err := e.Ready(r.Context())
+	if err != nil {
 		e.failed(w, r, p, err)
-	case has:
-		e.write(w, r, p, frame.Page{Status: http.StatusOK, Name: "protected", Body: readyBody, Data: shown{Place: p},
-			InLanguage: p.InLanguage})
-	default:
-		e.write(w, r, p, frame.Page{Status: http.StatusOK, Name: "enrol", Body: beginBody, Data: shown{Place: p},
-			InLanguage: p.InLanguage})
+		return
 	}
-}
-
-// shown is the content of the pages.
-type shown struct {
-	Place
-	// URL is the address that an app reads. Key is the secret in it, in groups. QR is an image of the URL, or empty if
-	// the URL is too long.
-	URL, QR template.URL
-	Key     string
-	// Wrong is the key of the text that says what is wrong.
-	Wrong string
-	// Codes are the recovery codes.
-	Codes []string
+	page := frame.Page{Name: "enrol", Body: beginBody, Data: shown{Place: p}, InLanguage: p.InLanguage}
+	if has {
+		page.Name, page.Body = "protected", readyBody
+	}
+	e.write(w, r, p, page)
 }
 
 // Take handles the form of a page. Without a code in the form it makes a secret. Otherwise it checks the first code of
@@ -132,7 +107,7 @@ func (e Pages) Take(w http.ResponseWriter, r *http.Request, p Place) {
 
 // Codes writes the page with recovery codes, which are shown once.
 func (e Pages) Codes(w http.ResponseWriter, r *http.Request, p Place, codes []string) {
-	e.write(w, r, p, frame.Page{Status: http.StatusOK, Name: "recovery", Body: recoveryBody,
+	e.write(w, r, p, frame.Page{Name: "recovery", Body: recoveryBody,
 		Data: shown{Place: p, Codes: codes}})
 }
 
@@ -147,30 +122,6 @@ func (e Pages) begin(w http.ResponseWriter, r *http.Request, p Place) {
 	default:
 		e.failed(w, r, p, err)
 	}
-}
-
-// scan returns the content of the page with the QR code of a URL. The key is empty if it is not the URL of an app's
-// secret.
-func scan(p Place, address string) shown {
-	s := shown{Place: p}
-	u, err := url.Parse(address)
-	if len(address) > maxURL || !domain.Plain(address) || err != nil || u.Scheme != "otpauth" || u.Host != "totp" {
-		return s
-	}
-	key := u.Query().Get("secret")
-	if len(key) > maxCode || strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
-		return s
-	}
-	for part := range slices.Chunk([]byte(key), keyGroup) {
-		s.Key += string(part) + " "
-	}
-	s.Key = strings.TrimSpace(s.Key)
-	s.URL = template.URL(address) //nolint:gosec // its scheme is otpauth
-	if code, err := qr.Encode(address, qr.M); err == nil {
-		image := base64.StdEncoding.EncodeToString(code.PNG())
-		s.QR = template.URL("data:image/png;base64," + image) //nolint:gosec // our own image
-	}
-	return s
 }
 
 func (e Pages) scan(w http.ResponseWriter, r *http.Request, status int, s shown) {
