@@ -202,9 +202,8 @@ func ServeApplications(t testing.TB, g boot.Ground) {
 		case r.ClientId == "removed":
 			return nil, projectsfault.ErrAppNotFound
 		}
-		return &projectsv1.ResolveClientResponse{OrgId: "o2", Project: &projectsv1.Project{Id: "p1"}, App: &projectsv1.App{
-			Id: r.ClientId, Name: `<script>alert("` + r.ClientId + `")</script>`,
-			Config: &projectsv1.App_OidcConfig{OidcConfig: &projectsv1.OidcConfig{ClientId: r.ClientId}},
-		}}, nil
+		app := &projectsv1.App{Id: r.ClientId, Name: `<script>alert("` + r.ClientId + `")</script>`,
+			Config: &projectsv1.App_OidcConfig{OidcConfig: &projectsv1.OidcConfig{ClientId: r.ClientId}}}
+		return &projectsv1.ResolveClientResponse{OrgId: "o2", Project: &projectsv1.Project{Id: "p1"}, App: app}, nil
 	}, &projectsv1.Internal_ServiceDesc)
 }

@@ -363,7 +363,8 @@ func TestChangedPasswordEndsOtherSessions(t *testing.T) {
 		{"right", "Tr0ub4dor3", "Tr0ub4dor", "confirmation"},
 	} {
 		t.Run(fmt.Sprintf("%q", test), func(t *testing.T) {
-			w := a.send(session, "/password", "current", test.old, "password", test.chosen, "confirmation", test.confirmed)
+			w := a.send(session, "/password", "current", test.old, "password", test.chosen, "confirmation",
+				test.confirmed)
 			testworld.Shows(t, w, 400, "changepassword")
 			if !testworld.Page(t, w).Find("p", "id", test.field+"-fault").Exists() {
 				t.Errorf("%s is not wrong", test.field)

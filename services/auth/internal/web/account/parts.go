@@ -139,7 +139,8 @@ func (p *Pages) failed(w http.ResponseWriter, v visit, err error) {
 		f.Code == fault.Unauthenticated: // on other pages a login would lead back at once
 		p.logIn(w, v)
 	case f.Code == fault.NotFound: // the object does not exist, or it belongs to somebody else
-		_ = p.write(w, v, frame.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody, Data: v.base()}, nil)
+		_ = p.write(w, v, frame.Page{Status: http.StatusNotFound, Name: "accountgone", Body: goneBody,
+			Data: v.base()}, nil)
 	default:
 		p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(v.page.name), Language: v.Picked})
 	}

@@ -177,7 +177,8 @@ func TestBrandingIsRequestedOnceASecondAndKeptDuringAnOutage(t *testing.T) {
 // However many organizations there are, the memory for their brandings is bounded.
 func TestMemoryForBrandingsIsBounded(t *testing.T) {
 	t.Parallel()
-	b := brandings{source: source{&brander{branding: map[string]*textv1.ResolveBrandingResponse{}}, new(clock).now, slog.Default()}}
+	text := &brander{branding: map[string]*textv1.ResolveBrandingResponse{}}
+	b := brandings{source: source{text, new(clock).now, slog.Default()}}
 	for i := range 2*maxBrandings + 1 {
 		b.of(t.Context(), strconv.Itoa(i))
 		if len(b.kept) > maxBrandings {

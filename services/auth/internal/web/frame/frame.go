@@ -1,5 +1,5 @@
-// Package frame writes pages: one frame and style, in the reader's language, light or dark. Its headers forbid a page to
-// run scripts, to load anything and to be framed by another. The pages have no JavaScript.
+// Package frame writes pages: one frame and style, in the reader's language, light or dark. Its headers forbid a page
+// to run scripts, to load anything and to be framed by another. The pages have no JavaScript.
 package frame
 
 import (

@@ -151,8 +151,8 @@ func (v *visit) in(path string) func(tag string) string {
 	return func(tag string) string { return v.address(path, "lang", tag) }
 }
 
-// brand gives the pages of the visit the branding of the client's login, for a user of an organization. The organization
-// is empty until the right password is entered.
+// brand gives the pages of the visit the branding of the client's login, for a user of an organization. The
+// organization is empty until the right password is entered.
 func (v *visit) brand(userOrgID string) {
 	asked, err := domain.AskedOrg(v.asked.Scopes)
 	if err != nil {

@@ -33,7 +33,7 @@ func (p Pages) start(w http.ResponseWriter, v *visit) error {
 	switch {
 	case there && v.Values.Get("other") == "" && v.ID == "":
 		return p.session(w, v, s)
-	case !there || v.Values.Get("other") != "" || v.asked.Admits(s) != nil:
+	case !there || v.Values.Get("other") != "" || !v.admits(s):
 		p.askName(w, v, v.asked.LoginHint)
 		return nil
 	case satisfied && !v.asked.Asks():
@@ -43,6 +43,9 @@ func (p Pages) start(w http.ResponseWriter, v *visit) error {
 	}
 	return p.again(w, v, s)
 }
+
+// admits reports whether the client's request admits the person of a session.
+func (v *visit) admits(s domain.Session) bool { return v.asked.Admits(s) == nil }
 
 // again asks a person who has logged in for the password once more.
 func (p Pages) again(w http.ResponseWriter, v *visit, s domain.Session) error {
@@ -116,7 +119,8 @@ func (p Pages) known(w http.ResponseWriter, v *visit, found *usersv1.CheckPasswo
 
 // inactive writes the page for a user who may not log in, with a link back to the login.
 func (p Pages) inactive(w http.ResponseWriter, v *visit) {
-	p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "inactive", Body: sentBody, Data: v.address(Path)})
+	p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "inactive", Body: sentBody,
+		Data: v.address(Path)})
 }
 
 // entered makes a session for a login, or leads to the next step of it.

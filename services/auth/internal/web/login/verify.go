@@ -53,7 +53,9 @@ func (p Pages) unverified(v *visit, s domain.Session) (string, error) {
 
 // withUnverified returns a handler that gets the session and the address of a person whose address is not verified. For
 // others the login continues.
-func (p Pages) withUnverified(next func(w http.ResponseWriter, v *visit, s domain.Session, email string) error) handler {
+func (p Pages) withUnverified(
+	next func(w http.ResponseWriter, v *visit, s domain.Session, email string) error,
+) handler {
 	return p.withSession(func(w http.ResponseWriter, v *visit, s domain.Session) error {
 		email, err := p.unverified(v, s)
 		switch {

@@ -41,7 +41,8 @@ func TestLoginOffersToVerifyTheAddress(t *testing.T) {
 		t.Run(strconv.Quote(code), func(t *testing.T) {
 			w := testworld.Call(t, pages, verifyPath, url.Values{"code": {code}}, "Cookie", session)
 			testworld.Shows(t, w, want.status, "verifyemail.confirm")
-			if got := testworld.Page(t, w).Find("p", "id", "fault").Text(); got != testworld.PageTexts(t, "en")[want.text] {
+			got := testworld.Page(t, w).Find("p", "id", "fault").Text()
+			if got != testworld.PageTexts(t, "en")[want.text] {
 				t.Errorf("the page says %q", got)
 			}
 		})
