@@ -18,7 +18,6 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/shared/boot"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
-	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -66,7 +65,7 @@ func NewOAuth(t *testing.T) *OAuth {
 	testkit.Run(t, s)
 	testkit.Serve(t, g, "projects", projects{Others: w.Others}, &projectsv1.Internal_ServiceDesc)
 	testkit.Serve(t, g, "users", people{Others: w.Others}, &usersv1.Internal_ServiceDesc)
-	testkit.Serve(t, g, "text", NewText(), &textv1.Text_ServiceDesc)
+	ServeText(t, g)
 	edge := NewEdge(t, g)
 	w.Pages, w.Programs, w.Store, w.DB = edge, http.HandlerFunc(edge.ServeProgram), store.New(s.Journal), s.DB
 	w.Keys, err = signing.Open(t.Context(), signing.Config{

@@ -13,12 +13,12 @@ import (
 	"herald/shared/testkit"
 )
 
-// Answer returns the answer to a request, by the type of the request. It returns nil for a method that it lacks.
-type Answer func(ctx context.Context, request proto.Message) (proto.Message, error)
+// Handler returns the answer to a request, by the type of the request. It returns nil for a method that it lacks.
+type Handler func(ctx context.Context, request proto.Message) (proto.Message, error)
 
 // Serve stands in for another service, with the methods of some contracts.
 func Serve(
-	t testing.TB, g boot.Ground, service string, answer Answer, contracts ...*grpc.ServiceDesc,
+	t testing.TB, g boot.Ground, service string, answer Handler, contracts ...*grpc.ServiceDesc,
 ) testkit.Server {
 	t.Helper()
 	ask := func(ctx context.Context, r any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {

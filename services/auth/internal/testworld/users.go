@@ -50,7 +50,7 @@ func (u *Users) answer(ctx context.Context, request proto.Message) (proto.Messag
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, reads := range []Answer{u.answerSubject, u.answerFactors} {
+	for _, reads := range []Handler{u.answerSubject, u.answerFactors} {
 		if a, err := reads(ctx, request); a != nil || err != nil {
 			return a, err
 		}
@@ -59,7 +59,7 @@ func (u *Users) answer(ctx context.Context, request proto.Message) (proto.Messag
 	if c := caller.From(ctx); c.UserID != "" {
 		u.Own.Callers = append(u.Own.Callers, c)
 	}
-	for _, answer := range []Answer{
+	for _, answer := range []Handler{
 		u.answerCode, u.answerLogin, u.answerExternal, u.answerProfile, u.answerEmail, u.answerTokens, u.answerLinks,
 		u.answerOTP,
 	} {
