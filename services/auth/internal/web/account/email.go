@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"herald/services/auth/internal/web/frame"
-	"herald/services/auth/internal/web/maillink"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -51,7 +50,7 @@ func (p *Pages) verifyEmail(w http.ResponseWriter, v visit) error {
 		return p.emailForm(w, v, "CODE_REQUIRED")
 	}
 	_, err := p.Credentials.VerifyMyEmail(v.as(), &usersv1.VerifyMyEmailRequest{Code: code})
-	if wrong := maillink.WrongCode(err); wrong != "" {
+	if wrong := frame.WrongCode(err); wrong != "" {
 		return p.emailForm(w, v, wrong)
 	}
 	return p.done(w, v, "email", unlessVerified(err))

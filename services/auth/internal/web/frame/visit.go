@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"herald/services/auth/internal/domain"
+	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 )
 
@@ -83,6 +84,19 @@ func (v Visit) NewPassword() (typed string, faulty Wrong) {
 		faulty = Wrong{Field: "confirmation", Key: "PASSWORD_MISMATCH"}
 	}
 	return typed, faulty
+}
+
+// WrongCode returns the key of the text for the fault of a code. It returns "" for another error.
+func WrongCode(err error) string {
+	switch id := fault.From(err).ID; id {
+	case usersfault.ErrCodeWrong.ID:
+		return id
+	case usersfault.ErrCodeExpired.ID:
+		return "expired.title"
+	case usersfault.ErrCodeLocked.ID:
+		return "locked.text"
+	}
+	return ""
 }
 
 // Address returns the address of a page. The parameters are names and values in turn; empty values are left out.

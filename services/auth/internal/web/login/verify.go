@@ -92,7 +92,7 @@ func (p Pages) verify(w http.ResponseWriter, v *visit, s domain.Session, email s
 	_, err := p.Users.CompleteCode(v.Context(), &usersv1.CompleteCodeRequest{
 		Kind: string(mail.VerifyEmail), UserId: s.UserID, Code: code,
 	})
-	if again.Wrong = maillink.WrongCode(err); again.Wrong != "" {
+	if again.Wrong = frame.WrongCode(err); again.Wrong != "" {
 		p.verifyForm(w, v, fault.From(err).HTTPStatus(), again)
 		return nil
 	}

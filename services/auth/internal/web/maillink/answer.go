@@ -14,19 +14,6 @@ import (
 // passwordPrefix begins the ids of all faults of a password.
 const passwordPrefix = "PASSWORD_"
 
-// WrongCode returns the key of the text for the fault of a code. It returns "" for another error.
-func WrongCode(err error) string {
-	switch id := fault.From(err).ID; id {
-	case usersfault.ErrCodeWrong.ID:
-		return id
-	case usersfault.ErrCodeExpired.ID:
-		return "expired.title"
-	case usersfault.ErrCodeLocked.ID:
-		return "locked.text"
-	}
-	return ""
-}
-
 type form struct {
 	link
 	Path, ResendPath string
