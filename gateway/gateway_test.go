@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 // Requests that are running when the gateway stops are still answered.
 func TestStopAnswersRunningRequests(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	address, stop, ended := w.Stoppable(t)
 	var causes map[string]string
 	w.FailWith(func(ctx context.Context) error {

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"herald/services/idp"
-	"herald/services/idp/internal/apitest"
+	"herald/services/idp/internal/testworld"
 	"herald/shared/bus"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 // While the master key changes, replicas and their callers are restarted one after another, so that
 // some have the keys of one state and some those of the next. All calls succeed at both replicas,
@@ -27,9 +27,9 @@ func TestRollingRestart(t *testing.T) {
 	}
 	t.Cleanup(func() { bus.Stop(server) })
 	ground.Bus = bus.Address{URL: server.ClientURL()} // it accepts only the passwords of the old key
-	old, fresh, database := ground.Keys.Text().Reveal(), secret.NewKeyText(), apitest.Kit.Database(t)
+	old, fresh, database := ground.Keys.Text().Reveal(), secret.NewKeyText(), testworld.Kit.Database(t)
 	// replica starts a replica with the given keys, and callers with the same keys.
-	replica := func(keys string) (callers *apitest.World, stop func()) {
+	replica := func(keys string) (callers *testworld.World, stop func()) {
 		g := ground
 		var err error
 		if g.Keys, err = secret.ParseKeys(keys); err != nil {
@@ -39,17 +39,17 @@ func TestRollingRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := idp.New(t.Context(), s, apitest.Config); err != nil {
+		if err := idp.New(t.Context(), s, testworld.Config); err != nil {
 			t.Fatal(err)
 		}
-		return apitest.Of(testkit.World{TB: t, Ground: g, Service: s}), testkit.Run(t, s)
+		return testworld.Of(testkit.World{TB: t, Ground: g, Service: s}), testkit.Run(t, s)
 	}
 	before, stop := replica(old)
 	id := before.Directory(before.InA, "Company")
 	for step, keys := range []string{old + fresh, fresh + old} {
 		after, stopAfter := replica(keys)
 		for n := range 40 { // either replica answers
-			w := []*apitest.World{before, after}[n%2]
+			w := []*testworld.World{before, after}[n%2]
 			was := w.Get(id).Details.Sequence
 			next := fmt.Sprintf("secret %d of step %d", n/4, step)
 			r, err := w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: id, ClientSecret: next})

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit/outside"
@@ -17,12 +17,12 @@ import (
 func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 	t.Parallel()
 	const theCode, name, address, phone = "CANARY2345", "Canaryfirst", "canary@secret.example", "+15550199"
-	w := apitest.New(t, apitest.Setup{
-		Relay: apitest.Guarded,
+	w := testworld.New(t, testworld.Setup{
+		Relay: testworld.Guarded,
 		Times: func(x *delivery.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
 	})
 	w.Users.Prepares(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
-		p := apitest.Person(r)
+		p := testworld.Person(r)
 		p.Code, p.FirstName, p.DisplayName, p.UserName, p.Recipient, p.LastPhone = theCode, name,
 			name, name, address, phone
 		if r.UserId == "broken" {
@@ -67,7 +67,7 @@ func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 		t.Error("the log has nothing to look at")
 	}
 	for place, text := range places {
-		for _, canary := range []string{theCode, name, address, phone, apitest.Guarded.Password} {
+		for _, canary := range []string{theCode, name, address, phone, testworld.Guarded.Password} {
 			if strings.Contains(text, canary) {
 				t.Errorf("%s has %s", place, canary)
 			}
@@ -78,9 +78,9 @@ func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 // Hostile case 14: names and addresses of people cannot add a recipient or a header.
 func TestNamesAddNoRecipientOrHeader(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	w.Users.Prepares(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
-		p := apitest.Person(r)
+		p := testworld.Person(r)
 		p.DisplayName, p.FirstName = "Ada\r\nBcc: eve@example.com\r\n\r\n<b>", "<script>{{.Code}}"
 		if r.UserId != "ada" {
 			p.Recipient = strings.TrimPrefix(r.UserId, "to:")

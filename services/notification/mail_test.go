@@ -6,19 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mailer"
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Main(m)) }
 
 // An event leads to a mail in the mailbox.
 func TestEventBecomesAMail(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	id := w.Users.Ask("ada")
 	d := w.Accepted(1)[0]
 	m := w.Parse(d)
@@ -37,13 +37,13 @@ func TestEventBecomesAMail(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	link := "https://login.example.com/ui/login/user/init?userID=ada&code=" + apitest.Code(id) +
+	link := "https://login.example.com/ui/login/user/init?userID=ada&code=" + testworld.Code(id) +
 		"&orgID=o1&passwordset=false&lang=de"
 	for _, want := range []string{
-		"Guten Tag Ada\n", "\nPasswort setzen\n" + link + "\n\n" + apitest.Code(id) + "\n\nIhr Analytical & Co\n",
+		"Guten Tag Ada\n", "\nPasswort setzen\n" + link + "\n\n" + testworld.Code(id) + "\n\nIhr Analytical & Co\n",
 		"Lovelace|Countess|ada.l|ada.l|ada.l|ada.l|ada@example.com||+41791234567||ada|o1|" +
 			"21. November 2026, 08:00 Uhr (UTC)|21. November 2026, 08:01 Uhr (UTC)|" +
-			"24. November 2026, 08:00 Uhr (UTC)|" + apitest.Code(id) + "\n",
+			"24. November 2026, 08:00 Uhr (UTC)|" + testworld.Code(id) + "\n",
 	} {
 		if !strings.Contains(m.Text, want) {
 			t.Errorf("the text part\n%s\nlacks\n%s", m.Text, want)
@@ -70,13 +70,13 @@ func TestEventBecomesAMail(t *testing.T) {
 // A notice has no link and no code.
 func TestEventBecomesANotice(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	id := mailer.NoticeID(w.Users.Publish("ada", &usersv1.HumanPasswordChanged{Notice: "passwordchanged"}))
-	if n := w.Settled(id); n.Kind != "passwordchanged" || apitest.Story(n) != "SENT: SENT" {
+	if n := w.Settled(id); n.Kind != "passwordchanged" || testworld.Story(n) != "SENT: SENT" {
 		t.Errorf("%v", n)
 	}
 	m := w.Parse(w.Accepted(1)[0])
-	for _, part := range []string{"http", apitest.Code(id)} {
+	for _, part := range []string{"http", testworld.Code(id)} {
 		if strings.Contains(m.Text+m.HTML, part) {
 			t.Errorf("a notice with %q:\n%s", part, m.Text)
 		}

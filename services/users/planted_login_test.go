@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -14,10 +14,10 @@ import (
 
 // plantings are the ways in which an owner of an organization makes what a person logs in with: all of them set a
 // password, and the imports a second factor and a link too.
-func plantings(as context.Context, w *userstest.World) map[string]func(name string) (string, error) {
+func plantings(as context.Context, w *testworld.World) map[string]func(name string) (string, error) {
 	data := func(name, password, hash string) *usersv1.ImportHumanUserRequest {
-		r := userstest.Linked(name, "company/"+name)
-		r.Email.IsEmailVerified, r.Password, r.HashedPassword = true, password, userstest.Hashed(hash)
+		r := testworld.Linked(name, "company/"+name)
+		r.Email.IsEmailVerified, r.Password, r.HashedPassword = true, password, testworld.Hashed(hash)
 		r.OtpCode = "JBSWY3DPEHPK3PXPJBSWY3DP"
 		return r
 	}
@@ -26,18 +26,18 @@ func plantings(as context.Context, w *userstest.World) map[string]func(name stri
 		return got.GetUserId(), err
 	}
 	many := func(r *usersv1.ImportHumanUserRequest) (string, error) {
-		ids, _ := w.Imported(as, userstest.Bulk(w.OrgID,
-			&usersv1.ImportHumanUserRow{UserId: r.UserName, User: userstest.Wrapped(r).User}))
+		ids, _ := w.Imported(as, testworld.Bulk(w.OrgID,
+			&usersv1.ImportHumanUserRow{UserId: r.UserName, User: testworld.Wrapped(r).User}))
 		return ids[0], nil
 	}
 	const password = "correct horse battery"
 	return map[string]func(string) (string, error){
 		"imported password":         func(n string) (string, error) { return one(data(n, password, "")) },
-		"imported hash":             func(n string) (string, error) { return one(data(n, "", userstest.SomeHash)) },
+		"imported hash":             func(n string) (string, error) { return one(data(n, "", testworld.SomeHash)) },
 		"imported password in bulk": func(n string) (string, error) { return many(data(n, password, "")) },
-		"imported hash in bulk":     func(n string) (string, error) { return many(data(n, "", userstest.SomeHash)) },
+		"imported hash in bulk":     func(n string) (string, error) { return many(data(n, "", testworld.SomeHash)) },
 		"initial password": func(n string) (string, error) {
-			m := userstest.Minimal(n)
+			m := testworld.Minimal(n)
 			m.Email.IsEmailVerified = true
 			got, err := w.Gateway.CreateHumanUser(as, &usersv1.CreateHumanUserRequest{
 				UserName: n, Profile: m.Profile, Email: m.Email, InitialPassword: password,
@@ -56,8 +56,8 @@ func plantings(as context.Context, w *userstest.World) map[string]func(name stri
 // role in the instance, however they were made. Roles that the owner may give end nothing.
 func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
+	w, _ := testworld.NewLinkedWorld(t)
+	testkit.Serve(t, w.Ground, "projects", testworld.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
 	for name, plant := range plantings(w.Login(w.Admin, planter, ""), w) {
@@ -87,7 +87,7 @@ func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 			true:  {"human.password_removed", "member.added"},
 			false: {"idp_link.removed", "otp.removed", "human.password_removed", "member.added"},
 		}[before == 0]
-		got := userstest.Kinds(changes)
+		got := testworld.Kinds(changes)
 		for i, kind := range want {
 			if err != nil || !slices.Contains(got[:len(want)], kind+" by "+w.AdminID) {
 				t.Errorf("%s: change %d, %s, is not in %v, %v", name, i, kind, got, err)
@@ -100,7 +100,7 @@ func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 // Otherwise somebody with the permissions sets the address first.
 func TestPasswordAfterThePromotion(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
 	asPlanter := w.Login(w.Admin, planter, "")
@@ -131,8 +131,8 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 		t.Errorf("password %q, %v", w.Hash(id), err)
 	}
 
-	m := userstest.Minimal("planted address")
-	m.Email.IsEmailVerified, m.HashedPassword = true, userstest.Hashed(userstest.SomeHash)
+	m := testworld.Minimal("planted address")
+	m.Email.IsEmailVerified, m.HashedPassword = true, testworld.Hashed(testworld.SomeHash)
 	got := w.Import(asPlanter, m)
 	w.AddIamMember(got.UserId, "IAM_USER_MANAGER")
 	w.Unwritten(func() { w.Request("passwordreset", got.UserId) })
@@ -148,10 +148,10 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 // because whoever chose the address may have read the mail.
 func TestPasswordOfAPlantedAddress(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
-	got, err := w.Gateway.ImportHumanUser(w.Login(w.Admin, planter, ""), userstest.Minimal("planted"))
+	got, err := w.Gateway.ImportHumanUser(w.Login(w.Admin, planter, ""), testworld.Minimal("planted"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,11 +170,11 @@ func TestPasswordOfAPlantedAddress(t *testing.T) {
 // imported has ended.
 func TestInitialUserAfterThePromotion(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
-	m := userstest.Minimal("mini")
-	m.HashedPassword = userstest.Hashed(userstest.SomeHash)
+	m := testworld.Minimal("mini")
+	m.HashedPassword = testworld.Hashed(testworld.SomeHash)
 	got, err := w.Gateway.ImportHumanUser(w.Login(w.Admin, planter, ""), m)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -13,7 +13,7 @@ import (
 // Credentials by somebody who has the new permissions stay, and so do the user's own.
 func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, inA := w.Org("A")
 	planter, bot := w.Person(inA, "planter"), w.Machine(inA, "bot")
 	w.AddMember(inA, planter, "ORG_OWNER")
@@ -80,7 +80,7 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 // of a mail that the promoter requested stays valid.
 func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, inA := w.Org("A")
 	manager := w.Person(inA, "manager")
 	w.AddMember(inA, manager, "ORG_USER_MANAGER")
@@ -88,7 +88,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	create := func(ctx context.Context, name string) string {
 		t.Helper()
 		made, err := w.Gateway.CreateHumanUser(ctx, &usersv1.CreateHumanUserRequest{
-			UserName: name, Profile: userstest.Minimal(name).Profile, Email: userstest.Minimal(name).Email,
+			UserName: name, Profile: testworld.Minimal(name).Profile, Email: testworld.Minimal(name).Email,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	again := &usersv1.ResendInitializationRequest{UserId: planted}
 	_, err = w.Gateway.ResendInitialization(inA, again)
 	testkit.Refused(t, err, "EMAIL_OUTRANKED")
-	again.Email = userstest.Minimal("planted").Email.Email
+	again.Email = testworld.Minimal("planted").Email.Email
 	w.Must(w.Gateway.ResendInitialization(inA, again))
 	w.Must(w.Complete(planted, w.Mail(planted).Code, "correct horse"))
 
@@ -128,7 +128,7 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 // gets a role in the instance. A mail is refused until somebody with the permissions sets the address again.
 func TestPlantedAddressEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, inA := w.Org("A")
 	owner, user := w.Person(inA, "owner"), w.Person(inA, "user")
 	w.AddMember(inA, owner, "ORG_OWNER")

@@ -4,24 +4,24 @@ import (
 	"context"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
 // plantLogin is how somebody plants a login of a machine user. It returns the credential of its tokens.
-var plantLogin = map[string]func(w *userstest.World, as context.Context, userID string) string{
-	"key": func(w *userstest.World, as context.Context, userID string) string {
+var plantLogin = map[string]func(w *testworld.World, as context.Context, userID string) string{
+	"key": func(w *testworld.World, as context.Context, userID string) string {
 		w.Helper()
 		key, err := w.Gateway.AddMachineKey(as, &usersv1.AddMachineKeyRequest{
-			UserId: userID, PublicKey: userstest.PublicKey})
+			UserId: userID, PublicKey: testworld.PublicKey})
 		if err != nil {
 			w.Fatal(err)
 		}
 		return w.Subject(&usersv1.ResolveSubjectRequest{UserId: userID, KeyId: key.KeyId}).Credential
 	},
-	"secret": func(w *userstest.World, as context.Context, userID string) string {
+	"secret": func(w *testworld.World, as context.Context, userID string) string {
 		w.Helper()
 		made, err := w.SetSecret(as, userID)
 		if err != nil {
@@ -37,7 +37,7 @@ var plantLogin = map[string]func(w *userstest.World, as context.Context, userID 
 func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {
-		w := userstest.New(t)
+		w := testworld.New(t)
 		_, inA := w.Org("A")
 		planter, planted, managed := w.Person(inA, "planter"), w.Machine(inA, "planted"), w.Machine(inA, "managed")
 		w.AddMember(inA, planter, "ORG_OWNER")
@@ -65,7 +65,7 @@ func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 func TestEndedLoginsMakeNothing(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {
-		w := userstest.New(t)
+		w := testworld.New(t)
 		id := w.Machine(w.Admin, "bot")
 		c := w.Caller(w.Admin, id, "")
 		c.TokenID, c.Credential, c.AuthenticatedAt = "", plant(w, w.Admin, id), w.Ground.Now()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"herald/services/users"
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -17,7 +17,7 @@ import (
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
-	url, dir := userstest.Kit.Database(t), t.TempDir()
+	url, dir := testworld.Kit.Database(t), t.TempDir()
 	file := dir + "/admin.pat"
 	start := func() users.Administrator {
 		t.Helper()

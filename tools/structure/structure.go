@@ -64,7 +64,7 @@ func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 func (s source) generated() bool { return ast.IsGenerated(s.File) }
 
 // forTests matches packages that only tests use.
-var forTests = regexp.MustCompile(`(^|/)(testkit|testworld|[a-z]+test)(/|$)`)
+var forTests = regexp.MustCompile(`(^|/)(testkit|testworld)(/|$)`)
 
 // ofTests reports whether only tests use what the file has.
 func (s source) ofTests() bool { return s.test() || forTests.MatchString(s.dir()) }

@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/proto"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/caller"
 	"herald/shared/contract"
 	"herald/shared/fault"
@@ -36,9 +36,9 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 		opaque: {Token: &authv1.ResolveTokenRequest_TokenHash{TokenHash: secret.Hash(opaque)}},
 		jwt:    {Token: &authv1.ResolveTokenRequest_Jwt{Jwt: jwt}},
 	} {
-		w := gatewaytest.Start(t)
-		get := func(pairs ...string) gatewaytest.Answer {
-			return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token, pairs...)...)
+		w := testworld.Start(t)
+		get := func(pairs ...string) testworld.Answer {
+			return w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token, pairs...)...)
 		}
 		asked := func(n int) {
 			t.Helper()
@@ -79,24 +79,24 @@ func TestAccessTokensAreResolvedByAuth(t *testing.T) {
 // A request with a personal access token does not need the service auth.
 func TestOnlyAccessTokensNeedAuth(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := secret.AccessToken.New().Reveal()
 	w.Auth.Issue(token, login)
 	w.Auth.Issue(jwt, login)
 	w.Services[1].Stop()
 	for _, away := range []string{token, jwt} {
-		got := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(away)...)
+		got := w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(away)...)
 		if got.Refused(t, 503, "UNAVAILABLE"); got.Header.Get("Retry-After") != "1" {
 			t.Error(got.Header)
 		}
 	}
-	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(w.Owner())...).OK(t)
 }
 
 // After an event about an application or its project, its tokens are asked for again, and no others.
 func TestEventEndsCachedTokensOfApplication(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	w.Clock.Stop()
 	projects := testkit.Connect(t, w.Ground, "projects")
 	other := login
@@ -108,7 +108,7 @@ func TestEventEndsCachedTokensOfApplication(t *testing.T) {
 		for _, subject := range []string{"events.projects." + kind + ".o1", "outbox.projects"} {
 			one, two, own := secret.AccessToken.New().Reveal(), secret.AccessToken.New().Reveal(), w.Owner()
 			get := func(token string) int {
-				return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...).StatusCode
+				return w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token)...).StatusCode
 			}
 			w.Auth.Issue(one, login)
 			w.Auth.Issue(two, other)
@@ -139,12 +139,12 @@ func TestEventEndsCachedTokensOfApplication(t *testing.T) {
 // A token of an application with web pages is refused to the pages of other origins.
 func TestTokensAreForTheirOrigins(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	w.Auth.Origins = []string{"https://shop.example", "http://localhost:3000"}
 	token := secret.AccessToken.New().Reveal()
 	w.Auth.Issue(token, login)
-	get := func(pairs ...string) gatewaytest.Answer {
-		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token, pairs...)...)
+	get := func(pairs ...string) testworld.Answer {
+		return w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token, pairs...)...)
 	}
 	for range 2 { // the second time it is cached
 		get().OK(t)
@@ -156,5 +156,5 @@ func TestTokensAreForTheirOrigins(t *testing.T) {
 			get("Origin", origin).Refused(t, 403, "ORIGIN_NOT_ALLOWED")
 		}
 	}
-	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner(), "Origin", "https://evil.example")...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(w.Owner(), "Origin", "https://evil.example")...).OK(t)
 }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/bus"
 	"herald/shared/contract"
 	"herald/shared/resource"
@@ -21,10 +21,10 @@ func grpcHeader(md *metadata.MD) grpc.CallOption { return grpc.Header(md) }
 
 func TestCallerIsCachedForTwoSeconds(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
-	get := func() gatewaytest.Answer {
-		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...)
+	get := func() testworld.Answer {
+		return w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token)...)
 	}
 	get().OK(t)
 	w.Revoke(token)
@@ -43,7 +43,7 @@ func TestCallerIsCachedForTwoSeconds(t *testing.T) {
 
 func TestEventEndsCachedCaller(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for _, e := range []userEvent{
 		{"human.initialized", "u1", `{}`, false},
 		{"human.password_changed", "u1", `{}`, false},
@@ -67,13 +67,13 @@ type userEvent struct {
 }
 
 // ends checks that the gateway asks for the user again after the message.
-func (e userEvent) ends(t *testing.T, w *gatewaytest.World, subject string) {
+func (e userEvent) ends(t *testing.T, w *testworld.World, subject string) {
 	t.Helper()
 	w.Clock.Stop()
 	one := w.Owner()
 	two := w.Token("u2", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	get := func(token string) int {
-		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...).StatusCode
+		return w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token)...).StatusCode
 	}
 	if get(one) != 200 || get(two) != 200 {
 		t.Fatal("not let in")
@@ -99,10 +99,10 @@ func (e userEvent) ends(t *testing.T, w *gatewaytest.World, subject string) {
 
 func TestRequestWithoutNATSIsUnavailable(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
-	get := func() gatewaytest.Answer {
-		return w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token)...)
+	get := func() testworld.Answer {
+		return w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token)...)
 	}
 	get().OK(t)
 	for _, s := range w.Services {
@@ -126,12 +126,12 @@ func TestRequestWithoutNATSIsUnavailable(t *testing.T) {
 
 func TestRequestsAtOnceShareOneLookup(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	release := w.Hold()
 	var all sync.WaitGroup
 	for range 20 {
-		all.Go(func() { w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(token)...).OK(t) })
+		all.Go(func() { w.Do(t, "GET", "/auth/v1/users/me", "", testworld.As(token)...).OK(t) })
 	}
 	asked(t, w)
 	release()
@@ -145,9 +145,9 @@ func TestRequestsAtOnceShareOneLookup(t *testing.T) {
 // it are accepted.
 func TestTokenThatBecomesValidIsAccepted(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := secret.PersonalAccessToken.New().Reveal()
-	get := func() gatewaytest.Answer { return w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(token)...) }
+	get := func() testworld.Answer { return w.Do(t, "GET", "/auth/v1/users/me", "", testworld.As(token)...) }
 	release := w.Hold()
 	var all sync.WaitGroup
 	all.Go(func() { get().Refused(t, 401, "UNAUTHENTICATED") })
@@ -164,7 +164,7 @@ func TestTokenThatBecomesValidIsAccepted(t *testing.T) {
 }
 
 // asked waits until ResolveToken has decided.
-func asked(t testing.TB, w *gatewaytest.World) {
+func asked(t testing.TB, w *testworld.World) {
 	t.Helper()
 	for began := time.Now(); w.Resolved.Load() == 0; {
 		if w.Do(t, "GET", "/livez", ""); time.Since(began) > 30*time.Second {

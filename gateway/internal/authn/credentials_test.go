@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"herald/gateway/internal/authn"
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/contract"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -21,7 +21,7 @@ import (
 
 func TestAuthorizationHeader(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	flipped := token[:10] + string(token[10]^1) + token[11:]
 	const invalid = `Bearer error="invalid_token"`
@@ -89,7 +89,7 @@ func TestAuthorizationHeader(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	all := map[string]string{
 		"none":     w.Token("u1", []string{"ORG_OWNER"}),
 		"openid":   w.Token("u1", []string{"ORG_OWNER"}, "openid"),
@@ -108,7 +108,7 @@ func TestScopes(t *testing.T) {
 		{"POST", "/management/v1/users/_search", "both", "openid " + contract.Audience},
 	} {
 		for name, token := range all {
-			got := w.Do(t, c.method, c.path, "", gatewaytest.As(token)...)
+			got := w.Do(t, c.method, c.path, "", testworld.As(token)...)
 			if strings.Contains(c.allowed, name) {
 				got.OK(t)
 				continue
@@ -137,7 +137,7 @@ func TestScopes(t *testing.T) {
 
 func TestOrganizationHeader(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	for _, c := range []struct {
 		name   string
@@ -155,7 +155,7 @@ func TestOrganizationHeader(t *testing.T) {
 		{"not UTF-8", []string{"\xff"}, 403, "PERMISSION_DENIED"},
 		{"quotes", []string{`' or "1"="1`}, 403, "PERMISSION_DENIED"},
 	} {
-		pairs := gatewaytest.As(token)
+		pairs := testworld.As(token)
 		for _, v := range c.values {
 			pairs = append(pairs, "x-service-orgid", v)
 		}
@@ -174,17 +174,17 @@ func TestOrganizationHeader(t *testing.T) {
 // checked but not used.
 func TestOrganizationActedOn(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	w.Join(token, "o2")
 	for path, acted := range map[string]string{
 		"/management/v1/users/_search": "o2", "/auth/v1/users/me/pats/_search": "o1",
 	} {
-		w.Do(t, "POST", path, "", gatewaytest.As(token, "x-service-orgid", "o2")...).OK(t)
+		w.Do(t, "POST", path, "", testworld.As(token, "x-service-orgid", "o2")...).OK(t)
 		if w.Caller.OrganizationID != acted {
 			t.Errorf("%s acted on %s", path, w.Caller.OrganizationID)
 		}
-		w.Do(t, "POST", path, "", gatewaytest.As(token, "x-service-orgid", "o3")...).
+		w.Do(t, "POST", path, "", testworld.As(token, "x-service-orgid", "o3")...).
 			Refused(t, 403, "PERMISSION_DENIED")
 	}
 }
@@ -192,7 +192,7 @@ func TestOrganizationActedOn(t *testing.T) {
 // The first mistake is returned, and no later check runs.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	scopeless := w.Token("u1", []string{"ORG_OWNER"})
 	viewer := w.Token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
 	pairs := []string{"Content-Type", "text/plain", "x-service-orgid", "o1,o2"}
@@ -200,24 +200,24 @@ func TestOrderOfChecks(t *testing.T) {
 	w.Do(t, "POST", path+"x", body, pairs...).Refused(t, 404, "NOT_FOUND")
 	w.Do(t, "PUT", path, body, pairs...).Refused(t, 405, "VERB_NOT_ALLOWED")
 	w.Do(t, "POST", path, body, pairs...).Refused(t, 401, "UNAUTHENTICATED")
-	w.Do(t, "POST", path, body, gatewaytest.As(scopeless, pairs...)...).Refused(t, 403, "INSUFFICIENT_SCOPE")
-	w.Do(t, "POST", path, body, gatewaytest.As(scopeless, "x-service-orgid", "o2")...).
+	w.Do(t, "POST", path, body, testworld.As(scopeless, pairs...)...).Refused(t, 403, "INSUFFICIENT_SCOPE")
+	w.Do(t, "POST", path, body, testworld.As(scopeless, "x-service-orgid", "o2")...).
 		Refused(t, 403, "INSUFFICIENT_SCOPE")
-	w.Do(t, "POST", path, body, gatewaytest.As(viewer, "Content-Type", "text/plain", "x-service-orgid", "o2")...).
+	w.Do(t, "POST", path, body, testworld.As(viewer, "Content-Type", "text/plain", "x-service-orgid", "o2")...).
 		Refused(t,
 			403, "PERMISSION_DENIED")
-	w.Do(t, "POST", path, body, gatewaytest.As(viewer, pairs...)...).Refused(t, 400, "ORG_HEADER_INVALID")
-	w.Do(t, "POST", path, body, gatewaytest.As(viewer, pairs[:2]...)...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
-	w.Do(t, "POST", path, body, gatewaytest.As(viewer)...).Refused(t, 400, "JSON_MALFORMED")
-	w.Do(t, "POST", path, "{}", gatewaytest.As(viewer)...).Refused(t, 403, "PERMISSION_DENIED")
+	w.Do(t, "POST", path, body, testworld.As(viewer, pairs...)...).Refused(t, 400, "ORG_HEADER_INVALID")
+	w.Do(t, "POST", path, body, testworld.As(viewer, pairs[:2]...)...).Refused(t, 415, "MEDIA_TYPE_NOT_SUPPORTED")
+	w.Do(t, "POST", path, body, testworld.As(viewer)...).Refused(t, 400, "JSON_MALFORMED")
+	w.Do(t, "POST", path, "{}", testworld.As(viewer)...).Refused(t, 403, "PERMISSION_DENIED")
 }
 
 // Services get only the caller that the gateway signed, whatever headers the client sends.
 func TestForgedCallerHeadersAreDropped(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	viewer := w.Token("u9", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
-	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(viewer, "Herald-Caller", "x.y", "Herald-Request-Id",
+	w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(viewer, "Herald-Caller", "x.y", "Herald-Request-Id",
 		"forged")...).OK(t)
 	if w.Caller.UserID != "u9" || w.RequestID == "forged" {
 		t.Errorf("%+v %q", w.Caller, w.RequestID)
@@ -226,10 +226,10 @@ func TestForgedCallerHeadersAreDropped(t *testing.T) {
 
 func TestRefusalAfterTheCacheIsAskedAfreshOnce(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Token("u1", []string{"ORG_OWNER_VIEWER"}, "openid", contract.Audience)
-	add := func() gatewaytest.Answer {
-		return w.Do(t, "POST", "/management/v1/users/u2/pats", "", gatewaytest.As(token)...)
+	add := func() testworld.Answer {
+		return w.Do(t, "POST", "/management/v1/users/u2/pats", "", testworld.As(token)...)
 	}
 	add().Refused(t, 403, "PERMISSION_DENIED")
 	if n := w.Resolved.Load(); n != 1 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/queue"
@@ -19,19 +19,19 @@ import (
 func TestFloodOfLookups(t *testing.T) {
 	t.Parallel()
 	for name, headers := range map[string]func(own string, n int) []string{
-		"tokens": func(string, int) []string { return gatewaytest.As(secret.PersonalAccessToken.New().Reveal()) },
+		"tokens": func(string, int) []string { return testworld.As(secret.PersonalAccessToken.New().Reveal()) },
 		"organizations": func(own string, n int) []string {
-			return gatewaytest.As(own, "X-Service-Orgid", fmt.Sprint("nowhere", n))
+			return testworld.As(own, "X-Service-Orgid", fmt.Sprint("nowhere", n))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gatewaytest.Start(t)
+			w := testworld.Start(t)
 			victim, own := w.Owner(), w.Token("flooder", []string{"ORG_OWNER"}, "openid", contract.Audience)
 			w.Move(own, "o2")
 			const path = "/management/v1/users/u1"
-			w.Do(t, "GET", path, "", gatewaytest.As(victim)...).OK(t)
-			w.Do(t, "GET", path, "", gatewaytest.As(own)...).OK(t)
+			w.Do(t, "GET", path, "", testworld.As(victim)...).OK(t)
+			w.Do(t, "GET", path, "", testworld.As(own)...).OK(t)
 			// flood returns how many questions of the flood were asked at once, and the longest time in which the
 			// victim asked nothing: after a second without others a flood has all. A question counts for 250 ms.
 			flood := func() (atOnce int, pause time.Duration) {
@@ -45,7 +45,7 @@ func TestFloodOfLookups(t *testing.T) {
 					}
 				}
 				ask := func(n int) {
-					w.Do(t, "GET", path, "", gatewaytest.As(victim, "X-Service-Orgid", fmt.Sprint(n))...)
+					w.Do(t, "GET", path, "", testworld.As(victim, "X-Service-Orgid", fmt.Sprint(n))...)
 				}
 				ask(-1)
 				w.Resolving.Store(&hook)

@@ -5,12 +5,12 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 func BenchmarkGRPC(b *testing.B) {
-	w := gatewaytest.Start(b)
+	w := testworld.Start(b)
 	users := usersv1.NewUsersClient(w.Dial(b))
 	ctx := metadata.AppendToOutgoingContext(b.Context(), "authorization", "Bearer "+w.Owner())
 	b.SetParallelism(8)

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 const healthCheck = "/grpc.health.v1.Health/Check"
@@ -21,22 +21,22 @@ const healthCheck = "/grpc.health.v1.Health/Check"
 // A body that is no message of gRPC is the sender's fault, and not reported as an internal one.
 func TestGarbageIsRefused(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for name, body := range map[string]string{
 		"nothing": "", "half a head": "\x00\x00", "text": "garbage garbage", "too short": "\x00\x00\x00\x00\x09abc",
 		"too long": "\x00\x00\x00\x00\x00abc", "compressed": "\x01\x00\x00\x00\x00", "flags": "\xff\x00\x00\x00\x00",
-		"two messages":      string(gatewaytest.Framed(nil)) + string(gatewaytest.Framed(nil)),
+		"two messages":      string(testworld.Framed(nil)) + string(testworld.Framed(nil)),
 		"4 GiB":             "\x00\xff\xff\xff\xff",
-		"no message inside": string(gatewaytest.Framed([]byte("\xff\xff"))),
+		"no message inside": string(testworld.Framed([]byte("\xff\xff"))),
 	} {
-		for _, path := range []string{gatewaytest.GetUser, healthCheck} {
+		for _, path := range []string{testworld.GetUser, healthCheck} {
 			for _, mediaType := range []string{"application/grpc", "application/grpc-web+proto"} {
-				got := w.Do(t, "POST", path, body, gatewaytest.As(w.Owner(), "Content-Type", mediaType)...)
+				got := w.Do(t, "POST", path, body, testworld.As(w.Owner(), "Content-Type", mediaType)...)
 				header := got.Trailer
 				if header.Get("Grpc-Status") == "" {
-					header = gatewaytest.WebTrailer(t, got)
+					header = testworld.WebTrailer(t, got)
 				}
-				s := gatewaytest.TrailerStatus(t, header)
+				s := testworld.TrailerStatus(t, header)
 				if s.Code != 3 || strings.Contains(s.Message, "protocol error") {
 					t.Errorf("%s to %s as %s: %v", name, path, mediaType, s)
 				}
@@ -48,8 +48,8 @@ func TestGarbageIsRefused(t *testing.T) {
 // A time limit that is over or malformed gets a fault of ours, with its id.
 func TestTimeLimitsHaveFaults(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
-	for _, path := range []string{gatewaytest.GetUser, healthCheck} {
+	w := testworld.Start(t)
+	for _, path := range []string{testworld.GetUser, healthCheck} {
 		for header, id := range map[string]string{
 			"0n": "DEADLINE_EXCEEDED", "1n": "DEADLINE_EXCEEDED", "0S": "DEADLINE_EXCEEDED",
 			"": "", "99999999H": "", "10S": "",
@@ -57,9 +57,9 @@ func TestTimeLimitsHaveFaults(t *testing.T) {
 			"123456789S": "REQUEST_MALFORMED",
 		} {
 			data, _ := proto.Marshal(&healthpb.HealthCheckRequest{Service: "herald.users.v1.Users"})
-			got := w.Do(t, "POST", path, string(gatewaytest.Framed(data)), gatewaytest.As(w.Owner(), "Content-Type",
+			got := w.Do(t, "POST", path, string(testworld.Framed(data)), testworld.As(w.Owner(), "Content-Type",
 				"application/grpc-web+proto", "Grpc-Timeout", header)...)
-			s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, got))
+			s := testworld.TrailerStatus(t, testworld.WebTrailer(t, got))
 			if path == healthCheck && id == "DEADLINE_EXCEEDED" && s.Code == 0 {
 				continue // it waits for nobody
 			}
@@ -68,17 +68,17 @@ func TestTimeLimitsHaveFaults(t *testing.T) {
 			}
 		}
 	}
-	late := w.Do(t, "POST", gatewaytest.GetUser, `{"userId":"u1"}`, gatewaytest.As(w.Owner(), "Content-Type",
+	late := w.Do(t, "POST", testworld.GetUser, `{"userId":"u1"}`, testworld.As(w.Owner(), "Content-Type",
 		"application/json",
 		"Connect-Timeout-Ms", "0")...)
 	if late.StatusCode != 504 || !strings.Contains(string(late.Text), "DEADLINE_EXCEEDED") {
 		t.Errorf("%d %s", late.StatusCode, late.Text)
 	}
-	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner(), "Grpc-Timeout", "0n")...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(w.Owner(), "Grpc-Timeout", "0n")...).OK(t)
 }
 
 // reflect opens a stream of reflection. The function asks on it.
-func reflect(t *testing.T, w *gatewaytest.World) func(*reflectionpb.ServerReflectionRequest) (
+func reflect(t *testing.T, w *testworld.World) func(*reflectionpb.ServerReflectionRequest) (
 	*reflectionpb.ServerReflectionResponse, error) {
 	t.Helper()
 	stream, err := reflectionpb.NewServerReflectionClient(w.Dial(t)).ServerReflectionInfo(t.Context())
@@ -102,7 +102,7 @@ func symbol(name string) *reflectionpb.ServerReflectionRequest {
 // Reflection describes the public methods, and not the internal ones.
 func TestReflectionHasOnlyPublicMethods(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	ask := reflect(t, w)
 	told := map[string]bool{}
 	for _, service := range []string{"idp.v1.Idps", "notification.v1.Notifications", "projects.v1.Apps",
@@ -147,7 +147,7 @@ func TestReflectionHasOnlyPublicMethods(t *testing.T) {
 // One stream of reflection ends after a few megabytes.
 func TestReflectionIsBounded(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	ask := reflect(t, w)
 	size := 0
 	for range 5000 {

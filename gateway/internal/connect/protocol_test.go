@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/contract"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
@@ -30,7 +30,7 @@ import (
 )
 
 // overGRPC makes the call with grpc-go.
-func overGRPC(t testing.TB, w *gatewaytest.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
+func overGRPC(t testing.TB, w *testworld.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
 	t.Helper()
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
 	r, err := usersv1.NewUsersClient(w.Dial(t)).GetUser(ctx, &usersv1.GetUserRequest{UserId: userID})
@@ -41,26 +41,26 @@ func overGRPC(t testing.TB, w *gatewaytest.World, token, userID string) (*usersv
 }
 
 // overWeb makes the call with frames of gRPC-Web over HTTP/1.1.
-func overWeb(t testing.TB, w *gatewaytest.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
+func overWeb(t testing.TB, w *testworld.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
 	t.Helper()
 	data, _ := proto.Marshal(&usersv1.GetUserRequest{UserId: userID})
-	got := w.Do(t, "POST", gatewaytest.GetUser, string(gatewaytest.Framed(data)),
-		gatewaytest.As(token, "Content-Type", "application/grpc-web+proto")...)
-	for flags, part := range gatewaytest.Frames(got.Text) {
+	got := w.Do(t, "POST", testworld.GetUser, string(testworld.Framed(data)),
+		testworld.As(token, "Content-Type", "application/grpc-web+proto")...)
+	for flags, part := range testworld.Frames(got.Text) {
 		if flags&0x80 == 0 {
 			r := &usersv1.GetUserResponse{}
 			if err := proto.Unmarshal(part, r); err != nil {
 				t.Fatal(err)
 			}
-			return r, gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, got))
+			return r, testworld.TrailerStatus(t, testworld.WebTrailer(t, got))
 		}
 	}
-	return nil, gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, got))
+	return nil, testworld.TrailerStatus(t, testworld.WebTrailer(t, got))
 }
 
 // overConnect returns a function that makes the call with a body in JSON or protobuf.
 func overConnect(mediaType string) call {
-	return func(t testing.TB, w *gatewaytest.World, token, userID string) (
+	return func(t testing.TB, w *testworld.World, token, userID string) (
 		*usersv1.GetUserResponse, *statuspb.Status,
 	) {
 		t.Helper()
@@ -70,8 +70,8 @@ func overConnect(mediaType string) call {
 			encode, decode = protojson.Marshal, protojson.Unmarshal
 		}
 		data, _ := encode(in)
-		got := w.Do(t, "POST", gatewaytest.GetUser, string(data),
-			gatewaytest.As(token, "Content-Type", mediaType, "Connect-Protocol-Version", "1")...)
+		got := w.Do(t, "POST", testworld.GetUser, string(data),
+			testworld.As(token, "Content-Type", mediaType, "Connect-Protocol-Version", "1")...)
 		if got.StatusCode == 200 {
 			if err := decode(got.Text, r); err != nil {
 				t.Fatalf("%s: %v", got.Text, err)
@@ -101,9 +101,9 @@ func overConnect(mediaType string) call {
 	}
 }
 
-func overREST(t testing.TB, w *gatewaytest.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
+func overREST(t testing.TB, w *testworld.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status) {
 	t.Helper()
-	got := w.Do(t, "GET", "/management/v1/users/"+userID, "", gatewaytest.As(token)...)
+	got := w.Do(t, "GET", "/management/v1/users/"+userID, "", testworld.As(token)...)
 	r, s := &usersv1.GetUserResponse{}, &statuspb.Status{}
 	if got.StatusCode == 200 {
 		if err := protojson.Unmarshal(got.Text, r); err != nil {
@@ -117,7 +117,7 @@ func overREST(t testing.TB, w *gatewaytest.World, token, userID string) (*usersv
 	return nil, s
 }
 
-type call func(t testing.TB, w *gatewaytest.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status)
+type call func(t testing.TB, w *testworld.World, token, userID string) (*usersv1.GetUserResponse, *statuspb.Status)
 
 var protocols = []struct {
 	name string
@@ -130,7 +130,7 @@ var protocols = []struct {
 
 func TestEveryProtocolAnswersAlike(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	strange := usersfault.ErrUserNotFound.Say("naïve “quotes” 100%% \r\n").On("a.b[0]", "wrong").Lacking("user.read",
 		"o1").After(1500e6)
 	for _, c := range []struct {
@@ -174,9 +174,9 @@ func TestEveryProtocolAnswersAlike(t *testing.T) {
 
 func TestConnectReadsJSONAsStrictly(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for _, body := range []string{`{"userId":1}`, `{"userId":"a","user_id":"b"}`, `{"userId":"a"}x`} {
-		got := w.Do(t, "POST", gatewaytest.GetUser, body, gatewaytest.As(w.Owner(), "Content-Type",
+		got := w.Do(t, "POST", testworld.GetUser, body, testworld.As(w.Owner(), "Content-Type",
 			"application/json")...)
 		if got.StatusCode != 400 || !strings.Contains(string(got.Text), `"code":"invalid_argument"`) {
 			t.Errorf("%s: %d %s", body, got.StatusCode, got.Text)
@@ -190,7 +190,7 @@ func TestConnectReadsJSONAsStrictly(t *testing.T) {
 // Simultaneous requests are not mixed up.
 func TestFramesStayApart(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	users := usersv1.NewImportsClient(w.Dial(t))
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+w.Owner())
 	var all sync.WaitGroup
@@ -206,7 +206,7 @@ func TestFramesStayApart(t *testing.T) {
 		})
 	}
 	all.Wait()
-	plain := w.Do(t, "POST", gatewaytest.GetUser, `{"userId":"u1"}`, gatewaytest.As(w.Owner(), "Content-Type",
+	plain := w.Do(t, "POST", testworld.GetUser, `{"userId":"u1"}`, testworld.As(w.Owner(), "Content-Type",
 		"application/json",
 		"Accept-Encoding", "gzip")...).OK(t)
 	if plain.Header.Get("Content-Encoding") != "" { // compressed lengths could reveal secrets in answers
@@ -217,16 +217,16 @@ func TestFramesStayApart(t *testing.T) {
 // The service gets the client's deadline.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	ended := make(chan error, 1)
 	w.FailWith(func(ctx context.Context) error {
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return ctx.Err()
 	})
-	pairs := gatewaytest.As(w.Owner(), "Content-Type", "application/grpc-web+proto", "Grpc-Timeout", "50m")
-	got := w.Do(t, "POST", gatewaytest.GetUser, string(gatewaytest.Framed(nil)), pairs...)
-	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, got)); s.Code != 4 || len(s.Details) == 0 {
+	pairs := testworld.As(w.Owner(), "Content-Type", "application/grpc-web+proto", "Grpc-Timeout", "50m")
+	got := w.Do(t, "POST", testworld.GetUser, string(testworld.Framed(nil)), pairs...)
+	if s := testworld.TrailerStatus(t, testworld.WebTrailer(t, got)); s.Code != 4 || len(s.Details) == 0 {
 		t.Errorf("%v", s)
 	}
 	if err := <-ended; err != context.DeadlineExceeded {
@@ -236,7 +236,7 @@ func TestDeadlines(t *testing.T) {
 
 func TestUnknownProcedures(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	c := w.Dial(t)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+w.Owner())
 	for _, procedure := range []string{
@@ -247,27 +247,27 @@ func TestUnknownProcedures(t *testing.T) {
 		if status.Code(err) != codes.Unimplemented {
 			t.Errorf("%s: %v", procedure, err)
 		}
-		web := w.Do(t, "POST", procedure, string(gatewaytest.Framed(nil)), "Content-Type", "application/grpc-web+proto")
-		if s := gatewaytest.TrailerStatus(t, web.Header); s.Code != 12 {
+		web := w.Do(t, "POST", procedure, string(testworld.Framed(nil)), "Content-Type", "application/grpc-web+proto")
+		if s := testworld.TrailerStatus(t, web.Header); s.Code != 12 {
 			t.Errorf("%s over gRPC-Web: %v", procedure, s)
 		}
 		w.Do(t, "POST", procedure, `{}`, "Content-Type", "application/json").Refused(t, 404, "NOT_FOUND")
 	}
-	w.Do(t, "POST", gatewaytest.GetUser, `{}`, gatewaytest.As(w.Owner(), "Content-Type", "text/plain")...).
+	w.Do(t, "POST", testworld.GetUser, `{}`, testworld.As(w.Owner(), "Content-Type", "text/plain")...).
 		Refused(t, 415,
 			"MEDIA_TYPE_NOT_SUPPORTED")
-	w.Do(t, "POST", gatewaytest.GetUser, `{}`, gatewaytest.As(w.Owner(), "Content-Type",
+	w.Do(t, "POST", testworld.GetUser, `{}`, testworld.As(w.Owner(), "Content-Type",
 		"application/connect+json")...).Refused(t, 415,
 		"MEDIA_TYPE_NOT_SUPPORTED")
-	w.Do(t, "POST", gatewaytest.GetUser, `{}`, gatewaytest.As(w.Owner(), "Content-Type",
+	w.Do(t, "POST", testworld.GetUser, `{}`, testworld.As(w.Owner(), "Content-Type",
 		"application/grpc-web-text")...).Refused(t,
 		415, "MEDIA_TYPE_NOT_SUPPORTED")
-	w.Do(t, "POST", gatewaytest.GetUser, `{}`, "Content-Type", "text/plain").Refused(t, 401, "UNAUTHENTICATED")
+	w.Do(t, "POST", testworld.GetUser, `{}`, "Content-Type", "text/plain").Refused(t, 401, "UNAUTHENTICATED")
 }
 
 func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	c := w.Dial(t)
 	health := healthpb.NewHealthClient(c)
 	for _, service := range []string{"", "herald.users.v1.Users"} {

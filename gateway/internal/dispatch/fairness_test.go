@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/caller"
 	"herald/shared/queue"
 )
 
 // twoOrganizations returns a world in which somebody is a member of o1 and o2, and what sends that member's request to
 // one of them.
-func twoOrganizations(t *testing.T) (w *gatewaytest.World, get func(organization string)) {
+func twoOrganizations(t *testing.T) (w *testworld.World, get func(organization string)) {
 	t.Helper()
-	w = gatewaytest.Start(t)
+	w = testworld.Start(t)
 	token := w.Owner()
 	w.Join(token, "o2")
 	return w, func(organization string) {
-		r := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(token, "X-Service-Orgid", organization)...)
+		r := w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token, "X-Service-Orgid", organization)...)
 		if r.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", organization, r.StatusCode, r.Text)
 		}

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 // Who has a document, or wants only its head, is answered without its bytes.
 func TestHeadsOfDocumentsAreCheap(t *testing.T) { // not parallel: it measures time
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	tag := w.Do(t, "GET", "/docs/viewer/redoc.js", "").OK(t).Header.Get("Etag")
 	for _, c := range []struct {
 		method, encoding, tag string

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"herald/docs"
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/contract"
 )
 
@@ -26,7 +26,7 @@ var link = regexp.MustCompile(`(?:href|src|spec-url)="([^"]*)"`)
 // All links of the reference have a target on the same host, without a token.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	seen := map[string]bool{}
 	for next := []string{"/docs", "/openapi.json", "/asyncapi.json"}; len(next) > 0; next = next[1:] {
 		path, _, _ := strings.Cut(next[0], "#")
@@ -76,7 +76,7 @@ func TestReference(t *testing.T) {
 
 func TestReferenceIsForReading(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
 		for _, path := range []string{"/openapi.json", "/docs", "/docs/api"} {
 			got := w.Do(t, method, path, "{}")
@@ -127,7 +127,7 @@ func TestReferenceIsForReading(t *testing.T) {
 // A reload has no body. Clients that accept gzip get it, others get the same bytes uncompressed.
 func TestReferenceIsCached(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for _, path := range []string{"/docs", "/openapi.json", "/docs/viewer/redoc.js", "/docs/protos.zip"} {
 		plain := w.Do(t, "GET", path, "", "Accept-Encoding", "br, gzip;q=0").OK(t)
 		tag := plain.Header.Get("Etag")
@@ -159,7 +159,7 @@ func TestReferenceIsCached(t *testing.T) {
 // The archive has every contract and its imports.
 func TestProtosAreWhole(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	data := w.Do(t, "GET", "/docs/protos.zip", "").OK(t).Text
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -197,7 +197,7 @@ func TestProtosAreWhole(t *testing.T) {
 // The gateway serves exactly the paths of the description.
 func TestDescriptionIsWhatIsServed(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	var api struct {
 		Paths map[string]map[string]struct{ Security []any }
 	}

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 func TestCrossOrigin(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
-	w.Auth.Page = gatewaytest.EmptyPage
+	w := testworld.Start(t)
+	w.Auth.Page = testworld.EmptyPage
 	preflight := []string{"Origin", "https://app.example", "Access-Control-Request-Method", "POST",
 		"Access-Control-Request-Headers", "authorization,x-service-orgid"}
-	for _, path := range []string{"/management/v1/users/_search", gatewaytest.GetUser, "/auth/v1/users/me"} {
+	for _, path := range []string{"/management/v1/users/_search", testworld.GetUser, "/auth/v1/users/me"} {
 		got := w.Do(t, "OPTIONS", path, "", preflight...)
 		allowed := strings.ToLower(got.Header.Get("Access-Control-Allow-Headers"))
 		if got.StatusCode != 204 || got.Header.Get("Access-Control-Allow-Origin") != "*" ||

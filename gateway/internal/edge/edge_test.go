@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for given, kept := range map[string]bool{
 		"abc-123": true, "with space": true, strings.Repeat("x", 128): true,
 		strings.Repeat("x", 129): false, "": false, "é": false, "\x1b[31m": false,
@@ -36,9 +36,9 @@ func TestRequestID(t *testing.T) {
 
 func TestTraceparentComesBack(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	got := w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(w.Owner(), "traceparent", parent)...).OK(t)
+	got := w.Do(t, "GET", "/auth/v1/users/me", "", testworld.As(w.Owner(), "traceparent", parent)...).OK(t)
 	if !strings.HasPrefix(got.Header.Get("Traceparent"), parent[:35]) ||
 		!strings.Contains(w.Lines.String(), parent[3:35]) {
 		t.Error(got.Header)
@@ -47,10 +47,10 @@ func TestTraceparentComesBack(t *testing.T) {
 
 func TestTraceparentIsMade(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	made := regexp.MustCompile("^00-([0-9a-f]{32})-[0-9a-f]{16}-0[01]$")
 	for _, given := range []string{"", "nonsense", "00-00000000000000000000000000000000-b7ad6b7169203331-01"} {
-		got := w.Do(t, "GET", "/auth/v1/users/me", "", gatewaytest.As(w.Owner(), "traceparent", given)...).OK(t)
+		got := w.Do(t, "GET", "/auth/v1/users/me", "", testworld.As(w.Owner(), "traceparent", given)...).OK(t)
 		found := made.FindStringSubmatch(got.Header.Get("Traceparent"))
 		if found == nil || strings.Trim(found[1], "0") == "" || !strings.Contains(w.Lines.String(), found[1]) {
 			t.Errorf("%q: %v", given, got.Header)
@@ -61,10 +61,10 @@ func TestTraceparentIsMade(t *testing.T) {
 // A log line has the method and the outcome, and no data of people.
 func TestRequestIsLoggedInOneLineWithoutPersonalData(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	agent := "evil\"}\xff\t" + strings.Repeat("x", 10_000)
 	before := len(w.Lines.String())
-	w.Do(t, "GET", "/management/v1/users/canary-id?q=canary-query", "", gatewaytest.As(w.Owner(), "User-Agent",
+	w.Do(t, "GET", "/management/v1/users/canary-id?q=canary-query", "", testworld.As(w.Owner(), "User-Agent",
 		agent)...).
 		Refused(t, 404, "USER_NOT_FOUND")
 	text := w.Lines.String()[before:]
@@ -87,10 +87,10 @@ func TestRequestIsLoggedInOneLineWithoutPersonalData(t *testing.T) {
 
 func TestSizesOfRequestsAreLimited(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	pad := func(n int) string { return `{"x":"` + strings.Repeat("x", n-len(`{"x":""}`)) + `"}` }
-	search := func(body string, pairs ...string) gatewaytest.Answer {
-		return w.Do(t, "POST", "/management/v1/users/_search", body, gatewaytest.As(w.Owner(), pairs...)...)
+	search := func(body string, pairs ...string) testworld.Answer {
+		return w.Do(t, "POST", "/management/v1/users/_search", body, testworld.As(w.Owner(), pairs...)...)
 	}
 	search(pad(1 << 20)).OK(t)
 	if e := search(pad(1<<20+1)).Refused(t, 413, "BODY_TOO_LARGE"); e.Code != 3 {
@@ -101,31 +101,31 @@ func TestSizesOfRequestsAreLimited(t *testing.T) {
 		"\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk).Refused(t, 413, "BODY_TOO_LARGE")
 	w.Do(t, "POST", "/management/v1/users/_search", pad(1<<20+1)).Refused(t, 401, "UNAUTHENTICATED")
 
-	large := w.Do(t, "POST", gatewaytest.GetUser, string(gatewaytest.Framed(make([]byte, 1<<20+1))),
-		gatewaytest.As(w.Owner(), "Content-Type", "application/grpc-web+proto")...)
-	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t,
+	large := w.Do(t, "POST", testworld.GetUser, string(testworld.Framed(make([]byte, 1<<20+1))),
+		testworld.As(w.Owner(), "Content-Type", "application/grpc-web+proto")...)
+	if s := testworld.TrailerStatus(t, testworld.WebTrailer(t,
 		large)); s.Code != 3 || !strings.Contains(s.String(), "BODY_TOO_LARGE") {
 		t.Errorf("gRPC-Web: %v", s)
 	}
-	largest := w.Do(t, "POST", gatewaytest.GetUser, string(gatewaytest.Framed(make([]byte, 1<<20))),
-		gatewaytest.As(w.Owner(), "Content-Type", "application/grpc-web+proto")...)
+	largest := w.Do(t, "POST", testworld.GetUser, string(testworld.Framed(make([]byte, 1<<20))),
+		testworld.As(w.Owner(), "Content-Type", "application/grpc-web+proto")...)
 	// zeros are not a message
-	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, largest)); !strings.Contains(s.String(),
+	if s := testworld.TrailerStatus(t, testworld.WebTrailer(t, largest)); !strings.Contains(s.String(),
 		"INVALID_ARGUMENT") {
 		t.Errorf("gRPC-Web, just small enough: %v", s)
 	}
-	zipped := w.Do(t, "POST", gatewaytest.GetUser, "\x01\x00\x00\x00\x01x",
-		gatewaytest.As(w.Owner(), "Content-Type", "application/grpc-web+proto", "Grpc-Encoding", "gzip")...)
-	if s := gatewaytest.TrailerStatus(t, gatewaytest.WebTrailer(t, zipped)); s.Code != 3 {
+	zipped := w.Do(t, "POST", testworld.GetUser, "\x01\x00\x00\x00\x01x",
+		testworld.As(w.Owner(), "Content-Type", "application/grpc-web+proto", "Grpc-Encoding", "gzip")...)
+	if s := testworld.TrailerStatus(t, testworld.WebTrailer(t, zipped)); s.Code != 3 {
 		t.Errorf("gRPC-Web, compressed: %v", s)
 	}
 }
 
 func TestPanicsAreFaults(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	w.FailWith(func(context.Context) error { panic("canary") })
-	got := w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...)
+	got := w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(w.Owner())...)
 	got.Refused(t, 500, "INTERNAL")
 	if strings.Contains(string(got.Text), "canary") {
 		t.Error("the panic's text left the system")
@@ -134,7 +134,7 @@ func TestPanicsAreFaults(t *testing.T) {
 
 func TestHTTP2WithoutTLS(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	transport := &http.Transport{Protocols: &http.Protocols{}}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()

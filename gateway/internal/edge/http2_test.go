@@ -9,19 +9,19 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 // A procedure has one path only; similar paths are not found.
 func TestPathsOverHTTP2(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	c, token := w.HTTP2(t), w.Owner()
 	for _, path := range []string{
-		"herald.users.v1.Users/GetUser", "/" + gatewaytest.GetUser, "/x/.." + gatewaytest.GetUser,
-		"/." + gatewaytest.GetUser, gatewaytest.GetUser +
+		"herald.users.v1.Users/GetUser", "/" + testworld.GetUser, "/x/.." + testworld.GetUser,
+		"/." + testworld.GetUser, testworld.GetUser +
 			"/", "/herald.users.v1.Users//GetUser",
-		"", "*", strings.ToLower(gatewaytest.GetUser),
+		"", "*", strings.ToLower(testworld.GetUser),
 	} {
 		got := c.Call(path, token)
 		if w.Called.Load()+w.Resolved.Load() != 0 {
@@ -32,7 +32,7 @@ func TestPathsOverHTTP2(t *testing.T) {
 			t.Errorf("%q: %+v", path, got)
 		}
 	}
-	if got := c.Call(gatewaytest.GetUser, token); got.GRPCStatus != "5" || w.Called.Load() != 1 {
+	if got := c.Call(testworld.GetUser, token); got.GRPCStatus != "5" || w.Called.Load() != 1 {
 		t.Errorf("the right path: %+v", got)
 	}
 }
@@ -40,7 +40,7 @@ func TestPathsOverHTTP2(t *testing.T) {
 // A client that opens and resets many streams may lose its connection, and does not affect others.
 func TestClientThatResetsManyStreamsDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	c, token := w.HTTP2(t), w.Owner()
 	go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
 	for range 5000 {
@@ -55,7 +55,7 @@ func TestClientThatResetsManyStreamsDoesNotDelayOthers(t *testing.T) {
 	}
 	began := time.Now()
 	if got := w.Do(t, "GET", "/management/v1/users/u1", "",
-		gatewaytest.As(token)...); got.StatusCode != http.StatusOK ||
+		testworld.As(token)...); got.StatusCode != http.StatusOK ||
 		time.Since(began) > 20*time.Second {
 		t.Errorf("%d after %v", got.StatusCode, time.Since(began))
 	}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 // A client that sends its first line slowly, or never, loses its connection within seconds.
 func TestConnectionWithSlowFirstLineIsClosed(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for name, text := range map[string]string{
 		"no HTTP": "GARBAGE", "TLS": "\x16\x03\x01", "half a line": "GET /livez HTT",
 	} {
@@ -35,7 +35,7 @@ func TestConnectionWithSlowFirstLineIsClosed(t *testing.T) {
 // A client may connect long before its first line, and its headers may take longer than that line.
 func TestConnectionMayBeEarlyAndHeadersSlow(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for name, c := range map[string]struct{ early, late string }{
 		"an early connection": {"", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"},
 		"slow headers":        {"GET /livez HTTP/1.1\r\nHost: ", "x\r\n\r\n"},
@@ -61,12 +61,12 @@ func TestConnectionMayBeEarlyAndHeadersSlow(t *testing.T) {
 // Connections with slow headers do not affect others.
 func TestSlowHeadersDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for range 500 {
 		w.Connect(t, "GET /management/v1/users/u1 HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 	}
 	began := time.Now()
-	w.Do(t, "GET", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...).OK(t)
+	w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(w.Owner())...).OK(t)
 	if took := time.Since(began); took > 8*time.Second { // the slow ones have ten for their headers
 		t.Errorf("took %v", took)
 	}
@@ -74,7 +74,7 @@ func TestSlowHeadersDoNotDelayOthers(t *testing.T) {
 
 func TestUnreadableRequestsGetTheErrorBody(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	many := strings.Repeat("X-Filler: 0123456789012345678901234567890\r\n", 10_000)
 	for _, c := range []struct {
 		name, request string

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -31,7 +31,7 @@ func resident(t *testing.T) int {
 
 // unread sends a request on so many connections and waits for the first byte of each answer, but reads
 // no more.
-func unread(t *testing.T, w *gatewaytest.World, n int, request string) []*net.TCPConn {
+func unread(t *testing.T, w *testworld.World, n int, request string) []*net.TCPConn {
 	t.Helper()
 	all := make([]*net.TCPConn, n)
 	for i := range all {
@@ -51,7 +51,7 @@ func unread(t *testing.T, w *gatewaytest.World, n int, request string) []*net.TC
 
 // 600 connections that ask for the largest answer and read nothing take little memory, and do not delay others.
 func TestUnreadAnswersTakeLittleMemory(t *testing.T) { // not parallel: other tests would take memory
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	body := strings.Repeat("x", 800<<10)
 	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		return &heraldv1.HttpResponse{Status: 200, Body: []byte(body)}, nil

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 // A client that sends everything before it reads gets the answer, also if the body is refused at its
 // beginning.
 func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := "Authorization: Bearer " + w.Owner() + "\r\n"
 	const size = 12 << 20
 	body := strings.Repeat(" ", size)
@@ -31,7 +31,7 @@ func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 		{"wrong verb", "PUT /management/v1/users/_search", token, 405},
 		{"page", "POST /ui/login", "", 413},
 		{"document", "POST /docs", "", 405},
-		{"Connect", "POST " + gatewaytest.GetUser, token + "Content-Type: application/json\r\n", 400}, // Connect's
+		{"Connect", "POST " + testworld.GetUser, token + "Content-Type: application/json\r\n", 400}, // Connect's
 		{"import", "POST /admin/v1/import", "", 401},
 		{"a path with an empty part", "POST //", "", 404},
 		{"probe", "POST /livez", "", 405},
@@ -60,7 +60,7 @@ func TestRefusalsReachClientsThatAreSending(t *testing.T) {
 // What is read of a refused body has a bound.
 func TestRefusedBodiesAreNotReadForever(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	conn := w.Connect(t, "POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
 	sent, err := io.CopyN(conn, strings.NewReader(strings.Repeat(" ", 100<<20)), 100<<20)
 	if err == nil {

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 // Compares an answer that everybody may share with one of a bare handler of net/http, at 16 clients in the same
 // process.
 func BenchmarkShared(b *testing.B) {
-	w := gatewaytest.Start(b)
+	w := testworld.Start(b)
 	body := []byte(strings.Repeat("x", 2000))
 	w.Auth.Endpoint = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		return &heraldv1.HttpResponse{Status: 200, Body: body, Headers: []*heraldv1.HttpHeader{

@@ -11,14 +11,14 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestPagesAreForwarded(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	var asked *heraldv1.HttpRequest
 	w.Auth.Page = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		asked = r
@@ -61,9 +61,9 @@ func TestPagesAreForwarded(t *testing.T) {
 
 func TestFaultOfAPageIsAPage(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, fault.ErrUnavailable }
-	html := func(a gatewaytest.Answer, status int, text string) {
+	html := func(a testworld.Answer, status int, text string) {
 		t.Helper()
 		if a.StatusCode != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
 			!strings.Contains(string(a.Text), text) ||
@@ -83,19 +83,19 @@ func TestFaultOfAPageIsAPage(t *testing.T) {
 	html(w.Do(t, "POST", "/ui/login", strings.Repeat("x", 64<<10+1)), 413, "larger than allowed")
 	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return &heraldv1.HttpResponse{}, nil }
 	html(w.Do(t, "GET", "/ui/login", ""), 500, "Internal")
-	w.Auth.Page = gatewaytest.EmptyPage
+	w.Auth.Page = testworld.EmptyPage
 	w.Do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").OK(t) // a cookie of another program on the same host
 }
 
 // A page that only shows something is not waited for as long as others, and the log names the service.
 func TestPageOfAServiceThatDoesNotAnswerTimesOut(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	leave := make(chan struct{})
 	t.Cleanup(func() { close(leave) })
 	w.Auth.Page = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		<-leave
-		return gatewaytest.EmptyPage(nil)
+		return testworld.EmptyPage(nil)
 	}
 	began := time.Now()
 	got := w.Do(t, "GET", "/ui/account", "", "Accept-Language", "ja")

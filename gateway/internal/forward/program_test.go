@@ -10,14 +10,14 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/fault"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestEndpointsAreForwarded(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	var asked *heraldv1.HttpRequest
 	w.Auth.Endpoint = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		asked = r
@@ -51,7 +51,7 @@ func TestEndpointsAreForwarded(t *testing.T) {
 // Each path belongs to the longest prefix that ends where one of its parts ends.
 func TestPathsBelongToPagesOrMethods(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	named := func(name string) func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		return func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 			return &heraldv1.HttpResponse{Status: 200, Body: []byte(name)}, nil
@@ -77,7 +77,7 @@ func TestPathsBelongToPagesOrMethods(t *testing.T) {
 // The gateway's own faults are such as clients of OAuth 2.0 can read.
 func TestFaultOfAnEndpointIsAnOAuthError(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	fail := func(f error) func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		return func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) { return nil, f }
 	}
@@ -131,13 +131,13 @@ func TestFaultOfAnEndpointIsAnOAuthError(t *testing.T) {
 // Scripts of any origin may use endpoints for programs, and none may use pages for people.
 func TestCrossOriginOfEndpoints(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
-	w.Auth.Page = gatewaytest.EmptyPage
+	w := testworld.Start(t)
+	w.Auth.Page = testworld.EmptyPage
 	w.Auth.Endpoint = func(r *heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 		if r.Method == "OPTIONS" {
 			t.Errorf("a preflight of %s reached the service", r.Uri)
 		}
-		return gatewaytest.EmptyPage(r)
+		return testworld.EmptyPage(r)
 	}
 	preflight := []string{"Origin", "https://app.example", "Access-Control-Request-Method", "POST",
 		"Access-Control-Request-Headers", "authorization"}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
@@ -23,7 +23,7 @@ func TestOnlyPublicAnswersOfEndpointsAreShared(t *testing.T) {
 		"a document":      {"GET", keys, "", nil, public, 200, true},
 		"with a query":    {"GET", keys + "?a=b", "", nil, public, 200, true},
 		"a script's":      {"GET", keys, "", []string{"Origin", "https://app.example"}, public, 200, true},
-		"with a token":    {"GET", keys, "", gatewaytest.As("x"), public, 200, false},
+		"with a token":    {"GET", keys, "", testworld.As("x"), public, 200, false},
 		"an empty token":  {"GET", keys, "", []string{"Authorization", ""}, public, 200, false},
 		"a post":          {"POST", keys, "a=b", nil, public, 200, false},
 		"with a body":     {"GET", keys, "a=b", nil, public, 200, false},
@@ -35,7 +35,7 @@ func TestOnlyPublicAnswersOfEndpointsAreShared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, asked := gatewaytest.Start(t), 0
+			w, asked := testworld.Start(t), 0
 			w.Auth.Endpoint = func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error) {
 				asked++
 				m := &heraldv1.HttpResponse{Status: c.status, Body: fmt.Append(nil, "answer ", asked)}
@@ -45,7 +45,7 @@ func TestOnlyPublicAnswersOfEndpointsAreShared(t *testing.T) {
 				return m, nil
 			}
 			w.Auth.Page = w.Auth.Endpoint
-			get := func(asked int) gatewaytest.Answer {
+			get := func(asked int) testworld.Answer {
 				t.Helper()
 				got := w.Do(t, c.method, c.path, c.body, c.header...)
 				if want := fmt.Sprint("answer ", asked); c.method != "HEAD" && string(got.Text) != want {
@@ -71,7 +71,7 @@ func TestOnlyPublicAnswersOfEndpointsAreShared(t *testing.T) {
 			if got := w.Do(t, "GET", c.path, "", append(tag, c.header...)...); got.StatusCode != 304 {
 				t.Errorf("%d %v", got.StatusCode, got.Header)
 			}
-			if w.Do(t, c.method, c.path, c.body, gatewaytest.As("x")...); asked != 2 {
+			if w.Do(t, c.method, c.path, c.body, testworld.As("x")...); asked != 2 {
 				t.Error("a request with a token was answered from the cache")
 			}
 			w.Clock.Advance(2 * time.Second)

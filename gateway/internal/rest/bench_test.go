@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 // Measures the gateway alone: a service that does nothing and a cached caller, with 8 clients a core
 // in the same process.
 func BenchmarkREST(b *testing.B) {
-	w := gatewaytest.Start(b)
+	w := testworld.Start(b)
 	token := w.Owner()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	for _, c := range []struct{ name, method, path, body string }{

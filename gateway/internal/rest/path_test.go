@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 )
 
 func TestOddPathsAreNotFound(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	for _, path := range []string{
 		"//management/v1/users/u1", "/management//v1/users/u1", "/management/v1/users//u1", "/management/v1/users/u1//",
@@ -44,7 +44,7 @@ func TestOddPathsAreNotFound(t *testing.T) {
 // A browser at the bare address is led to the documents.
 func TestBareAddressLeadsToTheDocuments(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	got := w.Raw(t, "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/html,*/*;q=0.8\r\n\r\n")
 	if at := got.Header.Get("Location"); got.StatusCode != http.StatusFound || at != "/docs" {
 		t.Errorf("%d to %q", got.StatusCode, at)
@@ -57,17 +57,17 @@ func TestBareAddressLeadsToTheDocuments(t *testing.T) {
 // An encoded slash does not end a part of a path, over every protocol.
 func TestEncodedSlashesAreNoSlashes(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	const path = "/herald.users.v1.Users%2FGetUser"
 	if got := w.HTTP2(t).Call(path, w.Owner()); got.GRPCStatus != "12" {
 		t.Errorf("gRPC: %+v", got)
 	}
-	web := w.Do(t, "POST", path, string(gatewaytest.Framed(nil)), gatewaytest.As(w.Owner(), "Content-Type",
+	web := w.Do(t, "POST", path, string(testworld.Framed(nil)), testworld.As(w.Owner(), "Content-Type",
 		"application/grpc-web+proto")...)
-	if s := gatewaytest.TrailerStatus(t, web.Header); s.Code != 12 {
+	if s := testworld.TrailerStatus(t, web.Header); s.Code != 12 {
 		t.Errorf("gRPC-Web: %v", s)
 	}
-	w.Do(t, "POST", path, `{}`, gatewaytest.As(w.Owner(), "Content-Type", "application/json")...).Refused(t, 404,
+	w.Do(t, "POST", path, `{}`, testworld.As(w.Owner(), "Content-Type", "application/json")...).Refused(t, 404,
 		"NOT_FOUND")
 	if w.Called.Load()+w.Resolved.Load() != 0 {
 		t.Error("let through")
@@ -76,7 +76,7 @@ func TestEncodedSlashesAreNoSlashes(t *testing.T) {
 
 func TestWrongVerb(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for _, c := range []struct{ method, path, allow string }{
 		{"POST", "/management/v1/users/u1", "GET, HEAD, DELETE, OPTIONS"},
 		{"PATCH", "/management/v1/orgs/me", "GET, HEAD, PUT, DELETE, OPTIONS"},
@@ -106,7 +106,7 @@ func TestWrongVerb(t *testing.T) {
 	if got.StatusCode != 204 || got.Header.Get("Allow") != "GET, HEAD, DELETE, OPTIONS" {
 		t.Errorf("OPTIONS: %d %v", got.StatusCode, got.Header)
 	}
-	head := w.Do(t, "HEAD", "/management/v1/users/u1", "", gatewaytest.As(w.Owner())...).OK(t)
+	head := w.Do(t, "HEAD", "/management/v1/users/u1", "", testworld.As(w.Owner())...).OK(t)
 	if head.ContentLength < 100 || len(head.Text) != 0 {
 		t.Errorf("HEAD: %d announced, %d sent", head.ContentLength, len(head.Text))
 	}
@@ -114,24 +114,24 @@ func TestWrongVerb(t *testing.T) {
 
 func TestImpossibleIDs(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	for _, id := range []string{
 		strings.Repeat("é", 201), strings.Repeat("x", 5000), "a%00b", "%ff", "%c0%af", "%ed%a0%80",
 	} {
-		got := w.Do(t, "GET", "/management/v1/users/"+id, "", gatewaytest.As(w.Owner())...)
+		got := w.Do(t, "GET", "/management/v1/users/"+id, "", testworld.As(w.Owner())...)
 		if e := got.Refused(t, 404, "NOT_FOUND"); e.Code != 5 {
 			t.Errorf("%.20s: %+v", id, e)
 		}
 		w.Do(t, "GET", "/management/v1/users/"+id, "").Refused(t, 401, "UNAUTHENTICATED")
 	}
-	w.Do(t, "GET", "/management/v1/users/"+strings.Repeat("x", 200), "", gatewaytest.As(w.Owner())...).Refused(t, 404,
+	w.Do(t, "GET", "/management/v1/users/"+strings.Repeat("x", 200), "", testworld.As(w.Owner())...).Refused(t, 404,
 		"USER_NOT_FOUND")
 }
 
 // Host and similar headers have no effect: the answers are equal.
 func TestHostHeadersChangeNothing(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	head := " HTTP/1.1\r\nX-Request-Id: r\r\nAuthorization: Bearer " + w.Owner() + "\r\n"
 	want := w.Raw(t, "GET /management/v1/users/u1"+head+"Host: localhost\r\n\r\n")
 	for _, request := range []string{
@@ -143,7 +143,7 @@ func TestHostHeadersChangeNothing(t *testing.T) {
 			"DELETE\r\n\r\n",
 	} {
 		got := w.Raw(t, request)
-		names := func(a gatewaytest.Answer) (n []string) {
+		names := func(a testworld.Answer) (n []string) {
 			for name := range a.Header {
 				n = append(n, name)
 			}

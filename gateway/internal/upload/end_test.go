@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // endedEarly waits for the log line of an import that ended early.
-func endedEarly(t *testing.T, w *gatewaytest.World) (line struct {
+func endedEarly(t *testing.T, w *testworld.World) (line struct {
 	Level, Request, Fault string
 	Imported, Refused     int
 }) {
@@ -50,7 +50,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gatewaytest.Start(t)
+			w := testworld.Start(t)
 			token := w.Owner()
 			began, proceed := make(chan struct{}, 9), make(chan struct{})
 			defer close(proceed)
@@ -109,7 +109,7 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 // to be read.
 func TestPlacesOfClientsThatHaveGone(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	began, proceed := make(chan struct{}, 9), make(chan struct{})
 	defer close(proceed)
 	w.Importer.On(func(_ int, r *usersv1.ImportRequest) error {
@@ -131,14 +131,14 @@ func TestPlacesOfClientsThatHaveGone(t *testing.T) {
 			t.Errorf("log: %+v", line)
 		}
 	}
-	w.Do(t, "POST", importPath, crowd("v", 1), gatewaytest.As(token)...).Imported(t)
+	w.Do(t, "POST", importPath, crowd("v", 1), testworld.As(token)...).Imported(t)
 }
 
 // When the gateway stops, an import ends at its next request. Its client learns who was imported and what to do, also
 // if it is still sending.
 func TestStopEndsImports(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	address, stop, ended := w.Stoppable(t)
 	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 1 {
@@ -159,7 +159,7 @@ func TestStopEndsImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	var told gatewaytest.ImportAnswer
+	var told testworld.ImportAnswer
 	if err := json.NewDecoder(got.Body).Decode(&told); err != nil || got.StatusCode != 200 {
 		t.Fatal(got.Status, err)
 	}
@@ -179,7 +179,7 @@ func TestStopEndsImports(t *testing.T) {
 // The timeout also ends an import whose client has not sent everything.
 func TestStreamOfASlowClientTimesOut(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	_, conn := upload(t, w, w.Owner())
 	body := strings.Replace(crowd("u", 1001), "{", `{"timeout":"1s",`, 1)
 	if _, err := conn.WriteString(strings.TrimSuffix(body, "}]}}")); err != nil || conn.Flush() != nil {
@@ -191,7 +191,7 @@ func TestStreamOfASlowClientTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var told gatewaytest.ImportAnswer
+	var told testworld.ImportAnswer
 	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,14 @@ import (
 	"sync"
 	"testing"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // upload begins an import whose body never ends. It returns the first answer, which is 100 when the
 // gateway has begun to read, and the connection.
-func upload(t *testing.T, w *gatewaytest.World, token string) (status int, conn *bufio.ReadWriter) {
+func upload(t *testing.T, w *testworld.World, token string) (status int, conn *bufio.ReadWriter) {
 	t.Helper()
 	c := w.Connect(t, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
 		"Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n", importPath, token))
@@ -38,7 +38,7 @@ func next(t *testing.T, conn *bufio.ReadWriter) (status int) {
 // Any number of callers without the permission take no place.
 func TestImportPlacesNeedPermission(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	var token string
 	for n := range 20 {
 		token = w.Token(fmt.Sprintf("m%d", n), []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
@@ -51,8 +51,8 @@ func TestImportPlacesNeedPermission(t *testing.T) {
 			t.Errorf("one more upload answered %d", status)
 		}
 	}
-	w.Do(t, "POST", importPath, crowd("u", 1), gatewaytest.As(token)...).Refused(t, 403, "PERMISSION_DENIED")
-	w.Do(t, "POST", importPath, crowd("u", 1), gatewaytest.As(w.Owner())...).Imported(t)
+	w.Do(t, "POST", importPath, crowd("u", 1), testworld.As(token)...).Refused(t, 403, "PERMISSION_DENIED")
+	w.Do(t, "POST", importPath, crowd("u", 1), testworld.As(w.Owner())...).Imported(t)
 	if _, ids := w.Importer.Seen(); len(ids) != 1 {
 		t.Errorf("%d users", len(ids))
 	}
@@ -62,7 +62,7 @@ func TestImportPlacesNeedPermission(t *testing.T) {
 // requests and names no organization by then. It does not wait for the end of the body.
 func TestImportEndsWithoutPermission(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Token("m", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
 	early := strings.Replace(crowd("v", 40_000), `"orgId":"o1",`, "", 1)
 	status, conn := upload(t, w, token)
@@ -83,11 +83,11 @@ func TestImportEndsWithoutPermission(t *testing.T) {
 // A caller who may import only into another organization takes a place when the body names it.
 func TestImportPlaceOfAMemberFromElsewhere(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Token("u3", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
 	w.Join(token, "o2")
 	there := func(prefix string, n int) string { return strings.ReplaceAll(crowd(prefix, n), "o1", "o2") }
-	got := w.Do(t, "POST", importPath, there("u", 2500), gatewaytest.As(token)...).Imported(t)
+	got := w.Do(t, "POST", importPath, there("u", 2500), testworld.As(token)...).Imported(t)
 	if o := got.Success.Orgs; len(o) != 1 || o[0].OrgID != "o2" || len(o[0].HumanUserIDs) != 2500 {
 		t.Errorf("%.300v", got)
 	}
@@ -101,20 +101,20 @@ func TestImportPlaceOfAMemberFromElsewhere(t *testing.T) {
 	})
 	var waiting sync.WaitGroup
 	for _, prefix := range []string{"v", "w"} {
-		waiting.Go(func() { w.Do(t, "POST", importPath, there(prefix, 10), gatewaytest.As(token)...).Imported(t) })
+		waiting.Go(func() { w.Do(t, "POST", importPath, there(prefix, 10), testworld.As(token)...).Imported(t) })
 	}
 	<-began
 	<-began
-	w.Do(t, "POST", importPath, there("x", 1), gatewaytest.As(token)...).Refused(t, 429, "IMPORTS_BUSY")
+	w.Do(t, "POST", importPath, there("x", 1), testworld.As(token)...).Refused(t, 429, "IMPORTS_BUSY")
 	close(proceed)
 	waiting.Wait()
-	w.Do(t, "POST", importPath, there("x", 1), gatewaytest.As(token)...).Imported(t)
+	w.Do(t, "POST", importPath, there("x", 1), testworld.As(token)...).Imported(t)
 }
 
 // The callers of one organization cannot take all places.
 func TestImportPlacesOfAnOrganization(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	owner := func(n int) string {
 		return w.Token(fmt.Sprintf("owner%d", n), []string{"ORG_OWNER"}, "openid", contract.Audience)
 	}
@@ -123,8 +123,8 @@ func TestImportPlacesOfAnOrganization(t *testing.T) {
 			t.Errorf("upload %d answered %d", n, status)
 		}
 	}
-	w.Do(t, "POST", importPath, crowd("u", 1), gatewaytest.As(owner(4))...).Refused(t, 429, "IMPORTS_BUSY")
+	w.Do(t, "POST", importPath, crowd("u", 1), testworld.As(owner(4))...).Refused(t, 429, "IMPORTS_BUSY")
 	other := w.Owner()
 	w.Move(other, "o2")
-	w.Do(t, "POST", importPath, crowdIn("o2"), gatewaytest.As(other)...).Imported(t)
+	w.Do(t, "POST", importPath, crowdIn("o2"), testworld.As(other)...).Imported(t)
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/gateway/internal/gatewaytest"
+	"herald/gateway/internal/testworld"
 	"herald/shared/contract"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -35,11 +35,11 @@ func crowd(prefix string, n int) string {
 
 func TestStreamedImport(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	body := strings.Replace(crowd("u", 2500), `{"userId":"u7"`, `{"userId":"bad7"`, 1)
 	body = strings.Replace(body, `{"userId":"u2100"`, `{"userId":7,"x":[}`, 1)
-	got := w.Do(t, "POST", importPath, body, gatewaytest.As(token)...).Imported(t)
+	got := w.Do(t, "POST", importPath, body, testworld.As(token)...).Imported(t)
 	if len(got.Success.Orgs) != 1 || got.Success.Orgs[0].OrgID != "o1" ||
 		len(got.Success.Orgs[0].HumanUserIDs) != 2498 || got.Success.Orgs[0].HumanUserIDs[0] != "u0" ||
 		len(got.Success.Orgs[0].MachineUserIDs) != 0 || got.Success.Orgs[0].MachineUserIDs == nil {
@@ -58,7 +58,7 @@ func TestStreamedImport(t *testing.T) {
 
 func TestStreamedShapes(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	w.Join(token, "o2")
 	lines := `{"orgId":"o1","userId":"a","user":{}}` + "\n" + `{"orgId":"o2","userId":"b","user":{}}` + "\n" +
@@ -74,7 +74,7 @@ func TestStreamedShapes(t *testing.T) {
 		"lines": {lines, "application/x-ndjson; charset=utf-8", ""},
 		"gzip":  {packed.String(), "application/x-ndjson", "gzip"},
 	} {
-		a := w.Do(t, "POST", importPath, c.body, gatewaytest.As(token, "Content-Type", c.kind, "Content-Encoding",
+		a := w.Do(t, "POST", importPath, c.body, testworld.As(token, "Content-Type", c.kind, "Content-Encoding",
 			c.encoding)...)
 		got := a.Imported(t)
 		if o := got.Success.Orgs; len(o) != 2 || fmt.Sprint(o[0].HumanUserIDs, o[1].HumanUserIDs) != "[a c] [b]" ||
@@ -102,7 +102,7 @@ func TestStreamedShapes(t *testing.T) {
 		"truncated":     {`{"dataOrgs":{"orgs":[`, "", "", 400, "IMPORT_BROKEN_OFF"},
 		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "JSON_MALFORMED"},
 	} {
-		w.Do(t, "POST", importPath, c.body, gatewaytest.As(token, "Content-Type", c.kind, "Content-Encoding",
+		w.Do(t, "POST", importPath, c.body, testworld.As(token, "Content-Type", c.kind, "Content-Encoding",
 			c.encoding)...).Refused(t, c.status, c.id)
 		_, ids := w.Importer.Seen()
 		if fmt.Sprint(ids) == "x" {
@@ -111,10 +111,10 @@ func TestStreamedShapes(t *testing.T) {
 	}
 	viewer := w.Token("u2", []string{"ORG_USER_MANAGER"}, "openid", contract.Audience)
 	for _, body := range []string{"", "{}", crowd("v", 1)} {
-		w.Do(t, "POST", importPath, body, gatewaytest.As(viewer)...).Refused(t, 403, "PERMISSION_DENIED")
+		w.Do(t, "POST", importPath, body, testworld.As(viewer)...).Refused(t, 403, "PERMISSION_DENIED")
 	}
 	w.Do(t, "POST", importPath, "{}").Refused(t, 401, "UNAUTHENTICATED")
-	w.Do(t, "GET", importPath, "", gatewaytest.As(token)...).Refused(t, 405, "VERB_NOT_ALLOWED")
+	w.Do(t, "GET", importPath, "", testworld.As(token)...).Refused(t, 405, "VERB_NOT_ALLOWED")
 }
 
 func crowdIn(org string) string { return strings.ReplaceAll(crowd("n", 1), "o1", org) }
@@ -122,20 +122,20 @@ func crowdIn(org string) string { return strings.ReplaceAll(crowd("n", 1), "o1",
 // If a body breaks off, the users before that are imported, and the answer says where it broke off.
 func TestStreamBreaksOff(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token, body := w.Owner(), crowd("u", 3000)
 	var packed bytes.Buffer
 	g := gzip.NewWriter(&packed)
 	if _, err := io.WriteString(g, body); err != nil || g.Close() != nil {
 		t.Fatal(err)
 	}
-	plain := w.Do(t, "POST", importPath, body[:len(body)-100], gatewaytest.As(token)...).Imported(t)
-	zipped := w.Do(t, "POST", importPath, packed.String()[:packed.Len()-100], gatewaytest.As(token, "Content-Encoding",
+	plain := w.Do(t, "POST", importPath, body[:len(body)-100], testworld.As(token)...).Imported(t)
+	zipped := w.Do(t, "POST", importPath, packed.String()[:packed.Len()-100], testworld.As(token, "Content-Encoding",
 		"gzip")...).Imported(t)
 	wrong := w.Do(t, "POST", importPath, strings.Replace(body, `{"userId":"u2900"`, `} {"userId":"u2900"`, 1),
-		gatewaytest.As(token)...).Imported(t)
+		testworld.As(token)...).Imported(t)
 	for name, c := range map[string]struct {
-		got    gatewaytest.ImportAnswer
+		got    testworld.ImportAnswer
 		least  int
 		reason string
 	}{
@@ -155,14 +155,14 @@ func TestStreamBreaksOff(t *testing.T) {
 // A few KiB of gzip that become many rows are refused before they are work for minutes.
 func TestStreamInflated(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	var packed bytes.Buffer
 	g := gzip.NewWriter(&packed)
 	body := strings.TrimSuffix(crowd("u", 1), "]}]}}") + strings.Repeat(",{}", 8_000_000) + "]}]}}"
 	if _, err := io.WriteString(g, body); err != nil || g.Close() != nil {
 		t.Fatal(err)
 	}
-	got := w.Do(t, "POST", importPath, packed.String(), gatewaytest.As(w.Owner(), "Content-Encoding",
+	got := w.Do(t, "POST", importPath, packed.String(), testworld.As(w.Owner(), "Content-Encoding",
 		"gzip")...).Imported(t)
 	last := got.Errors[len(got.Errors)-1]
 	if last.Type != "import" || last.Reason != "IMPORT_BROKEN_OFF" || !strings.Contains(last.Message, "100 times") {
@@ -177,7 +177,7 @@ func TestStreamInflated(t *testing.T) {
 // error.
 func TestStreamLosesPermission(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	w.Importer.On(func(_ int, r *usersv1.ImportRequest) error {
 		if id := r.DataOrgs.Orgs[0].HumanUsers[0].UserId; id != "u0" && id != "u1000" {
@@ -185,7 +185,7 @@ func TestStreamLosesPermission(t *testing.T) {
 		}
 		return nil
 	})
-	got := w.Do(t, "POST", importPath, crowd("u", 5000), gatewaytest.As(token)...).Imported(t)
+	got := w.Do(t, "POST", importPath, crowd("u", 5000), testworld.As(token)...).Imported(t)
 	if n := len(got.Success.Orgs[0].HumanUserIDs); n != 2000 || len(got.Errors) != 3000 {
 		t.Errorf("%d users, %d errors", n, len(got.Errors))
 	}
@@ -197,7 +197,7 @@ func TestStreamLosesPermission(t *testing.T) {
 // If the token expires during an import, the import ends.
 func TestStreamLosesToken(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 2 {
@@ -206,7 +206,7 @@ func TestStreamLosesToken(t *testing.T) {
 		}
 		return nil
 	})
-	got := w.Do(t, "POST", importPath, crowd("u", 5000), gatewaytest.As(token)...).Imported(t)
+	got := w.Do(t, "POST", importPath, crowd("u", 5000), testworld.As(token)...).Imported(t)
 	if e := got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != "UNAUTHENTICATED" {
 		t.Errorf("%v", e)
 	}
@@ -218,7 +218,7 @@ func TestStreamLosesToken(t *testing.T) {
 // A request without a response is sent again. The answer has each user once.
 func TestStreamTriesAgain(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token, failed := w.Owner(), 0
 	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 0 || n == 2 {
@@ -227,7 +227,7 @@ func TestStreamTriesAgain(t *testing.T) {
 		}
 		return nil
 	})
-	got := w.Do(t, "POST", importPath, crowd("u", 3000), gatewaytest.As(token)...).Imported(t)
+	got := w.Do(t, "POST", importPath, crowd("u", 3000), testworld.As(token)...).Imported(t)
 	if n := len(got.Success.Orgs[0].HumanUserIDs); n != 3000 || len(got.Errors) > 0 || failed != 2 {
 		t.Errorf("%d users, %v, failed %d times", n, got.Errors, failed)
 	}
@@ -236,7 +236,7 @@ func TestStreamTriesAgain(t *testing.T) {
 // The timeout counts from the beginning of the request, also if it comes at the end of the body.
 func TestStreamTimesOut(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token := w.Owner()
 	proceed := make(chan struct{})
 	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
@@ -247,7 +247,7 @@ func TestStreamTimesOut(t *testing.T) {
 	})
 	time.AfterFunc(2*time.Second, func() { close(proceed) })
 	body := strings.Replace(crowd("u", 6000), "{", `{"timeout":"1s",`, 1)
-	got := w.Do(t, "POST", importPath, body, gatewaytest.As(token)...).Imported(t)
+	got := w.Do(t, "POST", importPath, body, testworld.As(token)...).Imported(t)
 	if e := got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != "IMPORT_TIMED_OUT" {
 		t.Errorf("%v", e)
 	}
@@ -260,7 +260,7 @@ func TestStreamTimesOut(t *testing.T) {
 // other callers.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token, other := w.Owner(), w.Token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	began, proceed := make(chan struct{}, 2), make(chan struct{})
 	w.Importer.On(func(int, *usersv1.ImportRequest) error {
@@ -270,27 +270,27 @@ func TestStreamsAreBounded(t *testing.T) {
 	})
 	var waiting sync.WaitGroup
 	for range 2 {
-		waiting.Go(func() { w.Do(t, "POST", importPath, crowd("u", 10), gatewaytest.As(token)...).Imported(t) })
+		waiting.Go(func() { w.Do(t, "POST", importPath, crowd("u", 10), testworld.As(token)...).Imported(t) })
 	}
 	<-began
 	<-began
-	a := w.Do(t, "POST", importPath, "{}", gatewaytest.As(token)...)
+	a := w.Do(t, "POST", importPath, "{}", testworld.As(token)...)
 	a.Refused(t, 429, "IMPORTS_BUSY")
 	if a.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	w.Importer.On(nil)
-	w.Do(t, "POST", importPath, crowd("o", 10), gatewaytest.As(other)...).Imported(t)
+	w.Do(t, "POST", importPath, crowd("o", 10), testworld.As(other)...).Imported(t)
 	close(proceed)
 	waiting.Wait()
-	w.Do(t, "POST", importPath, "{}", gatewaytest.As(token)...).Imported(t)
+	w.Do(t, "POST", importPath, "{}", testworld.As(token)...).Imported(t)
 }
 
 // A client that does not read the answer of its import holds a place until it has paused for too
 // long, but no memory and no other request.
 func TestStreamToAClientThatNeverReads(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	token, other := w.Owner(), w.Token("u9", []string{"ORG_OWNER"}, "openid", contract.Audience)
 	body := crowd(strings.Repeat("long", 40), 40_000)
 	conn := w.Connect(t, "")
@@ -312,7 +312,7 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 	}
 	<-last
 	for range 5 {
-		got := w.Do(t, "POST", importPath, crowd("o", 10), gatewaytest.As(other)...).Imported(t)
+		got := w.Do(t, "POST", importPath, crowd("o", 10), testworld.As(other)...).Imported(t)
 		if len(got.Success.Orgs[0].HumanUserIDs) != 10 {
 			t.Errorf("%v", got)
 		}
@@ -325,7 +325,7 @@ func TestStreamToAClientThatNeverReads(t *testing.T) {
 // A compressed body of white space takes neither memory nor much time.
 func TestCompressedWhiteSpaceIsMalformedJSON(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
+	w := testworld.Start(t)
 	var packed bytes.Buffer
 	g := gzip.NewWriter(&packed)
 	space := bytes.Repeat([]byte(" "), 1<<20)
@@ -340,14 +340,14 @@ func TestCompressedWhiteSpaceIsMalformedJSON(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.Do(t, "POST", importPath, packed.String(), gatewaytest.As(w.Owner(), "Content-Encoding", "gzip")...).
+	w.Do(t, "POST", importPath, packed.String(), testworld.As(w.Owner(), "Content-Encoding", "gzip")...).
 		Refused(t, http.StatusBadRequest, "JSON_MALFORMED")
 }
 
 func TestStreamedCheck(t *testing.T) {
 	t.Parallel()
-	w := gatewaytest.Start(t)
-	got := w.Do(t, "POST", importPath+"/_check", crowd("u", 2500), gatewaytest.As(w.Owner())...).OK(t)
+	w := testworld.Start(t)
+	got := w.Do(t, "POST", importPath+"/_check", crowd("u", 2500), testworld.As(w.Owner())...).OK(t)
 	const want = `{"newUsers":"2500","knownUsers":"0","mails":"0","hashFormats":[` +
 		`{"format":"x","accepted":"2500","refused":"0"}],"errors":[]}` + "\n"
 	if string(got.Text) != want {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/services/idp/internal/apitest"
+	"herald/services/idp/internal/testworld"
 	"herald/shared/fault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -19,7 +19,7 @@ func typeOf(kind idpv1.DirectoryTenantType) *idpv1.DirectoryTenant {
 
 func TestProviderIsCreatedReadChangedAndRemoved(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	made, err := w.CreateDirectoryIdp(w.InA, &idpv1.CreateDirectoryIdpRequest{
 		Name: " Company ", ClientId: " herald ", ClientSecret: "the secret",
 		Tenant:        &idpv1.DirectoryTenant{TenantId: new("Example.com")},
@@ -68,7 +68,7 @@ func TestProviderIsCreatedReadChangedAndRemoved(t *testing.T) {
 
 func TestUpdateWithoutADifferenceWritesNothing(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Directory(w.InA, "Company")
 	before, details := w.Rows("events"), w.Get(id).Details
 	details.CreationDate = nil
@@ -96,7 +96,7 @@ func TestUpdateWithoutADifferenceWritesNothing(t *testing.T) {
 
 func TestSecretChangesOnlyIfTheRequestHasOne(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Directory(w.InA, "Company")
 	for _, c := range []struct{ sent, want string }{
 		{"", "of Company"}, {"another", "another"}, {"", "another"}, {" padded ", "padded"},
@@ -112,7 +112,7 @@ func TestSecretChangesOnlyIfTheRequestHasOne(t *testing.T) {
 // Values that are refused, on both methods if both have the field.
 func TestWrongFieldsAreRefused(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Directory(w.InA, "Company")
 	before := w.Rows("events")
 	long := strings.Repeat("ß", 201)
@@ -177,7 +177,7 @@ func TestWrongFieldsAreRefused(t *testing.T) {
 
 func TestProviderIsDeactivatedAndReactivated(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Directory(w.InA, "Company")
 	ask := &idpv1.IdpRequest{Id: id}
 	_, err := w.ReactivateIdp(w.InA, ask)
@@ -204,7 +204,7 @@ func TestProviderIsDeactivatedAndReactivated(t *testing.T) {
 
 func TestSearchFindsProvidersByNameAndState(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	names := []string{"Straße", "dir_1", "Dir%", "DIR", "subdir"}
 	ids := make([]string, len(names))
 	for i, name := range names {
@@ -269,7 +269,7 @@ func TestSearchFindsProvidersByNameAndState(t *testing.T) {
 
 func TestOnlyItsOrganizationReadsTheHistoryOfAProvider(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Directory(w.InA, "Company")
 	w.Directory(w.InA, "Other")
 	w.Must(w.DeactivateIdp(w.InA, &idpv1.IdpRequest{Id: id}))
@@ -296,7 +296,7 @@ func TestOnlyItsOrganizationReadsTheHistoryOfAProvider(t *testing.T) {
 // The services users and auth can read the providers of an organization, but no client secret.
 func TestServicesReadProvidersOfOneOrganization(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id, off, foreign := w.Directory(w.InA, "Company"), w.Directory(w.InA, "Off"), w.Directory(w.InB, "Foreign")
 	w.Must(w.DeactivateIdp(w.InA, &idpv1.IdpRequest{Id: off}))
 	ask := &idpv1.ResolveIdpsRequest{OrgId: "org-a", IdpIds: []string{id, off, foreign, "nowhere", id, ""}}

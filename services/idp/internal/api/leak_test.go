@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"herald/services/idp/internal/apitest"
+	"herald/services/idp/internal/testworld"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/testkit"
 )
@@ -19,7 +19,7 @@ import (
 func TestClientSecretsAreSentAndLoggedNowhere(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Lines{}
-	w := apitest.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log), apitest.Config)
+	w := testworld.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log), testworld.Config)
 	subscription, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.>")
 	w.Must(subscription, err)
 	const first, second, name = "canary-first-secret", "canary-second-secret", "Canaryname"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/idp/internal/apitest"
+	"herald/services/idp/internal/testworld"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -19,7 +19,7 @@ import (
 
 // login is a world with a directory.
 type login struct {
-	*apitest.World
+	*testworld.World
 	at   *outside.Directory
 	auth idpv1.IdpsClient
 	log  *testkit.Lines
@@ -28,9 +28,9 @@ type login struct {
 func newLogin(t *testing.T) login {
 	t.Helper()
 	d, log := outside.StartDirectory(t), &testkit.Lines{}
-	c := apitest.Config
+	c := testworld.Config
 	c.Authority, c.OutboundPrivate = d.URL, true
-	w := apitest.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
+	w := testworld.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
 	return login{w, d, idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, "auth")), log}
 }
 

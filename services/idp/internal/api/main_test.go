@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"herald/services/idp/internal/apitest"
+	"herald/services/idp/internal/testworld"
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 var refused = testkit.Refused

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -32,7 +32,7 @@ func listed(list []*notificationv1.Notification) (all []string) {
 
 func TestListIsPaged(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	first, second := w.Users.Ask("ada"), w.Users.Ask("ada")
 	w.Settled(first)
 	w.Settled(second)
@@ -58,7 +58,7 @@ func TestListIsPaged(t *testing.T) {
 // nothing.
 func TestListHasMailsWhoseEventsHaveNotCome(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	first, second, third := asked("init"), asked("verifyemail"), asked("passwordreset")
 	second.Time, third.Time = timestamppb.New(first.Time.AsTime().Add(time.Second)),
 		timestamppb.New(first.Time.AsTime().Add(2*time.Second))
@@ -70,7 +70,7 @@ func TestListHasMailsWhoseEventsHaveNotCome(t *testing.T) {
 		t.Fatalf("listed %q, want %q", got, want)
 	}
 	for _, n := range list {
-		if n := w.Settled(n.Id); apitest.Story(n) != "SENT: SENT" {
+		if n := w.Settled(n.Id); testworld.Story(n) != "SENT: SENT" {
 			t.Errorf("%v", n)
 		}
 	}
@@ -89,7 +89,7 @@ func TestListHasMailsWhoseEventsHaveNotCome(t *testing.T) {
 // Several lists at the same time, and the event, lead to one mail.
 func TestListsAtOnceQueueAMailOnce(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	mails := []*usersv1.AskedMail{asked("init"), asked("verifyemail"), asked("passwordreset")}
 	w.Users.Asked(nil, mails...)
 	var listing sync.WaitGroup
@@ -112,7 +112,7 @@ func TestListsAtOnceQueueAMailOnce(t *testing.T) {
 // Without users the list could lack a mail that the caller knows of, so listing fails.
 func TestListFailsWithoutUsers(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	w.Settled(w.Users.Ask("ada"))
 	for _, refusal := range []error{fault.ErrUnavailable, fault.ErrOverloaded} {
 		w.Users.Asked(refusal)

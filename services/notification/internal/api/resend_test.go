@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/shared/caller"
 	"herald/shared/fault"
@@ -20,9 +20,9 @@ import (
 	"herald/shared/testkit/outside"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Main(m)) }
 
-func resend(w *apitest.World, role, id string) (string, error) {
+func resend(w *testworld.World, role, id string) (string, error) {
 	w.Helper()
 	r, err := w.ResendNotification(w.As(role),
 		&notificationv1.ResendNotificationRequest{UserId: "ada", NotificationId: id})
@@ -30,7 +30,7 @@ func resend(w *apitest.World, role, id string) (string, error) {
 }
 
 // resent fails the test unless resending a mail returns an id.
-func resent(w *apitest.World, role, id, want string) {
+func resent(w *testworld.World, role, id, want string) {
 	w.Helper()
 	if got, err := resend(w, role, id); err != nil || got != want {
 		w.Fatalf("%s, %v, want %s", got, err, want)
@@ -39,7 +39,7 @@ func resent(w *apitest.World, role, id, want string) {
 
 func TestMailIsSentBeforeItsEventIfItIsResent(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	m := asked("init")
 	w.Users.Asked(nil, m)
 	resent(w, "ORG_OWNER", m.NotificationId, m.NotificationId)
@@ -55,7 +55,7 @@ func TestEndedMailIsRenewed(t *testing.T) {
 		kind := string(known)
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			w := apitest.New(t, apitest.Setup{
+			w := testworld.New(t, testworld.Setup{
 				Faults: []outside.MailFault{{At: outside.RCPT, Times: 1, Reply: "550 5.1.1 nobody"}},
 			})
 			fresh := resource.NewID()
@@ -68,14 +68,14 @@ func TestEndedMailIsRenewed(t *testing.T) {
 				return fresh, nil
 			}
 			old := w.Users.Publish("ada", &usersv1.HumanEmailChanged{Mail: kind})
-			if n := w.Settled(old); apitest.Story(n) != "FAILED: FAILED" {
+			if n := w.Settled(old); testworld.Story(n) != "FAILED: FAILED" {
 				t.Fatalf("%v", n)
 			}
 			resent(w, "ORG_OWNER", old, fresh)
 			if got, want := listed(w.List()), []string{fresh + " " + kind, old + " " + kind}; !slices.Equal(got, want) {
 				t.Errorf("listed %q, want %q", got, want)
 			}
-			if n := w.Settled(fresh); apitest.Story(n) != "SENT: SENT" {
+			if n := w.Settled(fresh); testworld.Story(n) != "SENT: SENT" {
 				t.Errorf("%v", n)
 			}
 			w.Users.PublishAs(fresh, "ada", &usersv1.HumanEmailChanged{Mail: kind})
@@ -88,7 +88,7 @@ func TestEndedMailIsRenewed(t *testing.T) {
 // Users refuses callers who may write users but not their credentials. Its faults are returned unchanged.
 func TestResendReturnsTheFaultsOfUsers(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	sent := w.Users.Publish("ada", &usersv1.HumanPasswordResetRequested{Mail: "passwordreset"})
 	w.Settled(sent)
 	_, err := resend(w, "ORG_USER_MANAGER", sent)
@@ -113,7 +113,7 @@ func TestResendReturnsTheFaultsOfUsers(t *testing.T) {
 // again. A mail that is being sent is not changed.
 func TestWaitingMailIsSentAtOnceIfItIsResent(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{
+	w := testworld.New(t, testworld.Setup{
 		Faults: []outside.MailFault{{At: outside.RCPT, Times: 2, Reply: "450 4.2.0 greylisted"}},
 		Times:  func(x *delivery.Times) { x.Spread = func(time.Duration) time.Duration { return time.Hour } },
 	})
@@ -122,7 +122,7 @@ func TestWaitingMailIsSentAtOnceIfItIsResent(t *testing.T) {
 	w.Until("(select count(*) from notifications where state = 4) = 2")
 	for _, id := range waiting {
 		resent(w, "ORG_USER_MANAGER", id, id)
-		if n := w.Settled(id); apitest.Story(n) != "RETRYING SENT: SENT" {
+		if n := w.Settled(id); testworld.Story(n) != "RETRYING SENT: SENT" {
 			t.Errorf("%v", n)
 		}
 	}
@@ -133,7 +133,7 @@ func TestWaitingMailIsSentAtOnceIfItIsResent(t *testing.T) {
 	<-held
 	resent(w, "ORG_USER_MANAGER", sending, sending)
 	release()
-	if n := w.Settled(sending); apitest.Story(n) != "SENT: SENT" || w.Count("notifications where fence > 2") != 0 {
+	if n := w.Settled(sending); testworld.Story(n) != "SENT: SENT" || w.Count("notifications where fence > 2") != 0 {
 		t.Errorf("%v", n)
 	}
 	w.Accepted(3)

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/notification"
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -20,7 +20,7 @@ import (
 
 func TestTestMailNeedsNothingOfUsers(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{Relay: apitest.Guarded})
+	w := testworld.New(t, testworld.Setup{Relay: testworld.Guarded})
 	w.Users.Prepares(func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 		t.Error("users is asked what a test mail says")
 		return nil, fault.ErrInternal
@@ -52,12 +52,12 @@ func TestTestMailNeedsNothingOfUsers(t *testing.T) {
 
 func TestTestMailRecipient(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	human := func(email string) *usersv1.User {
 		return &usersv1.User{Type: &usersv1.User_Human{Human: &usersv1.Human{Email: &usersv1.Email{Email: email}}}}
 	}
 	w.Users.Me = human("own@example.com")
-	if n := w.Tried(""); n.Recipient != "own@example.com" || apitest.Story(n) != "SENT: SENT" {
+	if n := w.Tried(""); n.Recipient != "own@example.com" || testworld.Story(n) != "SENT: SENT" {
 		t.Errorf("%v", n)
 	}
 	for _, me := range []*usersv1.User{nil, human(""), {Type: &usersv1.User_Machine{Machine: &usersv1.Machine{}}}} {
@@ -90,30 +90,30 @@ func TestTestMailRecipient(t *testing.T) {
 func TestTestMailAnswersWithTheReason(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		setup apitest.Setup
+		setup testworld.Setup
 		story string
 		reply string
 	}{
-		"password": {apitest.Setup{Relay: apitest.Guarded, Config: func(c *notification.Config) {
+		"password": {testworld.Setup{Relay: testworld.Guarded, Config: func(c *notification.Config) {
 			c.SMTP = secret.NewText(strings.Replace(c.SMTP.Reveal(), "CANARY", "WRONG", 1))
 		}}, "FAILED: FAILED", "the mail relay refused the user name or password (535 5.7.8 wrong user name or " +
 			"password): check HERALD_SMTP_URL"},
-		"recipient": {apitest.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Reply: "550 5.1.1 nobody"}}},
+		"recipient": {testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Reply: "550 5.1.1 nobody"}}},
 			"FAILED: FAILED", "the mail relay refused the recipient (550 5.1.1 nobody)"},
-		"greylisted": {apitest.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Reply: "450 4.2.0 later"}}},
+		"greylisted": {testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Reply: "450 4.2.0 later"}}},
 			"FAILED: FAILED", "450 4.2.0 later"},
-		"drop": {apitest.Setup{Faults: []outside.MailFault{{At: outside.Dot, Drop: true}}}, "UNCERTAIN: UNCERTAIN",
+		"drop": {testworld.Setup{Faults: []outside.MailFault{{At: outside.Dot, Drop: true}}}, "UNCERTAIN: UNCERTAIN",
 			"the mail relay closed the connection at the final dot"},
-		"silence": {apitest.Setup{
+		"silence": {testworld.Setup{
 			Faults: []outside.MailFault{{At: outside.EHLO, Hang: true}},
 			Times:  func(x *delivery.Times) { x.Trial = 100 * time.Millisecond },
 		}, "FAILED: FAILED", "the mail relay did not answer in time at EHLO: check HERALD_SMTP_URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := apitest.New(t, test.setup)
+			w := testworld.New(t, test.setup)
 			n := w.Tried("ada@example.com")
-			if apitest.Story(n) != test.story || n.Attempts[0].Reply != test.reply {
+			if testworld.Story(n) != test.story || n.Attempts[0].Reply != test.reply {
 				t.Errorf("%v, want %s, %q", n, test.story, test.reply)
 			}
 			if left := w.Count("notifications where due_at is not null"); left != 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/testkit/outside"
 )
 
@@ -36,11 +36,11 @@ func TestMailThatIsGivenUpMakesOneEventAndOneLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := apitest.New(t, apitest.Setup{Faults: []outside.MailFault{test.fault}})
+			w := testworld.New(t, testworld.Setup{Faults: []outside.MailFault{test.fault}})
 			w.Users.Service.Journal.Now = func() time.Time { return time.Now().Add(-test.age) }
 			id := w.Users.Ask("ada")
 			n := w.Settled(id)
-			if story := apitest.Story(n); !strings.HasSuffix(story, ": "+test.state) {
+			if story := testworld.Story(n); !strings.HasSuffix(story, ": "+test.state) {
 				t.Errorf("%s, want %s", story, test.state)
 			}
 			want := fmt.Sprintf(`mail.failed of %s in o1 by notification: {"kind": "init", "state": `+

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/shared/boot"
 	"herald/shared/testkit"
@@ -18,7 +18,7 @@ func TestRelayReturns(t *testing.T) {
 	t.Parallel()
 	usual := delivery.UsualTimes()
 	const longest = time.Second // stands for the usual one, which is added to the result
-	w := apitest.Stopped(t, apitest.Setup{Times: func(x *delivery.Times) {
+	w := testworld.Stopped(t, testworld.Setup{Times: func(x *delivery.Times) {
 		*x = usual
 		x.Probe, x.MaxProbe = longest, longest
 	}})
@@ -51,11 +51,11 @@ func TestRelayReturns(t *testing.T) {
 // Four notifiers share one database. Each sends mails, and none sends a mail of another.
 func TestNotifiersShareTheMails(t *testing.T) {
 	t.Parallel()
-	w := apitest.Stopped(t, apitest.Setup{})
+	w := testworld.Stopped(t, testworld.Setup{})
 	const mails = 2000
 	queue(w, mails, 0)
 	began := time.Now()
-	notifiers := []*boot.Service{w.Service, w.Open(apitest.Setup{}), w.Open(apitest.Setup{}), w.Open(apitest.Setup{})}
+	notifiers := []*boot.Service{w.Service, w.Open(testworld.Setup{}), w.Open(testworld.Setup{}), w.Open(testworld.Setup{})}
 	for _, n := range notifiers {
 		testkit.Run(w, n)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"herald/services/notification"
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
 	"herald/shared/boot"
@@ -40,7 +40,7 @@ func lively(x *delivery.Times) { x.Lease, x.Tick = 2*time.Second, 100*time.Milli
 
 func TestMain(m *testing.M) {
 	if os.Getenv(victimKeys) == "" {
-		os.Exit(apitest.Main(m))
+		os.Exit(testworld.Main(m))
 	}
 	if err := victim(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -71,7 +71,7 @@ func victim() error {
 	if err != nil {
 		return err
 	}
-	if err := apitest.Start(service, os.Getenv(victimRelay), apitest.Setup{Times: lively}); err != nil {
+	if err := testworld.Start(service, os.Getenv(victimRelay), testworld.Setup{Times: lively}); err != nil {
 		return err
 	}
 	fmt.Println("begins")
@@ -86,7 +86,7 @@ var kills = flag.Int("kills", 40, "how often TestKilledUnderWay kills a notifier
 const each = 12
 
 // kill runs a notifier and kills it when its sessions have come to a moment a few times.
-func kill(w *apitest.World, keys, busURL string, at outside.Verb) {
+func kill(w *testworld.World, keys, busURL string, at outside.Verb) {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), os.Args[0])
 	c.Env = []string{victimKeys + "=" + keys, victimBus + "=" + busURL, victimDatabase + "=" + w.Database.Reveal(),
@@ -130,7 +130,7 @@ func TestKilledUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	ground := testkit.Reachable(t, keys)
-	w := apitest.Stopped(t, apitest.Setup{Ground: &ground, Times: lively})
+	w := testworld.Stopped(t, testworld.Setup{Ground: &ground, Times: lively})
 	busURL := w.Ground.Bus.URL
 	const lanes = 4
 	kills := *kills
@@ -165,7 +165,7 @@ func TestKilledUnderWay(t *testing.T) {
 type found struct{ repeats, uncertain, lost int }
 
 // deliveredOnce checks what is promised for each mail.
-func deliveredOnce(w *apitest.World) (f found) {
+func deliveredOnce(w *testworld.World) (f found) {
 	w.Helper()
 	came := map[string][]outside.Delivery{}
 	got, err := w.Relay.Wait(w.Context(), 0)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
@@ -19,17 +19,17 @@ import (
 // because another one has taken it over.
 func TestNotifierWithoutItsLeaseNeitherSendsNorRecords(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	held, release := w.Users.Block()
 	late := w.Users.Ask("ada")
 	<-held
 	w.Exec("update notifications set due_at = now()") // the lease runs out
-	testkit.Run(w, w.Open(apitest.Setup{}))
+	testkit.Run(w, w.Open(testworld.Setup{}))
 	n := w.Settled(late)
 	release()
 	w.Reached(outside.DATA, 2)
 	w.Stop()
-	if apitest.Story(n) != "SENT: SENT" {
+	if testworld.Story(n) != "SENT: SENT" {
 		t.Errorf("%v", n)
 	}
 	testkit.Equal(t, w.Settled(late), n)
@@ -42,8 +42,8 @@ func TestNotifierWithoutItsLeaseNeitherSendsNorRecords(t *testing.T) {
 // The lease of a mail that takes longer is renewed.
 func TestLeaseOfASlowMailIsRenewed(t *testing.T) {
 	t.Parallel()
-	s := apitest.Setup{Times: func(x *delivery.Times) { x.Lease, x.Tick = time.Second, 50*time.Millisecond }}
-	w := apitest.New(t, s)
+	s := testworld.Setup{Times: func(x *delivery.Times) { x.Lease, x.Tick = time.Second, 50*time.Millisecond }}
+	w := testworld.New(t, s)
 	held, release := w.Users.Block()
 	slow := w.Users.Ask("ada")
 	<-held
@@ -55,14 +55,14 @@ func TestLeaseOfASlowMailIsRenewed(t *testing.T) {
 	w.Until("exists (select from notifications where now() > $1)", end)
 	release()
 	n := w.Settled(slow)
-	if apitest.Story(n) != "SENT: SENT" || w.Count("notifications where fence = 1") != 1 {
+	if testworld.Story(n) != "SENT: SENT" || w.Count("notifications where fence = 1") != 1 {
 		t.Errorf("%v; %s", n, w.Dump("notifications"))
 	}
 	w.Accepted(1)
 }
 
 // died leaves a claim in the state in which a notifier that dies leaves it: after Claim or, with rendered, after Mark.
-func died(w *apitest.World, id string, rendered []byte) {
+func died(w *testworld.World, id string, rendered []byte) {
 	w.Helper()
 	db := storeOf(w)
 	ask := store.Ask{Most: 1, Lease: time.Minute, Repeats: true}
@@ -102,7 +102,7 @@ func TestMailOfANotifierThatDied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := apitest.Stopped(t, apitest.Setup{})
+			w := testworld.Stopped(t, testworld.Setup{})
 			n := domain.Notification{
 				ID: resource.NewID(), OrgID: "o1", UserID: "ada", Kind: mail.Init, CreatedAt: w.Ground.Now(),
 			}
@@ -113,7 +113,7 @@ func TestMailOfANotifierThatDied(t *testing.T) {
 				died(w, n.ID, rendered)
 			}
 			testkit.Run(w, w.Service)
-			if got := w.Settled(n.ID); apitest.Story(got) != test.story {
+			if got := w.Settled(n.ID); testworld.Story(got) != test.story {
 				t.Errorf("%v", got)
 			}
 			for _, d := range w.Accepted(test.accepted) {
@@ -122,7 +122,7 @@ func TestMailOfANotifierThatDied(t *testing.T) {
 					t.Errorf("subject %q", m.Subject)
 				}
 				if test.subject == "Hello" && (d.From != "old@example.com" || d.MessageID != "<1@old.example.com>" ||
-					m.Text != "The code is "+apitest.Code(n.ID)+".\n") {
+					m.Text != "The code is "+testworld.Code(n.ID)+".\n") {
 					t.Errorf("sent as\n%s", d.Data)
 				}
 			}
@@ -134,7 +134,7 @@ func TestMailOfANotifierThatDied(t *testing.T) {
 // relay's answer is recorded as soon as that is possible.
 func TestMailsAreSentOnceWhileTheDatabaseClosesConnections(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{Times: func(x *delivery.Times) {
+	w := testworld.New(t, testworld.Setup{Times: func(x *delivery.Times) {
 		x.Lease, x.Tick = 3*time.Second, 50*time.Millisecond
 	}})
 	const mails = 150
@@ -154,7 +154,7 @@ func TestMailsAreSentOnceWhileTheDatabaseClosesConnections(t *testing.T) {
 // A waiting mail that fifty callers resend at the same time is sent once.
 func TestMailThatIsResentAtOnceIsSentOnce(t *testing.T) {
 	t.Parallel()
-	w := apitest.Stopped(t, apitest.Setup{})
+	w := testworld.Stopped(t, testworld.Setup{})
 	n := domain.Notification{ID: resource.NewID(), OrgID: "o1", UserID: "ada", Kind: mail.Init, CreatedAt: time.Now()}
 	if _, err := storeOf(w).Queue(t.Context(), n); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"herald/services/notification"
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
@@ -30,11 +30,11 @@ func TestStatesAfterARefusal(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %.3s", test.at, test.reply), func(t *testing.T) {
 			t.Parallel()
-			w := apitest.New(t, apitest.Setup{
-				Relay: apitest.Guarded, Faults: []outside.MailFault{{At: test.at, Reply: test.reply, Times: 1}},
+			w := testworld.New(t, testworld.Setup{
+				Relay: testworld.Guarded, Faults: []outside.MailFault{{At: test.at, Reply: test.reply, Times: 1}},
 			})
 			n := w.Settled(w.Users.Ask("ada"))
-			if apitest.Story(n) != test.story || !strings.Contains(n.Attempts[0].Reply, test.reply) {
+			if testworld.Story(n) != test.story || !strings.Contains(n.Attempts[0].Reply, test.reply) {
 				t.Errorf("%v, want %s", n, test.story)
 			}
 			if n.Recipient != "ada@example.com" || n.Language != "de" {
@@ -53,7 +53,7 @@ func TestStatesAfterARefusal(t *testing.T) {
 // Mails to a relay that hangs do not delay others, and a stop gives them back.
 func TestMailsThatHangDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Times: 4, Hang: true}}})
+	w := testworld.New(t, testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Times: 4, Hang: true}}})
 	for range 24 {
 		w.Users.Ask("ada")
 	}
@@ -66,7 +66,7 @@ func TestMailsThatHangDoNotDelayOthers(t *testing.T) {
 	if n := w.Count("attempts where state <> 3"); n != 0 {
 		t.Errorf("%d attempts were made of it", n)
 	}
-	testkit.Run(w, w.Open(apitest.Setup{}))
+	testkit.Run(w, w.Open(testworld.Setup{}))
 	w.Finished()
 	w.Accepted(24)
 }
@@ -92,12 +92,12 @@ func TestMailWithoutAnAnswerIsRepeatedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := apitest.New(t, apitest.Setup{
+			w := testworld.New(t, testworld.Setup{
 				Faults: test.faults, Config: func(c *notification.Config) { c.ReplyTo = "Hilfe <help@example.com>" },
 			})
 			var asked atomic.Int64
 			w.Users.Prepares(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
-				p := apitest.Person(r)
+				p := testworld.Person(r)
 				if asked.Add(1) > 1 { // changed since the first attempt
 					p.DisplayName, p.OrgName, p.Recipient, p.PreferredLanguage = "Other", "Other",
 						"other@example.com", "en"
@@ -105,8 +105,8 @@ func TestMailWithoutAnAnswerIsRepeatedOnce(t *testing.T) {
 				return p, nil
 			})
 			n := w.Settled(w.Users.Ask("ada"))
-			if apitest.Story(n) != test.story || n.Recipient != "ada@example.com" {
-				t.Errorf("%s to %s, want %s", apitest.Story(n), n.Recipient, test.story)
+			if testworld.Story(n) != test.story || n.Recipient != "ada@example.com" {
+				t.Errorf("%s to %s, want %s", testworld.Story(n), n.Recipient, test.story)
 			}
 			got := w.Accepted(test.accepted)
 			for _, d := range got {

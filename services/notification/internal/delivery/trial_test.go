@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
@@ -21,18 +21,18 @@ import (
 // A test mail is tried even while no mail can be sent. If it is sent, the others are sent too.
 func TestTestMailIsTriedWhileOthersWait(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{
+	w := testworld.New(t, testworld.Setup{
 		Faults: []outside.MailFault{{At: outside.Greeting, Reply: "421 4.3.2 closing", Drop: true}},
 		Times:  func(x *delivery.Times) { x.Probe, x.MaxProbe = time.Hour, time.Hour },
 	})
 	waiting := w.Users.Ask("ada")
 	w.Until("exists (select from notifications where state = 4)")
-	if n := w.Tried("ada@example.com"); apitest.Story(n) != "FAILED: FAILED" ||
+	if n := w.Tried("ada@example.com"); testworld.Story(n) != "FAILED: FAILED" ||
 		!strings.Contains(n.Attempts[0].Reply, "421 4.3.2 closing") {
 		t.Errorf("%v", n)
 	}
 	w.Relay.Script()
-	if n := w.Tried("ada@example.com"); apitest.Story(n) != "SENT: SENT" {
+	if n := w.Tried("ada@example.com"); testworld.Story(n) != "SENT: SENT" {
 		t.Errorf("%v", n)
 	}
 	w.Settled(waiting)
@@ -42,7 +42,7 @@ func TestTestMailIsTriedWhileOthersWait(t *testing.T) {
 // A test mail does not wait for a free worker.
 func TestTestMailPassesOthers(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	var asked sync.WaitGroup
 	asked.Add(8)
 	gate := make(chan struct{})
@@ -52,13 +52,13 @@ func TestTestMailPassesOthers(t *testing.T) {
 			asked.Done()
 			<-gate
 		}
-		return apitest.Person(r), nil
+		return testworld.Person(r), nil
 	})
 	for range 12 {
 		w.Users.Ask("ada")
 	}
 	asked.Wait()
-	if n := w.Tried("ada@example.com"); apitest.Story(n) != "SENT: SENT" {
+	if n := w.Tried("ada@example.com"); testworld.Story(n) != "SENT: SENT" {
 		t.Errorf("%v", n)
 	}
 	close(gate)
@@ -72,17 +72,17 @@ func TestTestMailPassesOthers(t *testing.T) {
 // A caller gets an answer in time that the mail is still being sent; the sending goes on.
 func TestTestMailIsAnsweredInTimeWhileItIsSent(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
+	w := testworld.New(t, testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	n, err := w.Trial(ctx, "ada@example.com")
-	if err != nil || apitest.Story(n) != ": SENDING" {
+	if err != nil || testworld.Story(n) != ": SENDING" {
 		t.Fatalf("%v, %v", n, err)
 	}
 	w.Stop() // gives the mail back; no notifier sends it again
 	w.Relay.Script()
-	testkit.Run(w, w.Open(apitest.Setup{}))
-	if n := w.Settled(n.Id); apitest.Story(n) != "FAILED: FAILED" ||
+	testkit.Run(w, w.Open(testworld.Setup{}))
+	if n := w.Settled(n.Id); testworld.Story(n) != "FAILED: FAILED" ||
 		n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
 		t.Errorf("%v", n)
 	}
@@ -93,7 +93,7 @@ func TestTestMailIsAnsweredInTimeWhileItIsSent(t *testing.T) {
 // gets that outcome.
 func TestTestMailIsEndedByAnotherNotifier(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
+	w := testworld.New(t, testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
 	answered := make(chan *notificationv1.Notification)
 	go func() {
 		n, err := w.Trial(t.Context(), "ada@example.com")
@@ -104,10 +104,10 @@ func TestTestMailIsEndedByAnotherNotifier(t *testing.T) {
 	}()
 	w.Reached(outside.RCPT, 1)
 	w.Exec("update notifications set due_at = now()")
-	testkit.Run(w, w.Open(apitest.Setup{}))
+	testkit.Run(w, w.Open(testworld.Setup{}))
 	w.Finished()
 	w.Relay.Disconnect() // which ends the try of the first notifier
-	if n := <-answered; apitest.Story(n) != "FAILED: FAILED" ||
+	if n := <-answered; testworld.Story(n) != "FAILED: FAILED" ||
 		n.Attempts[0].Reply != "the notifier ended before it tried the mail" {
 		t.Errorf("%v", n)
 	}
@@ -119,7 +119,7 @@ func TestTestMailIsEndedByAnotherNotifier(t *testing.T) {
 // If its notifier died after Mark, a test mail is Uncertain.
 func TestTestMailWithoutAnAnswerIsUncertain(t *testing.T) {
 	t.Parallel()
-	w := apitest.Stopped(t, apitest.Setup{})
+	w := testworld.Stopped(t, testworld.Setup{})
 	n := domain.Notification{ID: resource.NewID(), OrgID: "o1", UserID: "ada", Kind: domain.Test,
 		CreatedAt: w.Ground.Now(), Recipient: "ada@example.com"}
 	c, err := storeOf(w).Begin(t.Context(), n, time.Minute)
@@ -131,7 +131,7 @@ func TestTestMailWithoutAnAnswerIsUncertain(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Run(w, w.Service)
-	if got := w.Settled(n.ID); apitest.Story(got) != "UNCERTAIN: UNCERTAIN" {
+	if got := w.Settled(n.ID); testworld.Story(got) != "UNCERTAIN: UNCERTAIN" {
 		t.Errorf("%v", got)
 	}
 	w.Accepted(0)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/resource"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
@@ -15,7 +15,7 @@ import (
 // true for a mail of another kind of the same organization.
 func TestOthersDoNotWaitForAnImport(t *testing.T) {
 	t.Parallel()
-	w := apitest.Stopped(t, apitest.Setup{})
+	w := testworld.Stopped(t, testworld.Setup{})
 	const mails = 400
 	queue(w, mails, 0)
 	testkit.Run(w, w.Service)

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
 )
 
 // delayed returns what readiness says about the mails.
-func delayed(w *apitest.World) string {
+func delayed(w *testworld.World) string {
 	w.Helper()
 	return w.Service.Health.Causes(w.Context())["notification mails"]
 }
@@ -22,7 +22,7 @@ func delayed(w *apitest.World) string {
 func TestRelayClosesAtTheDot(t *testing.T) {
 	t.Parallel()
 	const mails, unanswered = 100, 30
-	w := apitest.Stopped(t, apitest.Setup{
+	w := testworld.Stopped(t, testworld.Setup{
 		Faults: []outside.MailFault{{At: outside.Dot, Times: unanswered, Drop: true, Accept: true}},
 	})
 	queue(w, mails, 0)
@@ -48,7 +48,7 @@ func TestRelayClosesAtTheDot(t *testing.T) {
 func TestOneMailWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	const mails = 20
-	w := apitest.Stopped(t, apitest.Setup{
+	w := testworld.Stopped(t, testworld.Setup{
 		Faults: []outside.MailFault{{At: outside.Dot, Times: 1, Drop: true}},
 		Times:  func(x *delivery.Times) { x.Doubt = time.Hour },
 	})
@@ -62,14 +62,14 @@ func TestOneMailWithoutAnAnswer(t *testing.T) {
 }
 
 // disconnect closes all connections to the database, except those of the test.
-func disconnect(w *apitest.World) {
+func disconnect(w *testworld.World) {
 	w.Helper()
 	w.Exec(`select pg_terminate_backend(pid) from pg_stat_activity
 		where datname = current_database() and application_name <> 'test'`)
 }
 
 // refuse makes the database refuse its services until connect is called.
-func refuse(w *apitest.World) (connect func()) {
+func refuse(w *testworld.World) (connect func()) {
 	w.Helper()
 	limit := func(n int) {
 		w.Helper()
@@ -87,7 +87,7 @@ func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 	t.Parallel()
 	const mails = 16
 	answer := make(chan struct{})
-	s := apitest.Setup{
+	s := testworld.Setup{
 		Faults: []outside.MailFault{{At: outside.Dot, Wait: answer, Reply: "250 2.0.0 accepted"}},
 		Times: func(x *delivery.Times) {
 			x.Lease, x.Tick = 300*time.Millisecond, 50*time.Millisecond
@@ -95,7 +95,7 @@ func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 			x.Spread = func(d time.Duration) time.Duration { return d }
 		},
 	}
-	w := apitest.Stopped(t, s)
+	w := testworld.Stopped(t, s)
 	queue(w, mails, 0)
 	stops := []func(){testkit.Run(t, w.Service), testkit.Run(t, w.Open(s))}
 	w.Reached(outside.Dot, mails)
@@ -123,7 +123,7 @@ func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 func TestStopWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	answer := make(chan struct{})
-	w := apitest.Stopped(t, apitest.Setup{
+	w := testworld.Stopped(t, testworld.Setup{
 		Faults: []outside.MailFault{{At: outside.Dot, Wait: answer, Reply: "250 2.0.0 accepted"}},
 		Times:  func(x *delivery.Times) { x.Record = 10 * time.Millisecond },
 	})

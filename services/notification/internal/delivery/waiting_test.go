@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit/outside"
@@ -15,10 +15,10 @@ import (
 func TestObsoleteMailIsNotSent(t *testing.T) {
 	t.Parallel()
 	gone := fault.New(fault.Precondition, "NOTIFICATION_OBSOLETE", "gone")
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	w.Users.Prepares(func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) { return nil, gone })
 	n := w.Settled(w.Users.Ask("ada"))
-	if apitest.Story(n) != "FAILED: FAILED" || !strings.HasPrefix(n.Attempts[0].Reply, "no longer wanted: ") {
+	if testworld.Story(n) != "FAILED: FAILED" || !strings.HasPrefix(n.Attempts[0].Reply, "no longer wanted: ") {
 		t.Errorf("%v", n)
 	}
 	var asked atomic.Int64
@@ -26,10 +26,10 @@ func TestObsoleteMailIsNotSent(t *testing.T) {
 		if asked.Add(1) > 1 {
 			return nil, gone
 		}
-		return apitest.Person(r), nil
+		return testworld.Person(r), nil
 	})
 	w.Relay.Script(outside.MailFault{At: outside.Dot, Drop: true, Accept: true})
-	if n := w.Settled(w.Users.Ask("ada")); apitest.Story(n) != "UNCERTAIN FAILED: UNCERTAIN" {
+	if n := w.Settled(w.Users.Ask("ada")); testworld.Story(n) != "UNCERTAIN FAILED: UNCERTAIN" {
 		t.Errorf("used after an attempt that may have brought it: %v", n)
 	}
 	w.Accepted(1)
@@ -43,11 +43,11 @@ func TestObsoleteMailIsNotSent(t *testing.T) {
 // A mail that cannot be made is tried again later and does not delay others.
 func TestMailThatCannotBeMadeDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t, apitest.Setup{})
+	w := testworld.New(t, testworld.Setup{})
 	var broken atomic.Bool
 	broken.Store(true)
 	w.Users.Prepares(func(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
-		p := apitest.Person(r)
+		p := testworld.Person(r)
 		if r.UserId == "bob" && broken.Load() {
 			p.Code = "not a code"
 		}
@@ -68,38 +68,38 @@ func TestMailThatCannotBeMadeDoesNotDelayOthers(t *testing.T) {
 func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		block, mend func(*apitest.World)
+		block, mend func(*testworld.World)
 		counts      bool // the tries are counted as attempts
 		reason      string
 	}{
 		"relay": {
-			func(w *apitest.World) {
+			func(w *testworld.World) {
 				w.Relay.Script(outside.MailFault{At: outside.Greeting, Reply: "421 4.3.2 closing", Drop: true})
 			},
-			func(w *apitest.World) { w.Relay.Script() },
+			func(w *testworld.World) { w.Relay.Script() },
 			true,
 			"the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL",
 		},
 		"password": {
-			func(w *apitest.World) { w.Relay.Script(outside.MailFault{At: outside.AUTH, Reply: "535 5.7.8 wrong"}) },
-			func(w *apitest.World) { w.Relay.Script() },
+			func(w *testworld.World) { w.Relay.Script(outside.MailFault{At: outside.AUTH, Reply: "535 5.7.8 wrong"}) },
+			func(w *testworld.World) { w.Relay.Script() },
 			true,
 			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL",
 		},
 		"users": {
-			func(w *apitest.World) {
+			func(w *testworld.World) {
 				w.Users.Prepares(func(*usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
 					return nil, fault.ErrUnavailable
 				})
 			},
-			func(w *apitest.World) { w.Users.Prepares(nil) },
+			func(w *testworld.World) { w.Users.Prepares(nil) },
 			false,
 			"ask users: UNAVAILABLE",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := apitest.New(t, apitest.Setup{Relay: apitest.Guarded})
+			w := testworld.New(t, testworld.Setup{Relay: testworld.Guarded})
 			test.block(w)
 			for range 40 {
 				w.Users.Ask("ada")

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"herald/services/notification/internal/apitest"
+	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/store"
 	"herald/shared/event"
 	"herald/shared/resource"
@@ -12,12 +12,12 @@ import (
 )
 
 // storeOf returns the service's store, with the test's own connections.
-func storeOf(w *apitest.World) store.Store {
+func storeOf(w *testworld.World) store.Store {
 	return store.New(event.Journal{DB: w.DB, Now: time.Now, Committed: func(event.Event) {}})
 }
 
 // queue adds mails as if they had been asked for some time ago.
-func queue(w *apitest.World, mails int, age time.Duration) {
+func queue(w *testworld.World, mails int, age time.Duration) {
 	w.Helper()
 	ids := make([]string, mails)
 	for i := range ids {
@@ -29,7 +29,7 @@ func queue(w *apitest.World, mails int, age time.Duration) {
 
 // relayed waits until the relay has accepted a number of mails. It waits in steps, because the time of each wait is
 // bounded.
-func relayed(w *apitest.World, mails int) {
+func relayed(w *testworld.World, mails int) {
 	w.Helper()
 	const step = 50
 	for seen := w.Relay.Count(outside.Dot); seen < mails; seen = w.Relay.Count(outside.Dot) {
@@ -38,7 +38,7 @@ func relayed(w *apitest.World, mails int) {
 }
 
 // drained waits until no mail is left. It waits in steps, as relayed does.
-func drained(w *apitest.World) {
+func drained(w *testworld.World) {
 	w.Helper()
 	const due = "notifications where due_at is not null"
 	for left := w.Count(due); left > 0; left = w.Count(due) {
@@ -47,7 +47,7 @@ func drained(w *apitest.World) {
 }
 
 // logged fails the test unless the log has a text a number of times.
-func logged(w *apitest.World, text string, times int) {
+func logged(w *testworld.World, text string, times int) {
 	w.Helper()
 	if n := strings.Count(w.Logs.String(), text); n != times {
 		w.Errorf("the log has %d times %q, want %d", n, text, times)

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -18,24 +18,24 @@ import (
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 var refused, race, once = testkit.Refused, testkit.Race, testkit.Once
 
 // shop is a world with a project.
 type shop struct {
-	*apitest.World
+	*testworld.World
 	id string
 }
 
 func newShop(t testing.TB) shop {
 	t.Helper()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	return shop{w, w.Project(w.InA, "Shop")}
 }
 
 // takes reports whether an application accepts a secret at a time.
-func takes(w *apitest.World, appID, clientSecret, now string) bool {
+func takes(w *testworld.World, appID, clientSecret, now string) bool {
 	w.Helper()
 	return w.Rows(`applications where id = $1 and (secret_hash = $2 or former_secret_hash = $2 and
 		former_secret_until > $3::timestamptz)`, appID, secret.Hash(clientSecret), now) == 1
@@ -46,7 +46,7 @@ func TestOIDCAppHasDefaultsForWhatIsMissing(t *testing.T) {
 	w := newShop(t)
 	before := w.Rows("events")
 	made := w.WebApp(w.InA, w.id, " Web ")
-	if !apitest.SecretForm.MatchString(made.ClientSecret) || made.ClientId != made.AppId ||
+	if !testworld.SecretForm.MatchString(made.ClientSecret) || made.ClientId != made.AppId ||
 		made.Details.ResourceOwner != "org-a" || made.Details.CreationDate == nil {
 		t.Errorf("%v", made)
 	}
@@ -138,7 +138,7 @@ func TestAPIAppHasASecretForBasicOnly(t *testing.T) {
 	t.Parallel()
 	w := newShop(t)
 	basic := w.apiApp("Basic", 0)
-	if !apitest.SecretForm.MatchString(basic.ClientSecret) || basic.ClientId != basic.AppId {
+	if !testworld.SecretForm.MatchString(basic.ClientSecret) || basic.ClientId != basic.AppId {
 		t.Errorf("%v", basic)
 	}
 	key := w.apiApp("Key", privateKey)
@@ -164,7 +164,7 @@ func TestAPIAppHasASecretForBasicOnly(t *testing.T) {
 	testkit.Equal(t, again, changed)
 	renewed, err := w.GenerateApiClientSecret(w.InA, this)
 	w.Must(renewed, err)
-	if !apitest.SecretForm.MatchString(renewed.ClientSecret) ||
+	if !testworld.SecretForm.MatchString(renewed.ClientSecret) ||
 		!takes(w.World, key.AppId, renewed.ClientSecret, "now") {
 		t.Errorf("%v", renewed)
 	}
@@ -464,7 +464,7 @@ func TestSearchFindsAppsByNameAndState(t *testing.T) {
 			for _, n := range c.want {
 				want = append(want, ids[n])
 			}
-			apitest.Found(t, want, func(q *heraldv1.ListQuery) ([]string, *heraldv1.ListDetails, error) {
+			testworld.Found(t, want, func(q *heraldv1.ListQuery) ([]string, *heraldv1.ListDetails, error) {
 				got, err := w.SearchApps(w.InA,
 					&projectsv1.SearchAppsRequest{ProjectId: w.id, Query: q, Queries: c.filters})
 				return appIDs(got), got.GetDetails(), err

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -108,7 +108,7 @@ func TestKeysAreListed(t *testing.T) {
 	events := w.Rows("events")
 	made := w.addKey(app.AppId, publicKey, nil)
 	own := w.addKey(app.AppId, publicKey, nil)
-	apitest.Found(t, []string{own.KeyId, made.KeyId}, func(q *heraldv1.ListQuery) (
+	testworld.Found(t, []string{own.KeyId, made.KeyId}, func(q *heraldv1.ListQuery) (
 		ids []string, details *heraldv1.ListDetails, err error,
 	) {
 		list, err := w.SearchAppKeys(w.InA,
@@ -135,7 +135,7 @@ func TestKeysAreListed(t *testing.T) {
 
 func TestExpiredKeyIsReadUntilItIsRemovedOnce(t *testing.T) {
 	t.Parallel()
-	c := apitest.NewClocked(t)
+	c := testworld.NewClocked(t)
 	w := shop{c.World, c.Shop}
 	app := w.apiApp("API", privateKey)
 	own := w.addKey(app.AppId, publicKey, timestamppb.New(time.Now().Add(time.Hour)))

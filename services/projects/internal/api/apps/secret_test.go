@@ -10,14 +10,14 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/testkit"
 )
 
 // live fails the test unless the last n of the secrets work, and the others do not.
-func live(c apitest.Clocked, n int, secrets ...string) {
+func live(c testworld.Clocked, n int, secrets ...string) {
 	c.Helper()
 	for i, s := range secrets {
 		if want := i >= len(secrets)-n; takes(c.World, c.Web.AppId, s, c.At()) != want {
@@ -28,7 +28,7 @@ func live(c apitest.Clocked, n int, secrets ...string) {
 
 func TestReplacedSecretWorksUntilTheEndOfTheOverlap(t *testing.T) {
 	t.Parallel()
-	w := apitest.NewClocked(t)
+	w := testworld.NewClocked(t)
 	first := w.Web.ClientSecret
 	second := w.Generate(0)
 	live(w, 1, first, second)
@@ -48,7 +48,7 @@ func TestReplacedSecretWorksUntilTheEndOfTheOverlap(t *testing.T) {
 
 func TestWrongRequestForASecretIsRefused(t *testing.T) {
 	t.Parallel()
-	w := apitest.NewClocked(t)
+	w := testworld.NewClocked(t)
 	before := w.Rows("events")
 	longest := 30 * 24 * time.Hour
 	for _, overlap := range []time.Duration{-1, longest + 1} {
@@ -87,7 +87,7 @@ func TestWrongRequestForASecretIsRefused(t *testing.T) {
 // A change to a method without a secret removes the secret. A change back needs a new one.
 func TestSecretEndsWithItsMethod(t *testing.T) {
 	t.Parallel()
-	w := apitest.NewClocked(t)
+	w := testworld.NewClocked(t)
 	set := func(method projectsv1.OidcAuthMethodType) {
 		t.Helper()
 		w.Must(w.UpdateOidcConfig(w.InA, &projectsv1.UpdateOidcConfigRequest{ProjectId: w.Shop, AppId: w.Web.AppId,
@@ -105,7 +105,7 @@ func TestSecretEndsWithItsMethod(t *testing.T) {
 // Each of many simultaneous requests returns a secret, and two of these work.
 func TestTwoOfManySecretsWork(t *testing.T) {
 	t.Parallel()
-	w := apitest.NewClocked(t)
+	w := testworld.NewClocked(t)
 	secrets := make([]string, 10)
 	if n := race(t, len(secrets), func(i int) error {
 		r, err := w.GenerateOidcClientSecret(w.InA, &projectsv1.GenerateClientSecretRequest{
@@ -130,7 +130,7 @@ func TestSecretsAreInTheirAnswersOnly(t *testing.T) {
 	g := testkit.Ground(t)
 	log := &testkit.Lines{}
 	g.Log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w := apitest.NewOn(t, g)
+	w := testworld.NewOn(t, g)
 	p := w.Project(w.InA, "Shop")
 	web := w.WebApp(w.InA, p, "Web")
 	renewed, err := w.GenerateOidcClientSecret(w.InA, &projectsv1.GenerateClientSecretRequest{

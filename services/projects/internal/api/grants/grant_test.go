@@ -6,17 +6,17 @@ import (
 	"slices"
 	"testing"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 var refused, race, once = testkit.Refused, testkit.Race, testkit.Once
 
 // has returns the roles of a user's grant.
-func has(ctx context.Context, w *apitest.World, userID, id string) []string {
+func has(ctx context.Context, w *testworld.World, userID, id string) []string {
 	w.Helper()
 	r, err := w.GetUserGrant(ctx, &projectsv1.GetUserGrantRequest{UserId: userID, GrantId: id})
 	w.Must(r, err)
@@ -25,7 +25,7 @@ func has(ctx context.Context, w *apitest.World, userID, id string) []string {
 
 func TestProjectGrantIsRefused(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin", "clerk", "guest")
 	w.Grant(id, "org-c")
@@ -52,7 +52,7 @@ func TestProjectGrantIsRefused(t *testing.T) {
 
 func TestProjectGrantIsSeenByBothOrganizations(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin", "clerk", "guest")
 	made, err := w.AddProjectGrant(w.InA, &projectsv1.AddProjectGrantRequest{
@@ -116,7 +116,7 @@ func TestProjectGrantIsSeenByBothOrganizations(t *testing.T) {
 
 func TestProjectGrantIsDeactivatedOnce(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	this := &projectsv1.ProjectGrantRequest{ProjectId: id, GrantId: w.Grant(id, "org-b")}
 	_, err := w.ReactivateProjectGrant(w.InA, this)
@@ -132,7 +132,7 @@ func TestProjectGrantIsDeactivatedOnce(t *testing.T) {
 }
 
 // adding returns a function that adds a user's grant in an organization.
-func adding(w *apitest.World) func(ctx context.Context, user, project, grant string, keys ...string) error {
+func adding(w *testworld.World) func(ctx context.Context, user, project, grant string, keys ...string) error {
 	return func(ctx context.Context, user, project, grant string, keys ...string) error {
 		_, err := w.AddUserGrant(ctx, &projectsv1.AddUserGrantRequest{
 			UserId: user, ProjectId: project, ProjectGrantId: grant, RoleKeys: keys,
@@ -143,7 +143,7 @@ func adding(w *apitest.World) func(ctx context.Context, user, project, grant str
 
 func TestUserGrantIsRefused(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin", "clerk", "guest")
 	grantID := w.Grant(id, "org-b", "clerk", "guest")
@@ -181,7 +181,7 @@ func TestUserGrantIsRefused(t *testing.T) {
 
 func TestUserHasOneGrantOfAProject(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin")
 	grantID := w.Grant(id, "org-b")
@@ -194,7 +194,7 @@ func TestUserHasOneGrantOfAProject(t *testing.T) {
 
 func TestUserGrantIsReadAndReplaced(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin", "clerk", "guest")
 	made, err := w.AddUserGrant(w.InA, &projectsv1.AddUserGrantRequest{
@@ -222,7 +222,7 @@ func TestUserGrantIsReadAndReplaced(t *testing.T) {
 
 func TestSearchFindsUserGrants(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin", "clerk")
 	grantID := w.Grant(id, "org-b", "clerk")
@@ -268,7 +268,7 @@ func TestSearchFindsUserGrants(t *testing.T) {
 
 func TestUserGrantIsOfItsUserOnly(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	grantID := w.Give(w.InA, "user-org-a", id, "")
 	const of = "user-org-c" // another user of the organization
@@ -291,7 +291,7 @@ func TestUserGrantIsOfItsUserOnly(t *testing.T) {
 // checkLossEvents fails the test unless each object that lost a removed role has an event. The objects are a project
 // grant, a user's grant by the project's owner (own), and one by the project grant (other), which had lost roles
 // before.
-func checkLossEvents(w *apitest.World, removed uint64, grant *projectsv1.ProjectGrant, own, other string) {
+func checkLossEvents(w *testworld.World, removed uint64, grant *projectsv1.ProjectGrant, own, other string) {
 	w.Helper()
 	if w.Rows(`events e join events c on c.id = e.data ->> 'cause' where c.position = $1 and c.name = 'role_removed'
 		and e.position = $2 and e.aggregate = 'project_grant' and e.name = 'changed' and e.aggregate_id = $3`,
@@ -314,7 +314,7 @@ func checkLossEvents(w *apitest.World, removed uint64, grant *projectsv1.Project
 // A user loses a role when the role or the project grant is removed, or the grant loses the role.
 func TestUsersLoseRemovedRoles(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin", "clerk", "guest")
 	grantID := w.Grant(id, "org-b", "admin", "clerk", "guest")
@@ -374,7 +374,7 @@ func TestUsersLoseRemovedRoles(t *testing.T) {
 // After simultaneous grants and removals nobody has a removed role, and there is no deadlock.
 func TestRoleGrantedDuringItsRemovalIsNotKept(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	refusals := []string{"PROJECT_ROLE_UNKNOWN", "PROJECT_ROLE_NOT_FOUND", "USER_GRANT_OUTDATED", "PROJECT_NOT_FOUND",
 		"PROJECT_GRANT_NOT_FOUND",
 		"USER_GRANT_PROJECT_UNKNOWN", "USER_GRANT_PROJECT_GRANT_UNKNOWN", "USER_GRANT_EXISTS", "PROJECT_GRANT_EXISTS",

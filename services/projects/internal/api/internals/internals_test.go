@@ -8,19 +8,19 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 var refused = testkit.Refused
 
 func TestServicesFindProjectsInTheirOrganizationOnly(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	users := w.Internal("users")
 	w.Must(users.ResolveProject(t.Context(), &projectsv1.ResolveProjectRequest{OrgId: "org-a", ProjectId: id}))
@@ -34,13 +34,13 @@ func TestServicesFindProjectsInTheirOrganizationOnly(t *testing.T) {
 
 // client is an application of a world, which the service auth resolves.
 type client struct {
-	apitest.Clocked
+	testworld.Clocked
 	auth projectsv1.InternalClient
 }
 
 func newClient(t *testing.T) client {
 	t.Helper()
-	w := apitest.NewClocked(t)
+	w := testworld.NewClocked(t)
 	return client{w, w.Internal("auth")}
 }
 
@@ -165,7 +165,7 @@ func TestKeysAreReturnedUntilTheyExpireOrAreRemoved(t *testing.T) {
 // it.
 func TestAccessIsRolesThatCount(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	p, other := w.Project(w.InA, "Shop"), w.Project(w.InA, "Office")
 	w.AddRoles(w.InA, p, "admin", "clerk", "guest")
 	w.AddRoles(w.InA, other, "boss")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
@@ -18,7 +18,7 @@ import (
 // BenchmarkSearchProjects compares pages of 50 among 200,000 projects of one organization with the
 // same count and page in SQL that sorts all matches.
 func BenchmarkSearchProjects(b *testing.B) {
-	w := apitest.New(b)
+	w := testworld.New(b)
 	fill(w, 200_000)
 	for _, c := range []struct {
 		label, name string
@@ -72,7 +72,7 @@ func measured(b *testing.B, step func() error) func(percent int) float64 {
 
 // fill inserts projects with names of three parts. It drops the indexes of parts of names and makes
 // them afterwards, because updating them for each row takes most of the time.
-func fill(w *apitest.World, n int) {
+func fill(w *testworld.World, n int) {
 	w.Helper()
 	rows, err := w.Service.DB.Query(w.Context(),
 		`select indexdef from pg_indexes where indexname like 'projects_by_part%'`)
@@ -103,7 +103,7 @@ func fill(w *apitest.World, n int) {
 }
 
 // bare runs the search in plain SQL: it counts the matches and reads a page.
-func bare(w *apitest.World, method heraldv1.TextQueryMethod, name string) error {
+func bare(w *testworld.World, method heraldv1.TextQueryMethod, name string) error {
 	column := "name"
 	if method%2 == 1 {
 		column, name = "name_folded", search.Fold(name)

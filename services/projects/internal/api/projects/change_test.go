@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 func TestHistoryNamesEditorsAndPages(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.Project(w.InA, "Other")
 	w.AddRoles(w.InA, id, "admin")
@@ -46,7 +46,7 @@ func TestHistoryNamesEditorsAndPages(t *testing.T) {
 // A project's history has the events of all objects in it, each with its object's id.
 func TestHistoryHasTheEventsOfAllObjects(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin")
 	web, removed := w.WebApp(w.InA, id, "Web"), w.WebApp(w.InA, id, "Removed")

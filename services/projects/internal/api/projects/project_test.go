@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -16,7 +16,7 @@ import (
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 var refused = testkit.Refused
 
@@ -24,7 +24,7 @@ var refused = testkit.Refused
 // project of the organization.
 func TestCreatorBecomesOwnerWithoutAWiderRole(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	for name, c := range map[string]struct {
 		creator context.Context
 		owner   string
@@ -57,7 +57,7 @@ func TestCreatorBecomesOwnerWithoutAWiderRole(t *testing.T) {
 
 func TestProjectNameIsOneOfItsOrganizationOnly(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, " Shop ")
 	w.Project(w.InB, "Shop")
 	w.Project(w.InA, "shop")
@@ -77,7 +77,7 @@ func TestProjectNameIsOneOfItsOrganizationOnly(t *testing.T) {
 
 func TestProjectIsReadAndReplacedWhole(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	const labeling = projectsv1.PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY
 	made, err := w.CreateProject(w.InA, &projectsv1.CreateProjectRequest{
 		Name: " Shop ", HasProjectCheck: true, PrivateLabelingSetting: labeling,
@@ -115,7 +115,7 @@ func TestProjectIsReadAndReplacedWhole(t *testing.T) {
 
 func TestProjectIsRemovedOnce(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id, other := w.Project(w.InA, "Shop"), w.Project(w.InA, "Other")
 	w.Must(w.RemoveProject(w.InA, &projectsv1.RemoveProjectRequest{ProjectId: id}))
 	_, err := w.RemoveProject(w.InA, &projectsv1.RemoveProjectRequest{ProjectId: id})
@@ -125,7 +125,7 @@ func TestProjectIsRemovedOnce(t *testing.T) {
 
 func TestProjectIsCreatedWithoutTheServiceUsers(t *testing.T) {
 	t.Parallel()
-	w := apitest.NewWithoutUsers(t, testkit.Ground(t))
+	w := testworld.NewWithoutUsers(t, testkit.Ground(t))
 	id := w.Project(w.InA, "Shop")
 	if w.Rows("outbox") > 1 ||
 		w.Rows("events where name = 'created' and aggregate_id = $1 and actor = 'user-org-a'", id) != 1 {
@@ -135,7 +135,7 @@ func TestProjectIsCreatedWithoutTheServiceUsers(t *testing.T) {
 
 func TestSearchFindsProjectsByNameAndOwner(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	names := []string{"Straße", "shop_1", "Shop%", "SHOP", "workshop"}
 	ids := make([]string, len(names))
 	for i, name := range names {
@@ -173,7 +173,7 @@ func TestSearchFindsProjectsByNameAndOwner(t *testing.T) {
 			for _, n := range c.want {
 				want = append(want, ids[n])
 			}
-			apitest.Found(t, want, func(q *heraldv1.ListQuery) ([]string, *heraldv1.ListDetails, error) {
+			testworld.Found(t, want, func(q *heraldv1.ListQuery) ([]string, *heraldv1.ListDetails, error) {
 				got, err := w.SearchProjects(w.InA, &projectsv1.SearchProjectsRequest{Query: q, Queries: c.filters})
 				return projectIDs(got), got.GetDetails(), err
 			})
@@ -188,7 +188,7 @@ func TestSearchFindsProjectsByNameAndOwner(t *testing.T) {
 // A user with roles on projects only sees these projects; a user without roles sees none.
 func TestSearchFindsProjectsThatTheCallerMayRead(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	first, second := w.Project(w.InA, "First"), w.Project(w.InA, "Second")
 	foreign := w.Project(w.InB, "Foreign")
 	on := func(id string, roles ...string) caller.Membership {

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"herald/services/projects/internal/apitest"
+	"herald/services/projects/internal/testworld"
 	"herald/shared/caller"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }
 
 var refused = testkit.Refused
 
@@ -21,7 +21,7 @@ const odd = "a/b%2F ?ü"
 
 func TestAddedRolesAreDistinct(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, odd)
 	for name, c := range map[string]struct {
@@ -53,7 +53,7 @@ func TestAddedRolesAreDistinct(t *testing.T) {
 
 func TestSearchFindsRolesByKeyAndDisplayName(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	added, err := w.AddProjectRole(w.InA, &projectsv1.AddProjectRoleRequest{ProjectId: id, Key: odd, Group: "Staff"})
 	w.Must(added, err)
@@ -98,7 +98,7 @@ func TestSearchFindsRolesByKeyAndDisplayName(t *testing.T) {
 
 func TestRolesAreChangedAndRemovedOnce(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	added, err := w.AddProjectRole(w.InA, &projectsv1.AddProjectRoleRequest{ProjectId: id, Key: odd, Group: "Staff"})
 	w.Must(added, err)
@@ -124,7 +124,7 @@ func TestRolesAreChangedAndRemovedOnce(t *testing.T) {
 
 func TestViewersReadRolesAndAddNone(t *testing.T) {
 	t.Parallel()
-	w := apitest.New(t)
+	w := testworld.New(t)
 	id := w.Project(w.InA, "Shop")
 	w.AddRoles(w.InA, id, "admin")
 	viewer := w.With("org-a", caller.Membership{

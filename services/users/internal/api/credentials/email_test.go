@@ -9,14 +9,14 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
 func TestUpdateEmail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	changed := w.UpdateEmail(id, " new@example.com ", false)
 	event, data := w.Happened(id, "email_changed", `"verifyemail"`, `"email.email"`, `"USER_STATE_ACTIVE"`)
@@ -59,7 +59,7 @@ func TestUpdateEmail(t *testing.T) {
 // If the administrator verifies the address, no mail is sent, and the older code is not valid.
 func TestAddressThatAnAdministratorVerifiesGetsNoMail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Unverified("mini")
 	m := w.Mail(id)
 	if r := w.UpdateEmail(id, "mini@example.com", true); r.NotificationId != "" ||
@@ -73,7 +73,7 @@ func TestAddressThatAnAdministratorVerifiesGetsNoMail(t *testing.T) {
 // A change of the address ends the code of a password reset, which was mailed to the old address.
 func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	for name, c := range map[string]struct {
 		address  string
 		verified bool
@@ -94,10 +94,10 @@ func TestUpdateEmailEndsPasswordReset(t *testing.T) {
 
 func TestUpdateEmailOfWaitingUser(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	newcomer := func(name, password string, verified bool) (string, string) {
 		t.Helper()
-		r := userstest.Minimal(name)
+		r := testworld.Minimal(name)
 		r.Password, r.Email.IsEmailVerified = password, verified
 		got := w.Import(w.Admin, r)
 		return got.UserId, w.Mail(got.UserId).Code
@@ -157,7 +157,7 @@ func TestUpdateEmailOfWaitingUser(t *testing.T) {
 // not enough.
 func TestOwnEmail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(w.Admin, id, "ORG_OWNER")
 	for _, fresh := range []bool{false, true} {
@@ -180,7 +180,7 @@ func TestOwnEmail(t *testing.T) {
 // The permission to change users is enough for an address that is not verified, and stays so.
 func TestManagersChangeUnverifiedEmails(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	manager, id, waiting := w.Person(w.Admin, "manager"), w.Person(w.Admin, "mini"), w.Initial("waiting")
 	w.AddMember(w.Admin, manager, "ORG_USER_MANAGER")
 	as := w.Login(w.Admin, manager, "")
@@ -224,7 +224,7 @@ func TestManagersChangeUnverifiedEmails(t *testing.T) {
 
 func TestUpdateEmailRefuses(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, machine, inactive := w.Person(w.Admin, "mini"), w.Person(w.Admin, "machine"), w.Person(w.Admin, "inactive")
 	w.SetColumns(machine, "type = 2")
 	w.SetColumns(inactive, "state = 2")
@@ -265,7 +265,7 @@ func TestUpdateEmailRefuses(t *testing.T) {
 
 func TestResendEmailVerification(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, verified, waiting, machine, inactive := w.Unverified("mini"), w.Person(w.Admin, "verified"),
 		w.Initial("waiting"), w.Unverified("machine"), w.Unverified("inactive")
 	w.SetColumns(machine, "type = 2")
@@ -299,7 +299,7 @@ func TestResendEmailVerification(t *testing.T) {
 // Hostile case 4: callers cannot set their own new address as verified.
 func TestMyEmail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	orgA, inA := w.Org("A")
 	w.AddMember(inA, id, "ORG_OWNER_VIEWER")
@@ -366,12 +366,12 @@ func TestMyEmail(t *testing.T) {
 // right code is refused.
 func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Unverified("mini")
 	mini := w.Login(w.Admin, id, "")
 	right := w.Mail(id).Code
 	w.Unwritten(func() {
-		userstest.Guesses(t, "CODE_WRONG", "CODE_LOCKED", func(i int) error {
+		testworld.Guesses(t, "CODE_WRONG", "CODE_LOCKED", func(i int) error {
 			if i%2 == 0 {
 				_, err := w.CompleteKind("verifyemail", id, "AAAAAAAA", "")
 				return err
@@ -392,7 +392,7 @@ func TestVerifyMyEmailGuessesAtOnce(t *testing.T) {
 // two calls come.
 func TestUpdateEmailAgainstItsCode(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	for round := range 30 {
 		id := w.Unverified(fmt.Sprint("mini-", round))
 		code, next := w.Mail(id).Code, fmt.Sprintf("new-%d@example.com", round)

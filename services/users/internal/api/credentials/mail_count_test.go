@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"herald/services/users/internal/domain"
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
-func changeEmail(ctx context.Context, w *userstest.World, userID, address string, verified bool) error {
+func changeEmail(ctx context.Context, w *testworld.World, userID, address string, verified bool) error {
 	_, err := w.Gateway.UpdateEmail(ctx, &usersv1.UpdateEmailRequest{
 		UserId: userID, Email: address, IsEmailVerified: verified,
 	})
 	return err
 }
 
-func changeMyEmail(me context.Context, w *userstest.World, address string) error {
+func changeMyEmail(me context.Context, w *testworld.World, address string) error {
 	_, err := w.Gateway.UpdateMyEmail(me, &usersv1.UpdateMyEmailRequest{Email: address})
 	return err
 }
@@ -28,7 +28,7 @@ func changeMyEmail(me context.Context, w *userstest.World, address string) error
 // strangers are not refused.
 func TestMailsToAPersonAreCounted(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	for i := range domain.CodesADay - 1 {
 		if err := changeMyEmail(w.Fresh(id, ""), w, fmt.Sprintf("victim%d@example.com", i)); err != nil {
@@ -62,7 +62,7 @@ func TestMailsToAPersonAreCounted(t *testing.T) {
 // had sent.
 func TestMailsOfManagersAreNotCounted(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	recovered := func() {
 		t.Helper()
@@ -103,7 +103,7 @@ func TestMailsOfManagersAreNotCounted(t *testing.T) {
 // keep others from using an address.
 func TestMailsToAnAddressAreCounted(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	written := []string{"victim@example.com", "Victim@Example.com"}
 	for i := range domain.CodesADay {
 		id := w.Person(w.Admin, fmt.Sprint("mini", i))
@@ -133,7 +133,7 @@ func TestMailsToAnAddressAreCounted(t *testing.T) {
 // Of fifty changes at once ten send a mail.
 func TestMailsAtOnceAreCounted(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	people := make([]context.Context, 50)
 	for i := range people {
 		people[i] = w.Fresh(w.Person(w.Admin, fmt.Sprint("mini", i)), "")
@@ -149,7 +149,7 @@ func TestMailsAtOnceAreCounted(t *testing.T) {
 // a password by mails to their address.
 func TestNoticesAreCounted(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	unverified, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	for _, id := range []string{unverified, other} { // they have the same address
 		w.SetColumns(id, "email_verified = false")
@@ -200,10 +200,10 @@ func TestNoticesAreCounted(t *testing.T) {
 // Adding and removing an authenticator app again and again sends no more notices either.
 func TestNoticesOfAppsAreCounted(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	o.SetColumns(o.UserID, "email_verified = false")
 	for i := range domain.CodesADay {
-		if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
+		if _, err := o.Verify(testworld.Shown(t, o.Key, o.Ground.Now())); err != nil {
 			t.Fatalf("app %d: %v", i, err)
 		}
 		o.Must(o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{}))
@@ -213,10 +213,10 @@ func TestNoticesOfAppsAreCounted(t *testing.T) {
 		}
 		o.Key = added.Secret
 	}
-	_, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
+	_, err := o.Verify(testworld.Shown(t, o.Key, o.Ground.Now()))
 	testkit.Refused(t, err, "TOO_MANY_MAILS")
 	o.Advance(24*time.Hour + time.Minute)
-	if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
+	if _, err := o.Verify(testworld.Shown(t, o.Key, o.Ground.Now())); err != nil {
 		t.Errorf("a day later: %v", err)
 	}
 }

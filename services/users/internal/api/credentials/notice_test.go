@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
 // noticed returns the newest notice to a user and its kind, as the service notification gets them.
-func noticed(w *userstest.World, userID string) (kind string, m *usersv1.PrepareMailResponse) {
+func noticed(w *testworld.World, userID string) (kind string, m *usersv1.PrepareMailResponse) {
 	w.Helper()
 	kinds, ids := w.Asked(w.OrgID, userID)
 	for i, id := range ids {
@@ -30,7 +30,7 @@ func noticed(w *userstest.World, userID string) (kind string, m *usersv1.Prepare
 
 // expectNotice fails the test unless the newest notice to Mini Mouse, an imported user, is of that kind and has the
 // recipient, the login name and the maker of want.
-func expectNotice(w *userstest.World, userID, kind string, want *usersv1.PrepareMailResponse) {
+func expectNotice(w *testworld.World, userID, kind string, want *usersv1.PrepareMailResponse) {
 	w.Helper()
 	got, m := noticed(w, userID)
 	if got != kind || m.ChangeDate == nil {
@@ -46,7 +46,7 @@ func expectNotice(w *userstest.World, userID, kind string, want *usersv1.Prepare
 // login name.
 func TestNotices(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	me := w.Fresh(id, "")
 	expect := func(what, kind, recipient string, own bool, err error) {
@@ -99,7 +99,7 @@ func TestNotices(t *testing.T) {
 // used.
 func TestNoticesOfFactors(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	events := map[string]string{"otpadded": "verified", "recoverycodeused": "accepted", "otpremoved": "removed"}
 	expect := func(what, kind string, own bool, err error) {
 		t.Helper()
@@ -114,7 +114,7 @@ func TestNoticesOfFactors(t *testing.T) {
 	if kind, _ := noticed(o.World, o.UserID); kind != "" {
 		t.Errorf("an app that no login asks for: a notice %s", kind)
 	}
-	verified, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
+	verified, err := o.Verify(testworld.Shown(t, o.Key, o.Ground.Now()))
 	expect("the user verifies the app", "otpadded", true, err)
 	o.Must(nil, o.SetPassword(o.UserID, "correct horse", false))
 	in, err := o.Check("mini", "correct horse")
@@ -129,7 +129,7 @@ func TestNoticesOfFactors(t *testing.T) {
 	}
 	o.Advance(30 * time.Second)
 	before := o.Rows("notices")
-	if err := factor(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil || o.Rows("notices") != before {
+	if err := factor(testworld.Shown(t, o.Key, o.Ground.Now())); err != nil || o.Rows("notices") != before {
 		t.Errorf("a login with the app: %d notices after %d, %v", o.Rows("notices"), before, err)
 	}
 	expect("a login with a recovery code", "recoverycodeused", true, factor(verified.RecoveryCodes[3]))
@@ -154,7 +154,7 @@ func TestNoticesOfFactors(t *testing.T) {
 	}
 	o.Key = added.Secret
 	o.Advance(30 * time.Second)
-	o.Must(o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())))
+	o.Must(o.Verify(testworld.Shown(t, o.Key, o.Ground.Now())))
 	_, err = o.Gateway.RemoveMyOtp(o.Fresh(), &usersv1.RemoveMyOtpRequest{})
 	expect("the user removes the app", "otpremoved", true, err)
 }
@@ -162,7 +162,7 @@ func TestNoticesOfFactors(t *testing.T) {
 // The notice of a removed user is obsolete, and nothing of it is left.
 func TestNoticeOfRemovedUser(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.UpdateEmail(id, "new@example.com", true)
 	_, ids := w.Asked(w.OrgID, id)

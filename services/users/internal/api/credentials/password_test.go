@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -14,7 +14,7 @@ import (
 
 func TestSetPassword(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.Request("passwordreset", id)
 	code := w.Mail(id).Code
@@ -44,8 +44,8 @@ func TestSetPassword(t *testing.T) {
 // Only the mailed code allows to choose a first password, whatever happened to the user before.
 func TestSetPasswordOfWaitingUser(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Minimal("verified")
+	w := testworld.New(t)
+	r := testworld.Minimal("verified")
 	r.Email.IsEmailVerified = true
 	got := w.Import(w.Admin, r)
 	for _, id := range []string{got.UserId, w.Initial("unverified")} {
@@ -69,7 +69,7 @@ func TestSetPasswordOfWaitingUser(t *testing.T) {
 
 func TestSetPasswordRefuses(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, machine := w.Person(w.Admin, "mini"), w.Person(w.Admin, "machine")
 	w.SetColumns(machine, "type = 2")
 	w.Unwritten(func() {
@@ -86,7 +86,7 @@ func TestSetPasswordRefuses(t *testing.T) {
 // A change of one's own password needs a login of the last ten minutes. A token is not enough.
 func TestOwnPassword(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	set := func(ctx context.Context) error {
 		_, err := w.Gateway.SetPassword(ctx, &usersv1.SetPasswordRequest{UserId: w.AdminID, Password: "correct horse"})
 		return err
@@ -108,7 +108,7 @@ func TestOwnPassword(t *testing.T) {
 
 func TestPasswordReset(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.SetColumns(id, "password_change_required = true")
 	r, err := w.Gateway.RequestPasswordReset(w.Admin, &usersv1.RequestPasswordResetRequest{UserId: id})
@@ -118,7 +118,7 @@ func TestPasswordReset(t *testing.T) {
 	if event, _ := w.Happened(id, "password_reset_requested", `"passwordreset"`); r.NotificationId != event {
 		t.Errorf("%v; event %s", r, event)
 	}
-	if w.Hash(id) != userstest.SomeHash {
+	if w.Hash(id) != testworld.SomeHash {
 		t.Error("the password is gone before the code is used")
 	}
 	m := w.Mail(id)
@@ -159,7 +159,7 @@ func TestPasswordReset(t *testing.T) {
 
 func TestRequestPasswordResetRefuses(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	machine, inactive := w.Person(w.Admin, "machine"), w.Person(w.Admin, "inactive")
 	w.SetColumns(machine, "type = 2")
 	w.SetColumns(inactive, "state = 2")
@@ -179,7 +179,7 @@ func TestRequestPasswordResetRefuses(t *testing.T) {
 // Of many uses of a code at once one succeeds, for each kind.
 func TestCodeIsUsedOnceAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	reset := w.Person(w.Admin, "reset")
 	w.Request("passwordreset", reset)
 	for kind, id := range map[string]string{"verifyemail": w.Unverified("unverified"), "passwordreset": reset} {
@@ -192,7 +192,7 @@ func TestCodeIsUsedOnceAtOnce(t *testing.T) {
 }
 
 // acts are the administrator's calls that change a user's e-mail or password or mail a code.
-func acts(w *userstest.World) map[string]func(ctx context.Context, userID string) error {
+func acts(w *testworld.World) map[string]func(ctx context.Context, userID string) error {
 	return map[string]func(ctx context.Context, userID string) error{
 		"ResendInitialization": func(ctx context.Context, id string) error {
 			_, err := w.Gateway.ResendInitialization(ctx, &usersv1.ResendInitializationRequest{UserId: id,
@@ -224,7 +224,7 @@ func acts(w *userstest.World) map[string]func(ctx context.Context, userID string
 // permissions. A user of another organization is not found, whatever permissions the user has.
 func TestMailEscalation(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	_, inB := w.Org("B")
 	ownerA, manager, above, ownerB := w.Person(inA, "owner-a"), w.Person(inA, "manager"), w.Person(inA, "above"),
@@ -257,7 +257,7 @@ func TestMailEscalation(t *testing.T) {
 // No table contains a code or a password, and no event a personal value.
 func TestMailsLeakNothing(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.UpdateEmail(id, "canary@example.com", false)
 	secrets := []string{w.Mail(id).Code, "canary horse", "horse canary"}
@@ -286,7 +286,7 @@ func TestMailsLeakNothing(t *testing.T) {
 func TestRequiredChangeRefusesTheSamePassword(t *testing.T) {
 	t.Parallel()
 	const required, same = "given hörse", "given ho\u0308rse"
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	generation := uint64(1)
 	for way, choose := range map[string]func(typed string) error{
@@ -326,9 +326,9 @@ func TestRequiredChangeRefusesTheSamePassword(t *testing.T) {
 // GetMyUser returns whether the caller has a password. A user who logs in only with a linked account has none.
 func TestMyUserReportsPassword(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
-	for _, hash := range []string{userstest.SomeHash, ""} {
+	for _, hash := range []string{testworld.SomeHash, ""} {
 		w.SetColumns(id, "password_hash = '"+hash+"'")
 		me, err := w.Gateway.GetMyUser(w.Login(w.Admin, id, ""), &usersv1.GetMyUserRequest{})
 		if err != nil || me.HasPassword != (hash != "") || me.User.GetId() != id {

@@ -3,7 +3,7 @@ package credentials_test
 import (
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -13,7 +13,7 @@ import (
 // whatever reason. What the person made, in the pages or with another application, stays.
 func TestTokensEndWithTheAccessOfTheirApplication(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	with := func(userID, clientID string) string {
 		t.Helper()
@@ -25,7 +25,7 @@ func TestTokensEndWithTheAccessOfTheirApplication(t *testing.T) {
 		}
 		return r.Token
 	}
-	auth := userstest.Kit.Publisher(t, w.Ground, "auth")
+	auth := testworld.Kit.Publisher(t, w.Ground, "auth")
 	ends := map[string]func() string{
 		"consent withdrawn": func() string {
 			return auth.Publish(w.OrgID, id, id, &authv1.ConsentWithdrawn{UserId: id, ClientId: "app"})

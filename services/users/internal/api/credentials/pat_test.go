@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/users/internal/domain"
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -17,7 +17,7 @@ import (
 
 func TestPersonalAccessTokens(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	forever, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
 	if err != nil || !secret.PersonalAccessToken.WellFormed(forever.Token) {
@@ -76,7 +76,7 @@ func TestPersonalAccessTokens(t *testing.T) {
 // A token can end itself on either path. It cannot end another token of its user, because that needs a login.
 func TestTokenEndsItself(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(w.Admin, id, "ORG_OWNER")
 	var tokens []*usersv1.AddPersonalAccessTokenResponse
@@ -126,7 +126,7 @@ func TestTokenEndsItself(t *testing.T) {
 // information about it.
 func TestResolveInOrganizations(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	orgB, _ := w.Org("B")
 	id := w.Person(w.Admin, "mini")
@@ -150,7 +150,7 @@ func TestResolveInOrganizations(t *testing.T) {
 // lets in nobody, also while it still has members.
 func TestResolveInStatesOfOrganizations(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER")
@@ -186,7 +186,7 @@ func TestProjectRolesThatAreCoveredAreNotResolved(t *testing.T) {
 	for role, want := range map[string]int{"ORG_OWNER": 1, "ORG_OWNER_VIEWER": 3} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
-			w := userstest.New(t)
+			w := testworld.New(t)
 			orgA, inA := w.Org("A")
 			id := w.Person(w.Admin, "mini")
 			w.AddMember(inA, id, role)

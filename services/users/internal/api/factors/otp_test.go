@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -19,7 +19,7 @@ import (
 
 func TestOTP(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	before := o.User(o.UserID).Details
 	f := o.Factors()[0]
 	if f.State != usersv1.AuthFactorState_AUTH_FACTOR_STATE_NOT_READY || f.GetOtp() == nil ||
@@ -37,12 +37,12 @@ func TestOTP(t *testing.T) {
 		"issuer=Herald&period=30&secret="+replaced.Secret {
 		t.Fatalf("replaced: %v, %v", replaced, err)
 	}
-	_, err = o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
+	_, err = o.Verify(testworld.Shown(t, o.Key, o.Ground.Now()))
 	testkit.Refused(t, err, "CODE_WRONG")
 	if fault.From(err).Code != fault.Invalid {
 		t.Errorf("a wrong code is %v", err)
 	}
-	code := userstest.Shown(t, replaced.Secret, o.Ground.Now())
+	code := testworld.Shown(t, replaced.Secret, o.Ground.Now())
 	verified, err := o.Verify(code[:3] + " " + code[3:])
 	if err != nil || len(verified.RecoveryCodes) != 10 {
 		t.Fatalf("verified: %v, %v", verified, err)
@@ -75,7 +75,7 @@ func TestOTP(t *testing.T) {
 	for i := range want {
 		want[i] += o.UserID
 	}
-	if got := userstest.Kinds(changes); err != nil || !slices.Equal(got[:4], want) {
+	if got := testworld.Kinds(changes); err != nil || !slices.Equal(got[:4], want) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -83,7 +83,7 @@ func TestOTP(t *testing.T) {
 // Hostile case 5: texts that are no codes are refused.
 func TestOTPWithoutCode(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	row := o.Stored()
 	for _, code := range []string{"", strings.Repeat("1", 65)} {
 		_, err := o.Verify(code)
@@ -98,7 +98,7 @@ func TestOTPWithoutCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, code := range []string{"null", "[]", "０００００１", userstest.Shown(t, added.Secret, o.Ground.Now())} {
+	for _, code := range []string{"null", "[]", "０００００１", testworld.Shown(t, added.Secret, o.Ground.Now())} {
 		_, err := o.Verify(code)
 		testkit.Refused(t, err, "CODE_WRONG")
 	}
@@ -106,7 +106,7 @@ func TestOTPWithoutCode(t *testing.T) {
 
 func TestOTPAtOnce(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	o.Me = o.Caller(o.Admin, o.Person(o.Admin, "maxi"), "")
 	var key atomic.Pointer[string]
 	testkit.Once(t, 50, func(int) error {
@@ -116,7 +116,7 @@ func TestOTPAtOnce(t *testing.T) {
 		}
 		return err
 	}, "OTP_NOT_VERIFIED")
-	code := userstest.Shown(t, *key.Load(), o.Ground.Now())
+	code := testworld.Shown(t, *key.Load(), o.Ground.Now())
 	testkit.Once(t, 50, func(int) error { _, err := o.Verify(code); return err },
 		"OTP_ALREADY_VERIFIED")
 }
@@ -124,8 +124,8 @@ func TestOTPAtOnce(t *testing.T) {
 // Hostile case 10: of fifty guesses five are compared, one after another or at once.
 func TestOTPGuesses(t *testing.T) {
 	t.Parallel()
-	for name, guess := range map[string]func(o *userstest.Otp){
-		"at once": func(o *userstest.Otp) {
+	for name, guess := range map[string]func(o *testworld.Otp){
+		"at once": func(o *testworld.Otp) {
 			var evaluated atomic.Int64
 			testkit.Race(t, 50, func(int) error {
 				_, err := o.Verify("guess")
@@ -138,7 +138,7 @@ func TestOTPGuesses(t *testing.T) {
 				t.Errorf("%d guesses were looked at", n)
 			}
 		},
-		"one by one": func(o *userstest.Otp) {
+		"one by one": func(o *testworld.Otp) {
 			for range 5 {
 				_, err := o.Verify("guess")
 				testkit.Refused(t, err, "CODE_WRONG")
@@ -147,9 +147,9 @@ func TestOTPGuesses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := userstest.NewOTP(t)
+			o := testworld.NewOTP(t)
 			guess(o)
-			_, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
+			_, err := o.Verify(testworld.Shown(t, o.Key, o.Ground.Now()))
 			testkit.Refused(t, err, "OTP_LOCKED")
 			if f := fault.From(err); f.Code != fault.Exhausted || f.RetryAfter < 14*time.Minute ||
 				f.RetryAfter > 15*time.Minute {
@@ -160,7 +160,7 @@ func TestOTPGuesses(t *testing.T) {
 				t.Errorf("%d events of wrong codes, %d of locks", wrong, locks)
 			}
 			o.Advance(15 * time.Minute)
-			if _, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())); err != nil {
+			if _, err := o.Verify(testworld.Shown(t, o.Key, o.Ground.Now())); err != nil {
 				t.Errorf("after 15 minutes: %v", err)
 			}
 		})
@@ -169,7 +169,7 @@ func TestOTPGuesses(t *testing.T) {
 
 func TestRecoveryCodesAndRemoval(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	regenerate := func(ctx context.Context) (*usersv1.RegenerateMyRecoveryCodesResponse, error) {
 		return o.Gateway.RegenerateMyRecoveryCodes(ctx, &usersv1.RegenerateMyRecoveryCodesRequest{})
 	}
@@ -179,7 +179,7 @@ func TestRecoveryCodesAndRemoval(t *testing.T) {
 	}
 	_, err := regenerate(o.Fresh())
 	testkit.Refused(t, err, "OTP_NOT_READY")
-	verified, err := o.Verify(userstest.Shown(t, o.Key, o.Ground.Now()))
+	verified, err := o.Verify(testworld.Shown(t, o.Key, o.Ground.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestRecoveryCodesAndRemoval(t *testing.T) {
 // An administrator can remove a user's app, unless the user has more permissions.
 func TestOTPOfOthers(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	remove := func(ctx context.Context, userID string) error {
 		_, err := o.Gateway.RemoveOtp(ctx, &usersv1.RemoveOtpRequest{UserId: userID})
 		return err
@@ -246,7 +246,7 @@ func TestOTPOfOthers(t *testing.T) {
 
 func TestOTPOfMachine(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	robot, err := o.Gateway.CreateMachineUser(o.Admin, &usersv1.CreateMachineUserRequest{UserName: "r", Name: "Robot"})
 	if err != nil {
 		t.Fatal(err)
@@ -261,9 +261,9 @@ func TestOTPOfMachine(t *testing.T) {
 // An imported app needs no verification and can get recovery codes.
 func TestImportedOTP(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
-	r := userstest.Minimal("maxi")
-	r.Email.IsEmailVerified, r.HashedPassword = true, userstest.Hashed(userstest.SomeHash)
+	o := testworld.NewOTP(t)
+	r := testworld.Minimal("maxi")
+	r.Email.IsEmailVerified, r.HashedPassword = true, testworld.Hashed(testworld.SomeHash)
 	r.OtpCode = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 	got, err := o.Gateway.ImportHumanUser(o.Admin, r)
 	if err != nil {
@@ -285,8 +285,8 @@ func TestImportedOTP(t *testing.T) {
 // The app of a removed user is removed, with an event.
 func TestOTPGoesWithItsUser(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
-	o.Must(o.Verify(userstest.Shown(t, o.Key, o.Ground.Now())))
+	o := testworld.NewOTP(t)
+	o.Must(o.Verify(testworld.Shown(t, o.Key, o.Ground.Now())))
 	o.Must(o.Gateway.RemoveUser(o.Admin, &usersv1.RemoveUserRequest{UserId: o.UserID}))
 	if n := o.Rows(`events e join events c on c.id = e.data->>'cause' where e.aggregate = 'otp' and e.name = 'removed'
 		and e.aggregate_id = $1 and c.aggregate_id = $1`, o.UserID); n != 1 || o.Stored() != "" {
@@ -299,7 +299,7 @@ func TestOTPGoesWithItsUser(t *testing.T) {
 func TestOTPLeaksNothing(t *testing.T) {
 	t.Parallel()
 	var log testkit.Lines
-	w := userstest.Start(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, &log))
+	w := testworld.Start(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, &log))
 	events, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.users.otp.>")
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +313,7 @@ func TestOTPLeaksNothing(t *testing.T) {
 	_, err = w.Gateway.VerifyMyOtp(me, &usersv1.VerifyMyOtpRequest{Code: canary})
 	testkit.Refused(t, err, "CODE_WRONG")
 	verified, err := w.Gateway.VerifyMyOtp(me, &usersv1.VerifyMyOtpRequest{
-		Code: userstest.Shown(t, added.Secret, w.Ground.Now()),
+		Code: testworld.Shown(t, added.Secret, w.Ground.Now()),
 	})
 	if err != nil {
 		t.Fatal(err)

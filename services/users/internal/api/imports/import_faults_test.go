@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/testkit"
 )
 
@@ -12,7 +12,7 @@ import (
 // refused. All of it is imported once there is room.
 func TestImportUsersIntoAFullDisk(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	for _, sql := range []string{
 		`create function full_disk() returns trigger language plpgsql as $$ begin
 			raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
@@ -24,7 +24,7 @@ func TestImportUsersIntoAFullDisk(t *testing.T) {
 	}
 	mailed := row("c")
 	mailed.User.Email.IsEmailVerified = false
-	batch := userstest.Bulk(w.OrgID, row("a"), row("b"), mailed)
+	batch := testworld.Bulk(w.OrgID, row("a"), row("b"), mailed)
 	var events int
 	for range 2 {
 		events = w.Rows("events")

@@ -6,22 +6,22 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // linkedRow returns a row of a bulk import: a person with accounts at providers, written
 // provider/account.
 func linkedRow(id string, accounts ...string) *usersv1.ImportHumanUserRow {
-	return &usersv1.ImportHumanUserRow{UserId: id, User: userstest.Wrapped(userstest.Linked(id, accounts...)).User}
+	return &usersv1.ImportHumanUserRow{UserId: id, User: testworld.Wrapped(testworld.Linked(id, accounts...)).User}
 }
 
 // For rows with linked accounts, the check reports what the import then does. A repeated import has
 // the same answer.
 func TestImportUsersLinked(t *testing.T) {
 	t.Parallel()
-	w, known := userstest.NewLinkedWorld(t)
-	w.Import(w.Admin, userstest.Linked("before", "company/taken"))
+	w, known := testworld.NewLinkedWorld(t)
+	w.Import(w.Admin, testworld.Linked("before", "company/taken"))
 	verified := linkedRow("verified", "company/2")
 	verified.User.Email.IsEmailVerified = true
 	all := []*usersv1.ImportHumanUserRow{
@@ -32,7 +32,7 @@ func TestImportUsersLinked(t *testing.T) {
 	}
 	want := map[uint64]string{4: "IDP_LINK_TAKEN", 5: "IDP_UNKNOWN", 6: "IDP_LINK_TWICE", 7: "IDP_LINK_TAKEN",
 		8: "INVALID_ARGUMENT"}
-	checked, err := w.Gateway.CheckImport(w.Admin, userstest.Bulk(w.OrgID, all...))
+	checked, err := w.Gateway.CheckImport(w.Admin, testworld.Bulk(w.OrgID, all...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestImportUsersLinked(t *testing.T) {
 		t.Errorf("the check says %v", checked)
 	}
 	for range 2 {
-		ids, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID, all...))
+		ids, errs := w.Imported(w.Admin, testworld.Bulk(w.OrgID, all...))
 		if !slices.Equal(ids, []string{"both", "verified", "none", "other-account"}) || len(errs) != len(want) {
 			t.Errorf("imported %v", ids)
 		}
@@ -82,7 +82,7 @@ func TestImportUsersLinked(t *testing.T) {
 		t.Errorf("%d links", n)
 	}
 	other := linkedRow("both", "company/1")
-	if _, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID, other)); errs[1].GetReason() != "IMPORT_DIFFERS" {
+	if _, errs := w.Imported(w.Admin, testworld.Bulk(w.OrgID, other)); errs[1].GetReason() != "IMPORT_DIFFERS" {
 		t.Errorf("with other links: %v", errs)
 	}
 }
@@ -90,8 +90,8 @@ func TestImportUsersLinked(t *testing.T) {
 // The bulk import and the single import write the same for a row with links.
 func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	one := userstest.Linked("one", "company/1", "school/1")
+	w, _ := testworld.NewLinkedWorld(t)
+	one := testworld.Linked("one", "company/1", "school/1")
 	one.UserId, one.Idps[0].TenantId = "one", "contoso"
 	w.Must(w.Gateway.ImportHumanUser(w.Admin, one))
 	other := linkedRow("other", "company/2", "school/2")
@@ -99,7 +99,7 @@ func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 	for i, l := range other.User.Idps {
 		l.DisplayName = one.Idps[i].DisplayName
 	}
-	if ids, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID, linkedRow("around"), other)); len(ids) != 2 {
+	if ids, errs := w.Imported(w.Admin, testworld.Bulk(w.OrgID, linkedRow("around"), other)); len(ids) != 2 {
 		t.Fatal(errs)
 	}
 	alike(w, "one", "other")
@@ -113,12 +113,12 @@ func TestImportUsersLinkedAsOneByOne(t *testing.T) {
 // If two batches at once have the same account, it is linked to one user.
 func TestImportUsersLinkedAtOnce(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
+	w, _ := testworld.NewLinkedWorld(t)
 	answers := make(chan *usersv1.ImportResponse, 2)
 	for _, id := range []string{"a", "b"} {
 		go func() {
 			got, err := w.Gateway.ImportUsers(w.Admin,
-				userstest.Bulk(w.OrgID, row("beside-"+id), linkedRow(id, "company/1")))
+				testworld.Bulk(w.OrgID, row("beside-"+id), linkedRow(id, "company/1")))
 			if err != nil {
 				t.Error(err)
 			}

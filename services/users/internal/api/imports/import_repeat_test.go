@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -14,12 +14,12 @@ import (
 // the caller cannot test passwords. The import of another user is compared with the first one.
 func TestRepeatsOfUsersAboveTheCallerAreNotCompared(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	owner := w.Person(w.Admin, "owner")
 	w.AddMember(w.Admin, owner, "ORG_OWNER")
 	asOwner := w.Login(w.Admin, owner, "")
 	data := func(id, password string) *usersv1.HumanUserData {
-		d := userstest.Wrapped(userstest.Minimal(id)).User
+		d := testworld.Wrapped(testworld.Minimal(id)).User
 		d.Email.IsEmailVerified, d.Password = true, password
 		return d
 	}
@@ -45,7 +45,7 @@ func TestRepeatsOfUsersAboveTheCallerAreNotCompared(t *testing.T) {
 			if got := fault.From(err); err == nil && want[i] != "" || err != nil && got.ID != want[i] {
 				t.Errorf("%s with %q alone: %v", id, password, err)
 			}
-			request := userstest.Bulk(w.OrgID, &usersv1.ImportHumanUserRow{UserId: id, User: data(id, password)})
+			request := testworld.Bulk(w.OrgID, &usersv1.ImportHumanUserRow{UserId: id, User: data(id, password)})
 			ids, errs := w.Imported(asOwner, proto.CloneOf(request))
 			if errs[1].GetReason() != want[i] || (len(ids) == 1) != (want[i] == "") {
 				t.Errorf("%s with %q in bulk: %v, %v", id, password, ids, errs)

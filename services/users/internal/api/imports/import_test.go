@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"herald/services/users"
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -20,7 +20,7 @@ import (
 // hash or neither.
 func TestImportDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	for name, c := range map[string]struct {
 		verified       bool
 		password, hash string
@@ -30,16 +30,16 @@ func TestImportDecidesStateAndMail(t *testing.T) {
 		"neither": {false, "", "", usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
 		"password only": {false, "correct horse", "", usersv1.UserState_USER_STATE_INITIAL,
 			usersv1.InitMail_INIT_MAIL_QUEUED},
-		"hash only": {false, "", userstest.SomeHash, usersv1.UserState_USER_STATE_INITIAL,
+		"hash only": {false, "", testworld.SomeHash, usersv1.UserState_USER_STATE_INITIAL,
 			usersv1.InitMail_INIT_MAIL_QUEUED},
 		"verified only": {true, "", "", usersv1.UserState_USER_STATE_INITIAL, usersv1.InitMail_INIT_MAIL_QUEUED},
 		"verified, password": {true, "correct horse", "", usersv1.UserState_USER_STATE_ACTIVE,
 			usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
-		"verified, hash": {true, "", userstest.SomeHash, usersv1.UserState_USER_STATE_ACTIVE,
+		"verified, hash": {true, "", testworld.SomeHash, usersv1.UserState_USER_STATE_ACTIVE,
 			usersv1.InitMail_INIT_MAIL_NOT_NEEDED},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := userstest.Minimal(name)
+			r := testworld.Minimal(name)
 			r.Email.IsEmailVerified, r.Password, r.HashedPassword = c.verified, c.password,
 				&usersv1.HashedPassword{Value: c.hash}
 			got := w.Import(w.Admin, r)
@@ -129,7 +129,7 @@ func TestImportRefusesCredentials(t *testing.T) {
 	type request = usersv1.ImportHumanUserRequest
 	importRefuses(t, map[string]importRefusal{
 		"password and hash": {"PASSWORD_AND_HASH", "", func(r *request) {
-			r.Password, r.HashedPassword = "correct horse", userstest.Hashed(userstest.SomeHash)
+			r.Password, r.HashedPassword = "correct horse", testworld.Hashed(testworld.SomeHash)
 		}},
 		"short password": {"PASSWORD_TOO_SHORT", "8", func(r *request) { r.Password = "1234567" }},
 		"long password": {"PASSWORD_TOO_LONG", "128", func(r *request) {
@@ -137,16 +137,16 @@ func TestImportRefusesCredentials(t *testing.T) {
 		}},
 		"common password": {"PASSWORD_TOO_COMMON", "", func(r *request) { r.Password = "password1" }},
 		"unknown hash": {"PASSWORD_HASH_INVALID", "hashedPassword.value", func(r *request) {
-			r.HashedPassword = userstest.Hashed("$foo$1$a$b")
+			r.HashedPassword = testworld.Hashed("$foo$1$a$b")
 		}},
 		"plain text as hash": {"PASSWORD_HASH_INVALID", "hashedPassword.value", func(r *request) {
-			r.HashedPassword = userstest.Hashed("hunter2")
+			r.HashedPassword = testworld.Hashed("hunter2")
 		}},
 		"costly hash": {"PASSWORD_HASH_INVALID", "pbkdf2-sha256", func(r *request) {
-			r.HashedPassword = userstest.Hashed(strings.Replace(userstest.SomeHash, "6400", "1000000000", 1))
+			r.HashedPassword = testworld.Hashed(strings.Replace(testworld.SomeHash, "6400", "1000000000", 1))
 		}},
 		"no rounds": {"PASSWORD_HASH_INVALID", "pbkdf2-sha256", func(r *request) {
-			r.HashedPassword = userstest.Hashed(strings.Replace(userstest.SomeHash, "6400", "0", 1))
+			r.HashedPassword = testworld.Hashed(strings.Replace(testworld.SomeHash, "6400", "0", 1))
 		}},
 		"otp":       {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "not base 32!" }},
 		"short otp": {"OTP_CODE_INVALID", "otpCode", func(r *request) { r.OtpCode = "JBSWY3DP" }},
@@ -163,14 +163,14 @@ func TestImportRefusesCredentials(t *testing.T) {
 // and name the field, and nothing may be written.
 func importRefuses(t *testing.T, cases map[string]importRefusal) {
 	t.Helper()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	before := w.Rows("events")
 	for name, c := range cases {
 		for shape, wrap := range map[string]func(*usersv1.ImportHumanUserRequest) *usersv1.ImportHumanUserRequest{
-			"flat": userstest.Flat, "wrapped": userstest.Wrapped,
+			"flat": testworld.Flat, "wrapped": testworld.Wrapped,
 		} {
 			t.Run(name+" "+shape, func(t *testing.T) {
-				r := userstest.Minimal("refused")
+				r := testworld.Minimal("refused")
 				c.change(r)
 				_, err := w.Gateway.ImportHumanUser(w.Admin, wrap(r))
 				testkit.Refused(t, err, c.id, c.says)
@@ -184,7 +184,7 @@ func importRefuses(t *testing.T, cases map[string]importRefusal) {
 
 func TestImportRefusesShapesAndIDs(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	type request = usersv1.ImportHumanUserRequest
 	before := w.Rows("events")
 	for name, c := range map[string]struct {
@@ -192,16 +192,16 @@ func TestImportRefusesShapesAndIDs(t *testing.T) {
 		change func(*request)
 	}{
 		"bulk":  {"IMPORT_IS_BULK", func(r *request) { r.DataOrgs = structpb.NewBoolValue(true) }},
-		"mixed": {"IMPORT_MIXED", func(r *request) { r.User = userstest.Wrapped(r).User }},
+		"mixed": {"IMPORT_MIXED", func(r *request) { r.User = testworld.Wrapped(r).User }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := userstest.Minimal(name)
+			r := testworld.Minimal(name)
 			c.change(r)
 			_, err := w.Gateway.ImportHumanUser(w.Admin, r)
 			testkit.Refused(t, err, c.id)
 		})
 	}
-	r := userstest.Minimal("id")
+	r := testworld.Minimal("id")
 	r.UserId = "a/b"
 	_, err := w.Gateway.ImportHumanUser(w.Admin, r)
 	testkit.Refused(t, err, "USER_ID_INVALID", "userId")
@@ -212,15 +212,15 @@ func TestImportRefusesShapesAndIDs(t *testing.T) {
 
 func TestImportKeepsEverything(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Wrapped(&usersv1.ImportHumanUserRequest{
+	w := testworld.New(t)
+	r := testworld.Wrapped(&usersv1.ImportHumanUserRequest{
 		UserId: "mini-1", UserName: "  Mini ",
 		Profile: &usersv1.Profile{FirstName: " Mini", LastName: "Mouse ", NickName: "Mimi", PreferredLanguage: "de_CH",
 			Gender: usersv1.Gender_GENDER_FEMALE},
 		Email: &usersv1.Email{Email: " mini@example.com "}, Phone: &usersv1.Phone{
 			Phone: "+41791234567", IsPhoneVerified: true,
 		},
-		HashedPassword: userstest.Hashed(userstest.SomeHash), PasswordChangeRequired: true,
+		HashedPassword: testworld.Hashed(testworld.SomeHash), PasswordChangeRequired: true,
 		OtpCode:  "jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp",
 		Metadata: []*usersv1.Metadata{{Key: "shoe", Value: []byte{0, 255}}, {Key: "hat"}},
 	})
@@ -246,21 +246,21 @@ func TestImportKeepsEverything(t *testing.T) {
 	if err != nil || string(otp) != "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP" {
 		t.Errorf("OTP secret %q, %v", otp, err)
 	}
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Minimal("mINI")); err == nil {
+	if _, err := w.Gateway.ImportHumanUser(w.Admin, testworld.Minimal("mINI")); err == nil {
 		t.Error("a user name is taken whatever its case")
 	}
 }
 
 func TestImportRepeated(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, elsewhere := w.Org("Elsewhere")
-	first := userstest.Minimal("mini")
+	first := testworld.Minimal("mini")
 	first.UserId, first.PasswordChangeRequired = "m1", true // without a password it says nothing
 	first.Profile.PreferredLanguage, first.OtpCode = "de_ch", "jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp"
 	a := w.Import(w.Admin, first)
 	events := w.Rows("events")
-	b, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Wrapped(first))
+	b, err := w.Gateway.ImportHumanUser(w.Admin, testworld.Wrapped(first))
 	if err != nil || !proto.Equal(a, b) {
 		t.Errorf("the repeat answered %v, %v; the import %v", b, err, a)
 	}
@@ -276,7 +276,7 @@ func TestImportRepeated(t *testing.T) {
 	testkit.Refused(t, err, "IMPORT_DIFFERS", "credential", "profile.nickName", "userName")
 	_, err = w.Gateway.ImportHumanUser(elsewhere, first)
 	testkit.Refused(t, err, "USER_ID_TAKEN")
-	nameless := userstest.Minimal("mini")
+	nameless := testworld.Minimal("mini")
 	_, err = w.Gateway.ImportHumanUser(w.Admin, nameless)
 	testkit.Refused(t, err, "USER_NAME_TAKEN")
 	_, err = w.Gateway.ImportHumanUser(elsewhere, nameless)
@@ -289,12 +289,12 @@ func TestImportRepeated(t *testing.T) {
 // Of twenty equal imports at once one is written, and all have the same answer.
 func TestImportAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	var wait sync.WaitGroup
 	answers := make([]*usersv1.ImportHumanUserResponse, 20)
 	for i := range answers {
 		wait.Go(func() {
-			r := userstest.Minimal("mini")
+			r := testworld.Minimal("mini")
 			r.UserId = "m1"
 			var err error
 			if answers[i], err = w.Gateway.ImportHumanUser(w.Admin, r); err != nil {
@@ -316,8 +316,8 @@ func TestImportAtOnce(t *testing.T) {
 // Nobody can log in with what the database contains, and events contain no personal values.
 func TestImportLeaksNothing(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Minimal("canary-name")
+	w := testworld.New(t)
+	r := testworld.Minimal("canary-name")
 	r.UserId, r.OtpCode, r.Password = "c1", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "canary horse"
 	r.Profile.FirstName, r.Email.Email = "CanaryFirst", "canary@example.com"
 	got := w.Import(w.Admin, r)

@@ -8,16 +8,16 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
 // row returns a row of a bulk import: an active user with a password hash.
 func row(id string) *usersv1.ImportHumanUserRow {
-	r := userstest.Minimal(id)
-	r.Email.IsEmailVerified, r.HashedPassword = true, userstest.Hashed(userstest.SomeHash)
-	return &usersv1.ImportHumanUserRow{UserId: id, User: userstest.Wrapped(r).User}
+	r := testworld.Minimal(id)
+	r.Email.IsEmailVerified, r.HashedPassword = true, testworld.Hashed(testworld.SomeHash)
+	return &usersv1.ImportHumanUserRow{UserId: id, User: testworld.Wrapped(r).User}
 }
 
 func rows(ids ...string) (all []*usersv1.ImportHumanUserRow) {
@@ -30,21 +30,21 @@ func rows(ids ...string) (all []*usersv1.ImportHumanUserRow) {
 // The bulk import and the single import write the same.
 func TestImportUsersAsOneByOne(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	whole := &usersv1.HumanUserData{
 		UserName: "  Mini ", Profile: &usersv1.Profile{FirstName: " Mini", LastName: "Mouse ", NickName: "Mimi",
 			PreferredLanguage: "de_CH", Gender: usersv1.Gender_GENDER_FEMALE},
 		Email: &usersv1.Email{Email: " mini@example.com "}, Phone: &usersv1.Phone{
 			Phone: "+41791234567", IsPhoneVerified: true,
 		},
-		HashedPassword: userstest.Hashed(userstest.SomeHash), PasswordChangeRequired: true,
+		HashedPassword: testworld.Hashed(testworld.SomeHash), PasswordChangeRequired: true,
 		OtpCode:  "jbsw y3dp ehpk 3pxp jbsw y3dp",
 		Metadata: []*usersv1.Metadata{{Key: "shoe", Value: []byte{0, 255}}, {Key: "hat"}},
 	}
-	plain := userstest.Wrapped(userstest.Minimal("plain")).User
+	plain := testworld.Wrapped(testworld.Minimal("plain")).User
 	plain.Password, plain.Email.IsEmailVerified = "correct horse", true
 	for name, data := range map[string]*usersv1.HumanUserData{
-		"whole": whole, "bare": userstest.Wrapped(userstest.Minimal("bare")).User, "plain": plain,
+		"whole": whole, "bare": testworld.Wrapped(testworld.Minimal("bare")).User, "plain": plain,
 		"ready": row("ready").User,
 	} {
 		w.SignIn()
@@ -53,7 +53,7 @@ func TestImportUsersAsOneByOne(t *testing.T) {
 		w.Must(w.Gateway.ImportHumanUser(w.Admin, &usersv1.ImportHumanUserRequest{
 			UserId: name + "-1", User: one,
 		}))
-		ids, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID,
+		ids, errs := w.Imported(w.Admin, testworld.Bulk(w.OrgID,
 			&usersv1.ImportHumanUserRow{UserId: name + "-2", User: other}))
 		if len(errs) > 0 || !slices.Equal(ids, []string{name + "-2"}) {
 			t.Fatalf("%s: %v %v", name, ids, errs)
@@ -63,7 +63,7 @@ func TestImportUsersAsOneByOne(t *testing.T) {
 }
 
 // alike fails the test if two users differ in more than ids, names, times and secrets.
-func alike(w *userstest.World, one, other string) {
+func alike(w *testworld.World, one, other string) {
 	w.Helper()
 	own := `- '{id,user_id,user_name,user_name_folded,sequence,created_at,changed_at,import_digest,position,time,
 		aggregate_id,history_id,secret,nonce,mac,made_at,notification_id,password_hash}'::text[]`
@@ -99,10 +99,10 @@ func alike(w *userstest.World, one, other string) {
 // Each kind of wrong row is refused and does not stop the others.
 func TestImportUsersRefusesRows(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	w.Person(w.Admin, "taken")
 	elsewhere, there := w.Org("Elsewhere")
-	if ids, errs := w.Imported(there, userstest.Bulk(elsewhere, row("theirs"))); len(ids) != 1 {
+	if ids, errs := w.Imported(there, testworld.Bulk(elsewhere, row("theirs"))); len(ids) != 1 {
 		t.Fatal(errs)
 	}
 	all := rows("a", "bad-mail", "", "a", "name", "theirs", "b", "hash", "A", "state", "me", "long", "c", "a", "unseen")
@@ -110,7 +110,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 	all[2].User.UserName = "nobody"
 	all[4].User.UserName = "Taken"
 	all[5].User.UserName = "free"
-	all[7].User.HashedPassword = userstest.Hashed("$foo$1")
+	all[7].User.HashedPassword = testworld.Hashed("$foo$1")
 	all[8].User.UserName = "a" // another id with the same login name
 	all[9].State = 9
 	all[11].User.Profile.FirstName = strings.Repeat("ü", 201)
@@ -119,7 +119,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 	want := map[uint64]string{2: "EMAIL_INVALID", 3: "USER_ID_INVALID", 5: "USER_NAME_TAKEN", 6: "USER_ID_TAKEN",
 		8: "PASSWORD_HASH_INVALID", 9: "USER_NAME_TAKEN", 10: "INVALID_ARGUMENT", 11: "USER_ID_INVALID",
 		12: "INVALID_ARGUMENT", 14: "IMPORT_DIFFERS", 15: "INVALID_ARGUMENT"}
-	checked, err := w.Gateway.CheckImport(w.Admin, userstest.Bulk(w.OrgID, all...))
+	checked, err := w.Gateway.CheckImport(w.Admin, testworld.Bulk(w.OrgID, all...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 		t.Errorf("the check wrote %d users and says %v", n, checked)
 	}
 	for range 2 { // the second time all users exist, and the answer is the same
-		ids, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID, all...))
+		ids, errs := w.Imported(w.Admin, testworld.Bulk(w.OrgID, all...))
 		if !slices.Equal(ids, []string{"a", "a", "b", "c"}) {
 			t.Errorf("imported %v", ids)
 		}
@@ -154,7 +154,7 @@ func TestImportUsersRefusesRows(t *testing.T) {
 
 func TestImportUsersDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	active, inactive, locked := row("active"), row("inactive"), row("locked")
 	active.State, inactive.State, locked.State = usersv1.UserState_USER_STATE_INITIAL,
 		usersv1.UserState_USER_STATE_INACTIVE, usersv1.UserState_USER_STATE_LOCKED
@@ -162,7 +162,7 @@ func TestImportUsersDecidesStateAndMail(t *testing.T) {
 	unverified, bare := row("unverified"), row("bare")
 	unverified.User.Email.IsEmailVerified, unverified.State = false, usersv1.UserState_USER_STATE_ACTIVE
 	bare.User.HashedPassword = nil
-	r := userstest.Bulk(w.OrgID, active, inactive, locked, unverified, bare)
+	r := testworld.Bulk(w.OrgID, active, inactive, locked, unverified, bare)
 	checked, err := w.Gateway.CheckImport(w.Admin, r)
 	if err != nil || checked.Mails != 2 || checked.NewUsers != 5 {
 		t.Errorf("the check says %v, %v", checked, err)
@@ -206,8 +206,8 @@ func TestImportUsersDecidesStateAndMail(t *testing.T) {
 // An import creates a missing organization once, if the caller may. Else its users are refused.
 func TestImportUsersMakesOrganizations(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Bulk("acme", row("a"), row("b"))
+	w := testworld.New(t)
+	r := testworld.Bulk("acme", row("a"), row("b"))
 	_, errs := w.Imported(w.Admin, r)
 	if errs[1].GetReason() != "ORG_NOT_FOUND" || errs[2].GetReason() != "ORG_NOT_FOUND" {
 		t.Errorf("without a name: %v", errs)
@@ -229,7 +229,7 @@ func TestImportUsersMakesOrganizations(t *testing.T) {
 	if ids, errs := w.Imported(w.Admin, r); len(ids) != 2 || errs[0].GetReason() != "IMPORT_ORG_DIFFERS" {
 		t.Errorf("%v %v", ids, errs)
 	}
-	second := userstest.Bulk("short", row("c"))
+	second := testworld.Bulk("short", row("c"))
 	second.DataOrgs.Orgs[0].Org = &usersv1.ImportedOrgData{Name: "acme"}
 	if ids, errs := w.Imported(w.Admin, second); len(ids) != 0 || errs[0].GetReason() != "ORG_NAME_TAKEN" ||
 		errs[1].GetReason() != "ORG_NOT_FOUND" {
@@ -244,7 +244,7 @@ func TestImportUsersMakesOrganizations(t *testing.T) {
 // The permission is needed in every organization of the request. Without it nothing is written.
 func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	mine, _ := w.Org("Mine")
 	theirs, _ := w.Org("Theirs")
 	owner := w.Person(w.Admin, "owner")
@@ -256,11 +256,11 @@ func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 		UserId: owner, Roles: []string{"ORG_OWNER"},
 	}))
 	as := w.Login(w.Admin, owner, mine)
-	both := userstest.Bulk(mine, row("a"))
-	both.DataOrgs.Orgs = append(both.DataOrgs.Orgs, userstest.Bulk(theirs, row("b")).DataOrgs.Orgs...)
-	unmade := userstest.Bulk("unmade", row("c"))
+	both := testworld.Bulk(mine, row("a"))
+	both.DataOrgs.Orgs = append(both.DataOrgs.Orgs, testworld.Bulk(theirs, row("b")).DataOrgs.Orgs...)
+	unmade := testworld.Bulk("unmade", row("c"))
 	unmade.DataOrgs.Orgs[0].Org = &usersv1.ImportedOrgData{Name: "Unmade"}
-	for _, r := range []*usersv1.ImportRequest{both, userstest.Bulk(theirs, row("b")), unmade} {
+	for _, r := range []*usersv1.ImportRequest{both, testworld.Bulk(theirs, row("b")), unmade} {
 		_, err := w.Gateway.ImportUsers(as, r)
 		testkit.Refused(t, err, "PERMISSION_DENIED", "user.import")
 		_, err = w.Gateway.CheckImport(as, r)
@@ -269,7 +269,7 @@ func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 	if n := w.Rows("users where id in ('a', 'b', 'c')"); n != 0 {
 		t.Errorf("%d users were written", n)
 	}
-	own := userstest.Bulk(mine, row("a"))
+	own := testworld.Bulk(mine, row("a"))
 	own.DataOrgs.Orgs[0].Org = &usersv1.ImportedOrgData{Name: "Mine"}
 	if ids, errs := w.Imported(as, own); len(ids) != 1 || len(errs) > 0 {
 		t.Errorf("%v %v", ids, errs)
@@ -279,7 +279,7 @@ func TestImportUsersNeedsPermissionEverywhere(t *testing.T) {
 // Of equal batches at once each has the same answer, and each user is written once.
 func TestImportUsersAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	var ids []string
 	for i := range 200 {
 		ids = append(ids, fmt.Sprintf("u-%d", i))
@@ -291,7 +291,7 @@ func TestImportUsersAtOnce(t *testing.T) {
 			if i%2 == 1 {
 				slices.Reverse(all)
 			}
-			got, err := w.Gateway.ImportUsers(w.Admin, userstest.Bulk(w.OrgID, all...))
+			got, err := w.Gateway.ImportUsers(w.Admin, testworld.Bulk(w.OrgID, all...))
 			if err == nil && (len(got.Errors) > 0 || len(got.Success.Orgs[0].HumanUserIds) != len(ids)) {
 				err = fmt.Errorf("%v", got)
 			}
@@ -310,13 +310,13 @@ func TestImportUsersAtOnce(t *testing.T) {
 
 func TestImportUsersBringsMachines(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	machine := func(id, name string) *usersv1.ImportMachineUserRow {
 		return &usersv1.ImportMachineUserRow{UserId: id, User: &usersv1.CreateMachineUserRequest{
 			UserName: id, Name: name, Description: "builds",
 		}}
 	}
-	r := userstest.Bulk(w.OrgID, row("a"), row("m-taken"))
+	r := testworld.Bulk(w.OrgID, row("a"), row("m-taken"))
 	r.DataOrgs.Orgs[0].MachineUsers = []*usersv1.ImportMachineUserRow{
 		machine("m1", "One"), machine("m2", ""), machine("a", "A"), machine("m1", "One"), machine("m3", "Three"),
 	}
@@ -345,12 +345,12 @@ func TestImportUsersBringsMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	alike(w, made.UserId, "m1")
-	r = userstest.Bulk(w.OrgID, row("x"))
+	r = testworld.Bulk(w.OrgID, row("x"))
 	r.DataOrgs.Orgs[0].HumanUsers[0].UserId = "m1"
 	if _, errs := w.Imported(w.Admin, r); errs[1].GetReason() != "IMPORT_DIFFERS" {
 		t.Errorf("%v", errs)
 	}
-	one := userstest.Minimal("y")
+	one := testworld.Minimal("y")
 	one.UserId = "m1"
 	_, err = w.Gateway.ImportHumanUser(w.Admin, one)
 	testkit.Refused(t, err, "USER_ID_TAKEN")
@@ -359,12 +359,12 @@ func TestImportUsersBringsMachines(t *testing.T) {
 // Rows with ids of removed users are refused. The other rows are imported.
 func TestImportUsersAfterRemoval(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	if _, errs := w.Imported(w.Admin, userstest.Bulk(w.OrgID, rows("a", "b", "c")...)); len(errs) > 0 {
+	w := testworld.New(t)
+	if _, errs := w.Imported(w.Admin, testworld.Bulk(w.OrgID, rows("a", "b", "c")...)); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: "b"}))
-	r := userstest.Bulk(w.OrgID, rows("a", "b", "d", "e")...)
+	r := testworld.Bulk(w.OrgID, rows("a", "b", "d", "e")...)
 	checked, err := w.Gateway.CheckImport(w.Admin, r)
 	if err != nil || checked.NewUsers != 2 || checked.KnownUsers != 1 || len(checked.Errors) != 1 {
 		t.Errorf("the check says %v, %v", checked, err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -15,8 +15,8 @@ import (
 // ListAskedMails lists the mail of every call that returns a notification's id, and no other.
 func TestAskedMails(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	imported := w.Import(w.Admin, userstest.Minimal("mini"))
+	w := testworld.New(t)
+	imported := w.Import(w.Admin, testworld.Minimal("mini"))
 	id := imported.UserId
 	kinds, want := w.Asked(w.OrgID, id)
 	if !slices.Equal(kinds, []string{"init"}) {
@@ -88,7 +88,7 @@ func TestAskedMails(t *testing.T) {
 // ListAskedMails lists no mail that was requested long ago, and of very many only the newest.
 func TestAskedMailsAreBounded(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Initial("mini")
 	w.Advance(4 * time.Minute)
 	if kinds, _ := w.Asked(w.OrgID, id); len(kinds) != 1 {

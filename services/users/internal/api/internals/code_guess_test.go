@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"herald/services/users/internal/domain"
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -19,7 +19,7 @@ import (
 // soon, or after the tenth of a day, is not sent, and resets no guesses.
 func TestGuessesBetweenMailsAnswerAlikeForNobody(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	ids := map[string]string{"a user": w.Person(w.Admin, "mini"), "nobody": "nobody"}
 	after := func(d time.Duration) {
 		w.Advance(d + time.Millisecond)
@@ -69,7 +69,7 @@ func TestGuessesBetweenMailsAnswerAlikeForNobody(t *testing.T) {
 // A user who does not wait for a mail any more, but still has its code, gets the answers of one who does not exist.
 func TestUserWhoCannotUseTheCodeAnswersLikeNobody(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	reset := func(name, set string) (id string) {
 		id = w.Person(w.Admin, name)
 		w.Request("passwordreset", id)
@@ -104,7 +104,7 @@ func TestUserWhoCannotUseTheCodeAnswersLikeNobody(t *testing.T) {
 // of a wrong code returns nothing and counts, so that nobody can guess codes by opening links.
 func TestCheckCode(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
 	check := func(userID, code string, known bool) {
@@ -137,7 +137,7 @@ func TestCheckCode(t *testing.T) {
 // compared.
 func TestInitializationGuesses(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, other := w.Initial("mini"), w.Initial("maxi")
 	right, foreign := w.Mail(id).Code, w.Mail(other).Code
 	for i, guess := range []string{"", foreign, "AAAAAAAA", strings.Repeat("A", 10000), right + "A", right[:7],
@@ -170,9 +170,9 @@ func TestInitializationGuesses(t *testing.T) {
 
 func TestInitializationGuessesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Initial("mini")
-	userstest.Guesses(t, "CODE_WRONG", "CODE_LOCKED", func(int) error {
+	testworld.Guesses(t, "CODE_WRONG", "CODE_LOCKED", func(int) error {
 		_, err := w.Complete(id, "AAAAAAAA", "correct horse")
 		return err
 	})
@@ -182,7 +182,7 @@ func TestInitializationGuessesAtOnce(t *testing.T) {
 // of the user who gets the id later.
 func TestGuessesAtAFutureIDDoNotCountLater(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, before := "4711", w.Rows("codes")+w.Rows("password_tries")
 	w.Unwritten(func() {
 		for n := range 11 {
@@ -197,7 +197,7 @@ func TestGuessesAtAFutureIDDoNotCountLater(t *testing.T) {
 	if n := w.Rows("codes") + w.Rows("password_tries"); n != before {
 		t.Errorf("%d rows more", n-before)
 	}
-	r := userstest.Minimal("mini")
+	r := testworld.Minimal("mini")
 	r.UserId = id
 	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
 	if _, err := w.Complete(id, w.Mail(id).Code, "correct horse"); err != nil {
@@ -209,7 +209,7 @@ func TestGuessesAtAFutureIDDoNotCountLater(t *testing.T) {
 // accepted at once.
 func TestFloodOfOneOrganizationDoesNotStopAnother(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgID, owner := w.Org("Flood")
 	hasher := w.Person(owner, "hasher")
 	flood, stop := context.WithCancel(owner)
@@ -240,7 +240,7 @@ func TestFloodOfOneOrganizationDoesNotStopAnother(t *testing.T) {
 // counted as a guess.
 func TestOverloadIsNotCountedAsAGuess(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	victim := w.Person(w.Admin, "victim")
 	flood, stop := context.WithCancel(w.Admin)
 	var wait sync.WaitGroup

@@ -8,14 +8,14 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
 func TestInitialization(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Initial("mini")
 	m := w.Mail(id)
 	if again := w.Mail(id); !proto.Equal(m, again) {
@@ -53,9 +53,9 @@ func TestInitialization(t *testing.T) {
 // A user who was imported with a password can initialize without choosing one.
 func TestInitializationWithPassword(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Minimal("mini")
-	r.HashedPassword = userstest.Hashed(userstest.SomeHash)
+	w := testworld.New(t)
+	r := testworld.Minimal("mini")
+	r.HashedPassword = testworld.Hashed(testworld.SomeHash)
 	got := w.Import(w.Admin, r)
 	m := w.Mail(got.UserId)
 	if !m.PasswordSet {
@@ -66,7 +66,7 @@ func TestInitializationWithPassword(t *testing.T) {
 
 func TestInitializationSucceedsOnceAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
 	testkit.Once(t, 5, func(int) error {
@@ -80,7 +80,7 @@ func TestInitializationSucceedsOnceAtOnce(t *testing.T) {
 
 func TestInitializationExpires(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
 	w.Advance(72*time.Hour - time.Minute)
@@ -114,7 +114,7 @@ func TestInitializationExpires(t *testing.T) {
 // A mail is obsolete when its code was used or replaced.
 func TestObsoleteMail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Initial("mini")
 	var first string
 	w.Must(nil, w.Service.DB.QueryRow(t.Context(), `select notification_id from codes where user_id = $1`, id).
@@ -135,7 +135,7 @@ func TestObsoleteMail(t *testing.T) {
 // A code works only for its own kind of mail. Unknown kinds are refused.
 func TestKindsOfCodes(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	waiting := w.Initial("waiting")
 	unverified := w.Unverified("unverified")
 	reset := w.Person(w.Admin, "reset")
@@ -185,7 +185,7 @@ func TestKindsOfCodes(t *testing.T) {
 // a minute, also if there are many requests at once.
 func TestRequestCode(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	ids := map[string]string{
 		"INITIAL": w.Initial("waiting"), "unverified": w.Unverified("unverified"), "verified": w.Person(w.Admin,
 			"verified"),
@@ -233,7 +233,7 @@ func TestRequestCode(t *testing.T) {
 // Hostile case 33: a user gets ten mails a day that were requested without a login, whoever requests them.
 func TestTenMailsADayAreSentWithoutALogin(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, other := w.Person(w.Admin, "mini"), w.Person(w.Admin, "maxi")
 	mails := func(userID string) int {
 		return w.Rows("events where name = 'password_reset_requested' and aggregate_id = $1", userID)
@@ -263,7 +263,7 @@ func TestTenMailsADayAreSentWithoutALogin(t *testing.T) {
 // The lifetime of a code begins when it is first sent. Each kind has its own lifetime.
 func TestLifetimes(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	for kind, c := range map[string]struct {
 		id       string
 		lifetime time.Duration

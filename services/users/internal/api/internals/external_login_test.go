@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
 // accountOf checks a login with an account, written provider/id, as the service auth does.
-func accountOf(w *userstest.World, account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
+func accountOf(w *testworld.World, account, tenant, only string) (*usersv1.CheckExternalAccountResponse, error) {
 	w.Helper()
 	idp, id, _ := strings.Cut(account, "/")
 	return w.Auth.CheckExternalAccount(w.Context(), &usersv1.CheckExternalAccountRequest{
@@ -21,8 +21,8 @@ func accountOf(w *userstest.World, account, tenant, only string) (*usersv1.Check
 // Provider, tenant and id together name an account. An e-mail address names nobody.
 func TestCheckExternalAccount(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	r := userstest.Linked("ada", "company/1", "school/2")
+	w, _ := testworld.NewLinkedWorld(t)
+	r := testworld.Linked("ada", "company/1", "school/2")
 	r.Email, r.OtpCode = &usersv1.Email{Email: "ada@example.com", IsEmailVerified: true}, "JBSWY3DPEHPK3PXPJBSWY3DP"
 	r.Idps[0].TenantId = "Company-Tenant"
 	ada := w.Import(w.Admin, r).UserId
@@ -52,9 +52,9 @@ func TestCheckExternalAccount(t *testing.T) {
 // A login with an account ends with the link, and with it what was made during the login.
 func TestLoginsEndWithTheLink(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	ada := w.Import(w.Admin, userstest.Linked("ada", "company/1", "company/2")).UserId
-	other := w.Import(w.Admin, userstest.Linked("eve", "company/3")).UserId
+	w, _ := testworld.NewLinkedWorld(t)
+	ada := w.Import(w.Admin, testworld.Linked("ada", "company/1", "company/2")).UserId
+	other := w.Import(w.Admin, testworld.Linked("eve", "company/3")).UserId
 	resolve := func(credential string) error {
 		_, err := w.Auth.ResolveCaller(w.Context(), &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{
 			UserId: ada, Generation: 1, Credential: credential,
@@ -95,7 +95,7 @@ func TestLoginsEndWithTheLink(t *testing.T) {
 
 func external(name, account string) *usersv1.CreateExternalUserRequest {
 	idp, id, _ := strings.Cut(account, "/")
-	m := userstest.Minimal(name)
+	m := testworld.Minimal(name)
 	return &usersv1.CreateExternalUserRequest{User: &usersv1.HumanUserData{
 		UserName: name, Profile: m.Profile, Email: m.Email,
 		Idps: []*usersv1.IdpLink{{ConfigId: idp, ExternalUserId: id, TenantId: "t1"}},
@@ -106,7 +106,7 @@ func external(name, account string) *usersv1.CreateExternalUserRequest {
 // Nobody else made the account's link, so it stays when the user gets a role.
 func TestCreateExternalUser(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
+	w, _ := testworld.NewLinkedWorld(t)
 	for name, verified := range map[string]bool{"ada": true, "eve": false} {
 		r := external(name, "company/"+name)
 		r.OrgId, r.User.Email.IsEmailVerified = w.OrgID, verified
@@ -147,8 +147,8 @@ func TestCreateExternalUser(t *testing.T) {
 // A login updates the fields that the provider sends, and nothing else.
 func TestUpdateExternalUser(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	ada := w.Import(w.Admin, userstest.Linked("ada", "company/1")).UserId
+	w, _ := testworld.NewLinkedWorld(t)
+	ada := w.Import(w.Admin, testworld.Linked("ada", "company/1")).UserId
 	before := w.User(ada)
 	w.Must(w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: ada}))
 	if got := w.User(ada); got.Details.Sequence != before.Details.Sequence {
@@ -170,11 +170,11 @@ func TestUpdateExternalUser(t *testing.T) {
 // A person can link an account while the login with the password is valid, and is then the maker of the link.
 func TestLinkExternalAccount(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	r := userstest.Linked("ada", "company/1")
+	w, _ := testworld.NewLinkedWorld(t)
+	r := testworld.Linked("ada", "company/1")
 	r.Password = "correct horse"
 	ada := w.Import(w.Admin, r).UserId
-	w.Import(w.Admin, userstest.Linked("eve", "company/2"))
+	w.Import(w.Admin, testworld.Linked("eve", "company/2"))
 	generation := uint64(1)
 	link := func(credential string, generation uint64, account string) error {
 		idp, id, _ := strings.Cut(account, "/")

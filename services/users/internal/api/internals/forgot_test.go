@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // Whoever has forgotten the password gets a mail by the login name, and by an address that nobody else has.
 func TestRequestCodeByName(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	active, initial := w.Person(w.Admin, "Mini"), w.Initial("Waiting")
 	machine, shared, namesake := w.Person(w.Admin, "robot"), w.Person(w.Admin, "one"), w.Person(w.Admin, "two")
 	w.Unverified("unverified")

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -14,7 +14,7 @@ import (
 
 func TestCheckPassword(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	ada := w.Somebody("Ada", "ada@example.com", "correct horse")
 	for _, name := range []string{"Ada", "ada", " ADA ", "ada@example.com", "Ada@EXAMPLE.com", "Ａｄａ"} {
 		got, err := w.Check(name, "correct horse")
@@ -49,13 +49,13 @@ func TestCheckPassword(t *testing.T) {
 // An e-mail address that is somebody's login name is that user's, and one that two users have is nobody's.
 func TestLoginByEmail(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	one := w.Somebody("one", "both@example.com", "correct horse")
 	if got, err := w.Check("both@example.com", "correct horse"); err != nil || got.UserId != one {
 		t.Errorf("alone: %v, %v", got, err)
 	}
 	_, in := w.Org("Other")
-	r := userstest.Minimal("two")
+	r := testworld.Minimal("two")
 	r.Email, r.Password = &usersv1.Email{Email: "both@example.com", IsEmailVerified: true}, "correct horse"
 	w.Must(w.Gateway.ImportHumanUser(in, r))
 	_, err := w.Check("both@example.com", "correct horse")
@@ -72,7 +72,7 @@ func TestLoginByEmail(t *testing.T) {
 // With the right password the answer has the reason why the login is not complete.
 func TestCheckPasswordReturnsState(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	w.Must(nil, w.SetPassword(id, "second horse", true))
 	got, err := w.Check("ada", "second horse")
@@ -83,14 +83,14 @@ func TestCheckPasswordReturnsState(t *testing.T) {
 	if got, err := w.Check("ada", "second horse"); err != nil || got.State != usersv1.UserState_USER_STATE_LOCKED {
 		t.Errorf("%v, %v", got, err)
 	}
-	r := userstest.Minimal("new")
+	r := testworld.Minimal("new")
 	r.Password = "first horse!"
 	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
 	if got, err := w.Check("new", "first horse!"); err != nil || got.State != usersv1.UserState_USER_STATE_INITIAL {
 		t.Errorf("%v, %v", got, err)
 	}
 	org, in := w.Org("Closed")
-	r = userstest.Minimal("closed")
+	r = testworld.Minimal("closed")
 	r.Email, r.Password = &usersv1.Email{Email: "c@example.com", IsEmailVerified: true}, "correct horse"
 	w.Must(w.Gateway.ImportHumanUser(in, r))
 	w.Must(w.Gateway.DeactivateMyOrg(in, &usersv1.DeactivateMyOrgRequest{}))
@@ -104,12 +104,12 @@ func TestCheckPasswordReturnsState(t *testing.T) {
 // refused, for a known user and for nobody alike, and each further wrong one makes the pause longer.
 func TestGuessesAtPasswords(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	w.Somebody("ada", "ada@example.com", "correct horse")
 	for _, names := range [][]string{
 		{"ada", "ADA", "ada@example.com", "Ada@Example.com"}, {"nobody", "NOBODY", "Nobody"},
 	} {
-		userstest.Guesses(t, "LOGIN_WRONG", "PASSWORD_LOCKED", func(i int) error {
+		testworld.Guesses(t, "LOGIN_WRONG", "PASSWORD_LOCKED", func(i int) error {
 			_, err := w.Check(names[i%len(names)], fmt.Sprint("wrong ", i))
 			return err
 		})
@@ -142,8 +142,8 @@ func TestGuessesAtPasswords(t *testing.T) {
 // A login replaces an older hash by one of today, and ends nothing.
 func TestLoginRenewsHash(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Minimal("old")
+	w := testworld.New(t)
+	r := testworld.Minimal("old")
 	r.Email.IsEmailVerified = true
 	r.HashedPassword = &usersv1.HashedPassword{Value: "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"}
 	got := w.Import(w.Admin, r)
@@ -168,7 +168,7 @@ func TestLoginRenewsHash(t *testing.T) {
 
 func TestCheckFactor(t *testing.T) {
 	t.Parallel()
-	o := userstest.NewOTP(t)
+	o := testworld.NewOTP(t)
 	o.Must(nil, o.SetPassword(o.UserID, "correct horse", false))
 	in, err := o.Check("mini", "correct horse")
 	if err != nil || in.NeedsFactor {
@@ -179,9 +179,9 @@ func TestCheckFactor(t *testing.T) {
 			UserId: o.UserID, Generation: in.Generation, Code: code,
 		})
 	}
-	_, err = factor(userstest.Shown(t, o.Key, o.Ground.Now()))
+	_, err = factor(testworld.Shown(t, o.Key, o.Ground.Now()))
 	testkit.Refused(t, err, "LOGIN_OVER")
-	verify := &usersv1.VerifyMyOtpRequest{Code: userstest.Shown(t, o.Key, o.Ground.Now())}
+	verify := &usersv1.VerifyMyOtpRequest{Code: testworld.Shown(t, o.Key, o.Ground.Now())}
 	verified, err := o.Gateway.VerifyMyOtp(o.As(o.Me), verify)
 	if err != nil {
 		t.Fatal(err)
@@ -189,15 +189,15 @@ func TestCheckFactor(t *testing.T) {
 	if in, err = o.Check("mini", "correct horse"); err != nil || !in.NeedsFactor {
 		t.Fatalf("with an app: %v, %v", in, err)
 	}
-	_, err = factor(userstest.Shown(t, o.Key, o.Ground.Now()))
+	_, err = factor(testworld.Shown(t, o.Key, o.Ground.Now()))
 	testkit.Refused(t, err, "CODE_WRONG") // its step was used by the verification
 	o.Advance(30 * time.Second)
-	code := userstest.Shown(t, o.Key, o.Ground.Now())
+	code := testworld.Shown(t, o.Key, o.Ground.Now())
 	testkit.Once(t, 4, func(int) error { _, err := factor(code); return err }, "CODE_WRONG")
 	_, err = factor("000000")
 	testkit.Refused(t, err, "CODE_WRONG") // the fifth
 	o.Advance(30 * time.Second)
-	_, err = factor(userstest.Shown(t, o.Key, o.Ground.Now()))
+	_, err = factor(testworld.Shown(t, o.Key, o.Ground.Now()))
 	testkit.Refused(t, err, "OTP_LOCKED")
 	o.Advance(16 * time.Minute)
 	got, err := factor(verified.RecoveryCodes[3])
@@ -222,7 +222,7 @@ func TestCheckFactor(t *testing.T) {
 // A password that an administrator chose is replaced at the login, once.
 func TestChooseNextPassword(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	choose := func(generation uint64, typed string) error {
 		_, err := w.Auth.ChooseNextPassword(t.Context(), &usersv1.ChooseNextPasswordRequest{
@@ -246,7 +246,7 @@ func TestChooseNextPassword(t *testing.T) {
 // Every change of a password ends the logins with the old one.
 func TestPasswordChangeEndsLogins(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Somebody("ada", "ada@example.com", "correct horse")
 	generation := func() uint64 { return w.Subject(&usersv1.ResolveSubjectRequest{UserId: id}).Generation }
 	if err := w.SetPassword(id, "second horse", false); err != nil || generation() != 2 {

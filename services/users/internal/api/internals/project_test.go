@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -13,15 +13,15 @@ import (
 
 // projects is a double of the service projects.
 type projects struct {
-	*userstest.World
-	userstest.Client
+	*testworld.World
+	testworld.Client
 	testkit.Publisher
 }
 
-func newProjects(w *userstest.World) projects {
+func newProjects(w *testworld.World) projects {
 	w.Helper()
-	return projects{w, userstest.NewClient(testkit.Calls(w, w.Ground, "projects")),
-		userstest.Kit.Publisher(w, w.Ground, "projects")}
+	return projects{w, testworld.NewClient(testkit.Calls(w, w.Ground, "projects")),
+		testworld.Kit.Publisher(w, w.Ground, "projects")}
 }
 
 // publish publishes an event of a project, caused by a user, and returns its id.
@@ -31,7 +31,7 @@ func (p projects) publish(projectID, userID string, m proto.Message) string {
 }
 
 // until waits for a condition on the members to hold.
-func until(w *userstest.World, condition string, args ...any) {
+func until(w *testworld.World, condition string, args ...any) {
 	w.Helper()
 	testkit.Until(w, w.Service.DB, "members", condition, args...)
 }
@@ -40,7 +40,7 @@ func until(w *userstest.World, condition string, args ...any) {
 // the role was removed, and not after the project was.
 func TestProjectOwners(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	p := newProjects(w)
 	id := w.Person(w.Admin, "mini")
 	owners := func(project string) int {
@@ -94,7 +94,7 @@ func TestProjectOwners(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	p := newProjects(w)
 	orgA, inA := w.Org("A")
 	id := w.Person(inA, "mini")

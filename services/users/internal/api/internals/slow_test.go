@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -30,10 +30,10 @@ func slowHash(t *testing.T, password string) string {
 }
 
 // slowly imports active people into an organization, all with that hash.
-func slowly(in context.Context, w *userstest.World, name, hash string, n int) {
+func slowly(in context.Context, w *testworld.World, name, hash string, n int) {
 	w.Helper()
 	for i := range n {
-		r := userstest.Minimal(fmt.Sprint(name, i))
+		r := testworld.Minimal(fmt.Sprint(name, i))
 		r.Email = &usersv1.Email{Email: fmt.Sprintf("%s%d@example.com", name, i), IsEmailVerified: true}
 		r.HashedPassword = &usersv1.HashedPassword{Value: hash}
 		w.Must(w.Gateway.ImportHumanUser(in, r))
@@ -41,7 +41,7 @@ func slowly(in context.Context, w *userstest.World, name, hash string, n int) {
 }
 
 // guessing lets 20 clients guess at the passwords of people with the slowest hashes, until the test calls stop.
-func guessing(w *userstest.World, people int) (stop func()) {
+func guessing(w *testworld.World, people int) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var clients sync.WaitGroup
 	for client := range 20 {
@@ -63,7 +63,7 @@ func guessing(w *userstest.World, people int) (stop func()) {
 // Hostile case 31: while 20 clients guess at the passwords of people with the slowest hashes, people of other
 // organizations log in: at once with Herald's own hash, and in turns with slow ones.
 func TestSlowHashesDoNotDelayOtherLogins(t *testing.T) { // not parallel: it measures times
-	w := userstest.New(t)
+	w := testworld.New(t)
 	begun := time.Now()
 	hash := slowHash(t, "correct horse")
 	most := max(time.Second, 2*time.Since(begun)) // on a busy machine

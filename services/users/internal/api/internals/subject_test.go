@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
@@ -17,7 +17,7 @@ import (
 // The service auth finds a user of any organization, with everything that tokens depend on.
 func TestResolveSubject(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	id := w.Person(inA, "mini")
@@ -54,7 +54,7 @@ func TestResolveSubject(t *testing.T) {
 // The secret or a key of a machine user has a credential while the user has it.
 func TestResolveSubjectWithCredential(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, other := w.Machine(w.Admin, "ci"), w.Machine(w.Admin, "cd")
 	made, err := w.SetSecret(w.Admin, id)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestResolveSubjectWithCredential(t *testing.T) {
 	if err != nil || bySecret(id, made.ClientSecret) != "" || bySecret(id, again.ClientSecret) == first {
 		t.Error("a secret that was replaced counts")
 	}
-	key, err := w.AddKey(w.Admin, id, userstest.PublicKey)
+	key, err := w.AddKey(w.Admin, id, testworld.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestResolveSubjectWithCredential(t *testing.T) {
 // The credential of an earlier answer is returned while the user has it, without a key.
 func TestResolveSubjectStillHasCredential(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	machine, person := w.Machine(w.Admin, "ci"), w.Person(w.Admin, "ada")
 	made, err := w.SetSecret(w.Admin, machine)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestResolveSubjectStillHasCredential(t *testing.T) {
 	}
 	bySecret := w.Subject(&usersv1.ResolveSubjectRequest{UserId: machine,
 		SecretHash: secret.Hash(made.ClientSecret)}).Credential
-	key, err := w.AddKey(w.Admin, machine, userstest.PublicKey)
+	key, err := w.AddKey(w.Admin, machine, testworld.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestResolveSubjectStillHasCredential(t *testing.T) {
 // The caller of a token is the user with roles as they are now, while all is as it was when the token was issued.
 func TestResolveCaller(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	resolve := func(s *usersv1.CheckedSubject, orgID string) (caller.Caller, error) {
@@ -130,7 +130,7 @@ func TestResolveCaller(t *testing.T) {
 		return caller.FromProto(r.GetCaller()), err
 	}
 	id := w.Machine(inA, "ci")
-	key, err := w.Gateway.AddMachineKey(inA, &usersv1.AddMachineKeyRequest{UserId: id, PublicKey: userstest.PublicKey,
+	key, err := w.Gateway.AddMachineKey(inA, &usersv1.AddMachineKeyRequest{UserId: id, PublicKey: testworld.PublicKey,
 		ExpirationDate: timestamppb.New(time.Now().Add(time.Minute))})
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestResolveCaller(t *testing.T) {
 // The deactivation of an organization on which a token depends ends it for good.
 func TestResolveCallerAfterADeactivation(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	r := &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/fault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -21,18 +21,18 @@ import (
 // decides on the initialize-user mail.
 func TestLinkDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
+	w, _ := testworld.NewLinkedWorld(t)
 	for name, c := range map[string]struct {
 		verified bool
 		hash     string
 		mail     string
 	}{
-		"link only": {false, "", "verifyemail"}, "hash": {false, userstest.SomeHash, "verifyemail"},
-		"verified": {true, "", ""}, "verified, hash": {true, userstest.SomeHash, ""},
+		"link only": {false, "", "verifyemail"}, "hash": {false, testworld.SomeHash, "verifyemail"},
+		"verified": {true, "", ""}, "verified, hash": {true, testworld.SomeHash, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := userstest.Linked(name, "company/"+name)
-			r.Email.IsEmailVerified, r.HashedPassword = c.verified, userstest.Hashed(c.hash)
+			r := testworld.Linked(name, "company/"+name)
+			r.Email.IsEmailVerified, r.HashedPassword = c.verified, testworld.Hashed(c.hash)
 			got := w.Import(w.Admin, r)
 			if state := w.State(got.UserId); state != usersv1.UserState_USER_STATE_ACTIVE ||
 				got.InitMail != usersv1.InitMail_INIT_MAIL_NOT_NEEDED {
@@ -59,8 +59,8 @@ func TestLinkDecidesStateAndMail(t *testing.T) {
 // Links are listed and removed one by one. The user's history has an event of each.
 func TestIdpLinks(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	r := userstest.Linked("mini", "company/1", "school/1", "company/a b/c")
+	w, _ := testworld.NewLinkedWorld(t)
+	r := testworld.Linked("mini", "company/1", "school/1", "company/a b/c")
 	r.Idps[0].TenantId = "72F988BF-86F1-41AF-91AB-2D7CD011DB47"
 	id := w.Import(w.Admin, r).UserId
 	if got := w.Links(w.Admin, id); !slices.Equal(got, []string{"company/1", "company/a b/c", "school/1"}) {
@@ -98,10 +98,10 @@ func TestIdpLinks(t *testing.T) {
 // Callers list their own links, and remove one after a login of the last ten minutes.
 func TestMyIdpLinks(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	r := userstest.Linked("mini", "company/1")
+	w, _ := testworld.NewLinkedWorld(t)
+	r := testworld.Linked("mini", "company/1")
 	r.Email.IsEmailVerified = true
-	id, other := w.Import(w.Admin, r).UserId, w.Import(w.Admin, userstest.Linked("other", "company/2")).UserId
+	id, other := w.Import(w.Admin, r).UserId, w.Import(w.Admin, testworld.Linked("other", "company/2")).UserId
 	c := w.Caller(w.Admin, id, "")
 	list, err := w.Gateway.SearchMyIdpLinks(w.As(c), &usersv1.SearchMyIdpLinksRequest{})
 	if err != nil || len(list.Result) != 1 || list.Result[0].ExternalUserId != "1" {
@@ -127,8 +127,8 @@ func TestMyIdpLinks(t *testing.T) {
 // organization's users are not found.
 func TestIdpLinkRefusals(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	id := w.Import(w.Admin, userstest.Linked("mini", "company/1")).UserId
+	w, _ := testworld.NewLinkedWorld(t)
+	id := w.Import(w.Admin, testworld.Linked("mini", "company/1")).UserId
 	owner := w.Person(w.Admin, "owner")
 	w.AddMember(w.Admin, owner, "ORG_OWNER")
 	manager, viewer := w.Person(w.Admin, "manager"), w.Person(w.Admin, "viewer")
@@ -168,27 +168,27 @@ func TestIdpLinkRefusals(t *testing.T) {
 // Links with which an import is refused.
 func TestImportRefusesLinks(t *testing.T) {
 	t.Parallel()
-	w, known := userstest.NewLinkedWorld(t)
-	w.Import(w.Admin, userstest.Linked("mini", "company/1"))
+	w, known := testworld.NewLinkedWorld(t)
+	w.Import(w.Admin, testworld.Linked("mini", "company/1"))
 	before := w.Rows("events")
 	for name, c := range map[string]struct {
 		r        *usersv1.ImportHumanUserRequest
 		id, says string
 	}{
-		"unknown provider": {userstest.Linked("a", "company/2", "nowhere/1"), "IDP_UNKNOWN", "idps[1].configId"},
-		"linked already":   {userstest.Linked("a", "company/1"), "IDP_LINK_TAKEN", ""},
-		"twice":            {userstest.Linked("a", "company/2", "company/2"), "IDP_LINK_TWICE", "idps[1]"},
-		"no provider":      {userstest.Linked("a", "/2"), "INVALID_ARGUMENT", "idps[0].configId"},
-		"no account":       {userstest.Linked("a", "company/ "), "INVALID_ARGUMENT", "idps[0].externalUserId"},
-		"long account": {userstest.Linked("a", "company/"+strings.Repeat("ü", 201)), "INVALID_ARGUMENT",
+		"unknown provider": {testworld.Linked("a", "company/2", "nowhere/1"), "IDP_UNKNOWN", "idps[1].configId"},
+		"linked already":   {testworld.Linked("a", "company/1"), "IDP_LINK_TAKEN", ""},
+		"twice":            {testworld.Linked("a", "company/2", "company/2"), "IDP_LINK_TWICE", "idps[1]"},
+		"no provider":      {testworld.Linked("a", "/2"), "INVALID_ARGUMENT", "idps[0].configId"},
+		"no account":       {testworld.Linked("a", "company/ "), "INVALID_ARGUMENT", "idps[0].externalUserId"},
+		"long account": {testworld.Linked("a", "company/"+strings.Repeat("ü", 201)), "INVALID_ARGUMENT",
 			"externalUserId"},
-		"control sign": {userstest.Linked("a", "company/a\nb"), "INVALID_ARGUMENT", "idps[0].externalUserId"},
-		"NUL":          {userstest.Linked("a", "company/a\x00b"), "INVALID_ARGUMENT", "idps[0].externalUserId"},
-		"too many": {userstest.Linked("a", slices.Repeat([]string{"company/2"}, 21)...), "INVALID_ARGUMENT",
+		"control sign": {testworld.Linked("a", "company/a\nb"), "INVALID_ARGUMENT", "idps[0].externalUserId"},
+		"NUL":          {testworld.Linked("a", "company/a\x00b"), "INVALID_ARGUMENT", "idps[0].externalUserId"},
+		"too many": {testworld.Linked("a", slices.Repeat([]string{"company/2"}, 21)...), "INVALID_ARGUMENT",
 			"idps"},
 	} {
 		for shape, wrap := range map[string]func(*usersv1.ImportHumanUserRequest) *usersv1.ImportHumanUserRequest{
-			"flat": userstest.Flat, "wrapped": userstest.Wrapped,
+			"flat": testworld.Flat, "wrapped": testworld.Wrapped,
 		} {
 			_, err := w.Gateway.ImportHumanUser(w.Admin, wrap(c.r))
 			if t.Run(name+" "+shape, func(t *testing.T) { testkit.Refused(t, err, c.id, c.says) }); err == nil {
@@ -196,12 +196,12 @@ func TestImportRefusesLinks(t *testing.T) {
 			}
 		}
 	}
-	_, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Linked("a", "nowhere/1"))
+	_, err := w.Gateway.ImportHumanUser(w.Admin, testworld.Linked("a", "nowhere/1"))
 	if fault.From(err).Code != fault.Precondition {
 		t.Error(err)
 	}
 	known.Org = "another" // the providers belong to this organization
-	_, err = w.Gateway.ImportHumanUser(w.Admin, userstest.Linked("a", "company/2"))
+	_, err = w.Gateway.ImportHumanUser(w.Admin, testworld.Linked("a", "company/2"))
 	testkit.Refused(t, err, "IDP_UNKNOWN")
 	if w.Rows("events") != before || w.Rows("user_idp_links") != 1 {
 		t.Error("a refusal wrote something")
@@ -212,8 +212,8 @@ func TestImportRefusesLinks(t *testing.T) {
 // the provider was removed. Other links are other content.
 func TestRepeatedImportComparesLinks(t *testing.T) {
 	t.Parallel()
-	w, known := userstest.NewLinkedWorld(t)
-	r := userstest.Linked("mini", "company/1", "school/1")
+	w, known := testworld.NewLinkedWorld(t)
+	r := testworld.Linked("mini", "company/1", "school/1")
 	r.UserId = "m1"
 	first := w.Import(w.Admin, r)
 	before := w.Rows("events")
@@ -228,7 +228,7 @@ func TestRepeatedImportComparesLinks(t *testing.T) {
 	again()
 	known.Org = ""
 	again()
-	more := userstest.Linked("mini", "company/1")
+	more := testworld.Linked("mini", "company/1")
 	more.UserId = "m1"
 	for range 2 {
 		_, err := w.Gateway.ImportHumanUser(w.Admin, more)
@@ -243,14 +243,14 @@ func TestRepeatedImportComparesLinks(t *testing.T) {
 // Without the service idp an import with links fails, and nothing is written.
 func TestLinkedImportWithoutIdp(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	before := w.Rows("events")
-	_, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Linked("mini", "company/1"))
+	_, err := w.Gateway.ImportHumanUser(w.Admin, testworld.Linked("mini", "company/1"))
 	testkit.Refused(t, err, "UNAVAILABLE")
 	if w.Rows("events") != before || w.Rows("users where user_name = 'mini'") != 0 {
 		t.Error("something was written")
 	}
-	if _, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Minimal("mini")); err != nil {
+	if _, err := w.Gateway.ImportHumanUser(w.Admin, testworld.Minimal("mini")); err != nil {
 		t.Errorf("an import without links: %v", err)
 	}
 }
@@ -258,10 +258,10 @@ func TestLinkedImportWithoutIdp(t *testing.T) {
 // The event of a provider's removal removes the links to it.
 func TestLinksGoWithTheirProvider(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	mini := w.Import(w.Admin, userstest.Linked("mini", "company/1", "school/1")).UserId
-	other := w.Import(w.Admin, userstest.Linked("other", "school/2")).UserId
-	cause := userstest.Kit.Publisher(t, w.Ground, "idp").Publish(w.OrgID, "school", "remover", &idpv1.IdpRemoved{})
+	w, _ := testworld.NewLinkedWorld(t)
+	mini := w.Import(w.Admin, testworld.Linked("mini", "company/1", "school/1")).UserId
+	other := w.Import(w.Admin, testworld.Linked("other", "school/2")).UserId
+	cause := testworld.Kit.Publisher(t, w.Ground, "idp").Publish(w.OrgID, "school", "remover", &idpv1.IdpRemoved{})
 	testkit.Until(t, w.Service.DB, "user_idp_links",
 		"not exists (select from user_idp_links where idp_id = 'school')")
 	if got := w.Links(w.Admin, mini); !slices.Equal(got, []string{"company/1"}) || len(w.Links(w.Admin, other)) != 0 {
@@ -271,21 +271,21 @@ func TestLinksGoWithTheirProvider(t *testing.T) {
 		and aggregate_id = any ($2)`, cause, []string{mini, other}); n != 2 {
 		t.Errorf("%d events", n)
 	}
-	_, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Linked("late", "school/3")) // idp still has the provider
+	_, err := w.Gateway.ImportHumanUser(w.Admin, testworld.Linked("late", "school/3")) // idp still has the provider
 	testkit.Refused(t, err, "IDP_UNKNOWN")
 }
 
 // The links of a removed user are removed. Another user can then be linked to the accounts.
 func TestLinksGoWithTheirUser(t *testing.T) {
 	t.Parallel()
-	w, _ := userstest.NewLinkedWorld(t)
-	mini := w.Import(w.Admin, userstest.Linked("mini", "company/1", "company/2", "school/1")).UserId
-	w.Import(w.Admin, userstest.Linked("other", "school/2"))
+	w, _ := testworld.NewLinkedWorld(t)
+	mini := w.Import(w.Admin, testworld.Linked("mini", "company/1", "company/2", "school/1")).UserId
+	w.Import(w.Admin, testworld.Linked("other", "school/2"))
 	w.Must(w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: mini}))
 	const along = `events e join events c on c.id = e.data->>'cause' and c.aggregate = 'user' and c.name = 'removed'
 		where e.aggregate = 'idp_link' and e.aggregate_id = $1 and e.data->>'idpId' in ('company', 'school')`
 	if n := w.Rows(along, mini); n != 2 || w.Rows("user_idp_links") != 1 {
 		t.Errorf("%d events, or links stay", n)
 	}
-	w.Import(w.Admin, userstest.Linked("mini", "company/1"))
+	w.Import(w.Admin, testworld.Linked("mini", "company/1"))
 }

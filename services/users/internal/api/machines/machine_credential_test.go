@@ -10,21 +10,21 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
 
 // secretRows returns 1 if the hash of a secret is stored for a user, else 0.
-func secretRows(w *userstest.World, userID, clientSecret string) int {
+func secretRows(w *testworld.World, userID, clientSecret string) int {
 	w.Helper()
 	return w.Rows("users where id = $1 and secret_hash = $2", userID, hex.EncodeToString(secret.Hash(clientSecret)))
 }
 
 func TestMachineSecrets(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	_, err := w.RemoveSecret(w.Admin, id)
 	testkit.Refused(t, err, "SECRET_NOT_FOUND")
@@ -60,7 +60,7 @@ func TestMachineSecrets(t *testing.T) {
 	}
 	history, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: id})
 	by := " by " + w.AdminID
-	if err != nil || !slices.Equal(userstest.Kinds(history), []string{
+	if err != nil || !slices.Equal(testworld.Kinds(history), []string{
 		"machine.secret_removed" + by, "machine.changed" + by, "machine.secret_set" + by, "machine.secret_set" + by,
 		"machine.created" + by,
 	}) {
@@ -70,7 +70,7 @@ func TestMachineSecrets(t *testing.T) {
 
 func TestMachineSecretsRefused(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	person, asleep := w.Person(w.Admin, "mini"), w.Machine(w.Admin, "asleep")
 	w.Must(w.SetSecret(w.Admin, asleep))
 	_, in := w.Org("A")
@@ -104,7 +104,7 @@ func TestMachineSecretsRefused(t *testing.T) {
 // succeeds.
 func TestMachineSecretsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	made := make([]*usersv1.SetMachineSecretResponse, 20)
 	if n := testkit.Race(t, 20, func(i int) (err error) {
@@ -127,8 +127,8 @@ func TestMachineSecretsAtOnce(t *testing.T) {
 
 // credentialCalls makes all calls that add or remove a key or a secret of a machine, and returns
 // their errors.
-func credentialCalls(ctx context.Context, w *userstest.World, userID, keyID string) map[string]error {
-	_, added := w.AddKey(ctx, userID, userstest.PublicKey)
+func credentialCalls(ctx context.Context, w *testworld.World, userID, keyID string) map[string]error {
+	_, added := w.AddKey(ctx, userID, testworld.PublicKey)
 	_, removed := w.RemoveKey(ctx, userID, keyID)
 	_, set := w.SetSecret(ctx, userID)
 	_, ended := w.RemoveSecret(ctx, userID)
@@ -139,14 +139,14 @@ func credentialCalls(ctx context.Context, w *userstest.World, userID, keyID stri
 // the one for credentials. A machine itself needs a login with its key or secret.
 func TestMachineCredentialsProtected(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, in := w.Org("A")
 	id, owner := w.Machine(in, "ci"), w.Machine(in, "owner")
 	w.AddMember(in, id, "ORG_OWNER")
 	w.AddIamMember(owner, "IAM_OWNER")
 	keys := map[string]string{}
 	for _, userID := range []string{id, owner} {
-		made, err := w.AddKey(in, userID, userstest.PublicKey)
+		made, err := w.AddKey(in, userID, testworld.PublicKey)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -44,13 +44,13 @@ func keyFileOf(t testing.TB, details []byte) (f keyFile) {
 	return f
 }
 
-func getKey(ctx context.Context, w *userstest.World, userID, keyID string) (*heraldv1.Key, error) {
+func getKey(ctx context.Context, w *testworld.World, userID, keyID string) (*heraldv1.Key, error) {
 	r, err := w.Gateway.GetMachineKey(ctx, &usersv1.GetMachineKeyRequest{UserId: userID, KeyId: keyID})
 	return r.GetKey(), err
 }
 
 // storedKey returns the stored public key in PEM.
-func storedKey(w *userstest.World, id string) []byte {
+func storedKey(w *testworld.World, id string) []byte {
 	w.Helper()
 	var der []byte
 	w.Must(nil, w.Service.DB.QueryRow(w.Context(), "select public_key from machine_keys where id = $1", id).
@@ -60,7 +60,7 @@ func storedKey(w *userstest.World, id string) []byte {
 
 func TestMachineKeys(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	before := w.User(id)
 	made, err := w.Gateway.AddMachineKey(w.Admin, &usersv1.AddMachineKeyRequest{
@@ -92,7 +92,7 @@ func TestMachineKeys(t *testing.T) {
 // The file for a key of the caller's own pair has no private key. Lists and the history have the newest key first.
 func TestOwnMachineKeys(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	made, err := w.AddKey(w.Admin, id, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestOwnMachineKeys(t *testing.T) {
 	}
 	until := time.Now().Add(time.Hour).Add(123456789).UTC()
 	own, err := w.Gateway.AddMachineKey(w.Admin, &usersv1.AddMachineKeyRequest{UserId: id,
-		PublicKey: userstest.PublicKey, ExpirationDate: timestamppb.New(until)})
+		PublicKey: testworld.PublicKey, ExpirationDate: timestamppb.New(until)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestOwnMachineKeys(t *testing.T) {
 		f.KeyID != own.KeyId || !f.ExpirationDate.Equal(until.Truncate(time.Microsecond)) {
 		t.Errorf("%+v", f)
 	}
-	if string(storedKey(w, own.KeyId)) != string(userstest.PublicKey) {
+	if string(storedKey(w, own.KeyId)) != string(testworld.PublicKey) {
 		t.Error("another key is kept than that of the caller's own")
 	}
 	list, err := w.Gateway.SearchMachineKeys(w.Admin, &usersv1.SearchMachineKeysRequest{UserId: id})
@@ -135,7 +135,7 @@ func TestOwnMachineKeys(t *testing.T) {
 	history, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: id})
 	added := "machine_key.added by " + w.AdminID
 	if want := []string{added, added, "machine.created by " + w.AdminID}; err != nil ||
-		!slices.Equal(userstest.Kinds(history), want) ||
+		!slices.Equal(testworld.Kinds(history), want) ||
 		history.Result[0].ObjectId != own.KeyId {
 		t.Errorf("%v, %v", history, err)
 	}
@@ -144,7 +144,7 @@ func TestOwnMachineKeys(t *testing.T) {
 // OpenSSL verifies a signature by the key file with the stored public key, and with no other.
 func TestMachineKeySigns(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	made, err := w.AddKey(w.Admin, id, nil)
 	if err != nil {
@@ -206,10 +206,10 @@ func verified(t *testing.T, publicKey []byte, text string, signature []byte) (ou
 // An expired key can be read until it is removed, which succeeds once.
 func TestRemoveMachineKey(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	own, err := w.Gateway.AddMachineKey(w.Admin, &usersv1.AddMachineKeyRequest{UserId: id,
-		PublicKey: userstest.PublicKey, ExpirationDate: timestamppb.New(w.Ground.Now().Add(time.Hour))})
+		PublicKey: testworld.PublicKey, ExpirationDate: timestamppb.New(w.Ground.Now().Add(time.Hour))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,10 +232,10 @@ func TestRemoveMachineKey(t *testing.T) {
 
 func TestMachineKeysRefused(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, other := w.Machine(w.Admin, "ci"), w.Machine(w.Admin, "cd")
 	asleep, person := w.Machine(w.Admin, "asleep"), w.Person(w.Admin, "mini")
-	kept, err := w.AddKey(w.Admin, asleep, userstest.PublicKey)
+	kept, err := w.AddKey(w.Admin, asleep, testworld.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestMachineKeysRefused(t *testing.T) {
 			}
 		})
 	}
-	for _, key := range [][]byte{nil, userstest.PublicKey} {
+	for _, key := range [][]byte{nil, testworld.PublicKey} {
 		for userID, want := range map[string]string{
 			person: "USER_NOT_MACHINE", asleep: "USER_NOT_ACTIVE", "nobody": "USER_NOT_FOUND",
 		} {
@@ -302,9 +302,9 @@ func TestMachineKeysRefused(t *testing.T) {
 // machine's keys are removed.
 func TestMachineKeepsItsKeysUntilItIsRemoved(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
-	key, err := w.AddKey(w.Admin, id, userstest.PublicKey)
+	key, err := w.AddKey(w.Admin, id, testworld.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,10 +331,10 @@ func TestMachineKeepsItsKeysUntilItIsRemoved(t *testing.T) {
 // Of many keys that are added at once each is stored.
 func TestMachineKeysAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	if n := testkit.Race(t, 20, func(int) error {
-		_, err := w.AddKey(w.Admin, id, userstest.PublicKey)
+		_, err := w.AddKey(w.Admin, id, testworld.PublicKey)
 		return err
 	}); n != 20 || w.Rows("machine_keys where user_id = $1", id) != 20 ||
 		w.Rows("events where aggregate = 'machine_key' and history_id = $1", id) != 20 {

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
@@ -17,7 +17,7 @@ import (
 
 func TestMachines(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	made, err := w.Gateway.CreateMachineUser(w.Admin, &usersv1.CreateMachineUserRequest{
 		UserName: " ci ", Name: " CI ", Description: " builds ",
 	})
@@ -65,7 +65,7 @@ func TestMachines(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	history, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: made.UserId})
-	if err != nil || !slices.Equal(userstest.Kinds(history), []string{
+	if err != nil || !slices.Equal(testworld.Kinds(history), []string{
 		"machine.changed by " + w.AdminID, "machine.created by " + w.AdminID,
 	}) {
 		t.Errorf("%v, %v", history, err)
@@ -79,7 +79,7 @@ func TestMachines(t *testing.T) {
 
 func TestMachinesRefused(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	ci := w.Machine(w.Admin, "ci")
 	_, in := w.Org("A")
 	before := w.Rows("events")
@@ -140,7 +140,7 @@ func TestMachinesRefused(t *testing.T) {
 // Callers who lack a permission of a machine cannot change it.
 func TestMachinesEscalation(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, in := w.Org("A")
 	deploy := w.Machine(in, "deploy")
 	w.AddMember(in, deploy, "ORG_OWNER")
@@ -159,7 +159,7 @@ func TestMachinesEscalation(t *testing.T) {
 // Of many people and machines that are created at once with the same name one succeeds.
 func TestMachineNamesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	ids := make([]string, 10)
 	for i := range ids {
 		ids[i] = w.Machine(w.Admin, fmt.Sprint("machine", i))
@@ -177,7 +177,7 @@ func TestMachineNamesAtOnce(t *testing.T) {
 			})
 			return err
 		default:
-			_, err := w.Gateway.ImportHumanUser(w.Admin, userstest.Minimal("one"))
+			_, err := w.Gateway.ImportHumanUser(w.Admin, testworld.Minimal("one"))
 			return err
 		}
 	}, "USER_NAME_TAKEN")
@@ -189,7 +189,7 @@ func TestMachineNamesAtOnce(t *testing.T) {
 // Many changes of a machine at once all succeed, and the last one is stored.
 func TestMachineChangesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Machine(w.Admin, "ci")
 	answers := make([]*heraldv1.ObjectDetails, 20)
 	if n := testkit.Race(t, 20, func(i int) error {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -15,8 +15,8 @@ import (
 // in an organization or on a project.
 func TestPlacesOfMembers(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
+	w := testworld.New(t)
+	testkit.Serve(t, w.Ground, "projects", testworld.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	id := w.Person(w.Admin, "mini")
 	did := func(_ any, err error) {
 		t.Helper()

@@ -6,14 +6,14 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
 
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	_, err := w.Gateway.AddOrgMember(w.Admin, &usersv1.AddMemberRequest{
 		UserId: id, Roles: []string{"ORG_OWNER", "IAM_OWNER"},
@@ -59,7 +59,7 @@ func TestMembers(t *testing.T) {
 // that they lack.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	_, inB := w.Org("B")
 	ownerA, ownerB, both := w.Person(inA, "owner-a"), w.Person(inB, "owner-b"), w.Person(inA, "both")
@@ -86,7 +86,7 @@ func TestEscalation(t *testing.T) {
 	asManager := w.Login(w.Admin, manager, "")
 	_, err = w.Gateway.AddPersonalAccessToken(asManager, &usersv1.AddPersonalAccessTokenRequest{UserId: w.AdminID})
 	testkit.Refused(t, err, "PERMISSION_DENIED", "user.credential.write")
-	_, err = w.Gateway.ImportHumanUser(asManager, userstest.Minimal("imported"))
+	_, err = w.Gateway.ImportHumanUser(asManager, testworld.Minimal("imported"))
 	testkit.Refused(t, err, "PERMISSION_DENIED", "user.import")
 
 	// A user manager cannot redirect the mail of an initial user who is an owner.
@@ -100,7 +100,7 @@ func TestEscalation(t *testing.T) {
 
 func TestLastOwner(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, err := w.Gateway.UpdateIamMember(w.Admin, &usersv1.UpdateMemberRequest{
 		UserId: w.AdminID, Roles: []string{"IAM_OWNER_VIEWER"},
 	})
@@ -137,7 +137,7 @@ func TestLastOwner(t *testing.T) {
 
 func TestMemberships(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER")

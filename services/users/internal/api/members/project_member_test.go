@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
@@ -12,8 +12,8 @@ import (
 
 func TestProjectMembers(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	testkit.Serve(t, w.Ground, "projects", userstest.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
+	w := testworld.New(t)
+	testkit.Serve(t, w.Ground, "projects", testworld.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	add := func(ctx context.Context, project, user string, roles ...string) error {
 		_, err := w.Gateway.AddProjectMember(ctx, &usersv1.AddProjectMemberRequest{
 			ProjectId: project, UserId: user, Roles: roles,

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -13,7 +13,7 @@ import (
 // revokes tokens. The other organization does not see the name.
 func TestRolesInOtherOrganizationsProtectNobody(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	orgB, inB := w.Org("B")
 	mini, owner := w.Person(inA, "mini"), w.Person(inA, "owner")
@@ -64,7 +64,7 @@ func TestRolesInOtherOrganizationsProtectNobody(t *testing.T) {
 // Users can end all their own memberships. Callers cannot end a membership of a user with more permissions.
 func TestEndMemberships(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, inA := w.Org("A")
 	_, inB := w.Org("B")
 	mini, owner, manager := w.Person(inA, "mini"), w.Person(inA, "owner"), w.Person(inA, "manager")
@@ -110,7 +110,7 @@ func TestEndMemberships(t *testing.T) {
 // An owner of an organization cannot end the logins of users who have more permissions in the instance than the owner.
 func TestOwnerCannotEndTheOrganizationOfInstanceMembers(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, inA := w.Org("A")
 	owner, above := w.Person(inA, "owner"), w.Person(inA, "above")
 	w.AddMember(inA, owner, "ORG_OWNER")

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
@@ -13,7 +13,7 @@ import (
 
 func TestOrganizations(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	made, err := w.Gateway.CreateOrg(w.Admin, &usersv1.CreateOrgRequest{Name: " Déjà Vu AG "})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestOrganizations(t *testing.T) {
 
 func TestOrganizationStates(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(inA, "mini")
 	w.AddMember(inA, id, "ORG_OWNER")
@@ -86,7 +86,7 @@ func TestOrganizationStates(t *testing.T) {
 
 func TestSearches(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("Straße")
 	ids := []string{w.Person(inA, "anna"), w.Person(inA, "Åsa_1"), w.Person(inA, "bob%")}
 	type user = usersv1.UserFilter
@@ -146,7 +146,7 @@ func TestSearches(t *testing.T) {
 // Hostile case 30: a manager of settings cannot deactivate or remove the organization of its owners.
 func TestSettingsManagerCannotEndAnOrganization(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	id := w.Person(inA, "settings")
 	w.AddMember(inA, id, "ORG_SETTINGS_MANAGER")

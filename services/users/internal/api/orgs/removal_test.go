@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -13,7 +13,7 @@ import (
 // removed, each with an event that names the cause. Other organizations keep theirs.
 func TestRemoveOrg(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("Acme")
 	owner, guest := w.Person(inA, "owner"), w.Person(w.Admin, "guest")
 	w.AddMember(inA, owner, "ORG_OWNER")
@@ -65,7 +65,7 @@ func TestRemoveOrg(t *testing.T) {
 
 func TestRemoveOrgRefuses(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, err := w.Gateway.RemoveMyOrg(w.Admin, &usersv1.RemoveMyOrgRequest{})
 	testkit.Refused(t, err, "ORG_OF_INSTANCE")
 	_, inA := w.Org("A")
@@ -96,12 +96,12 @@ func TestRemoveOrgRefuses(t *testing.T) {
 // the first one failed.
 func TestRemoveOrgAgain(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	orgA, inA := w.Org("A")
 	guest := w.Person(w.Admin, "guest")
 	w.Must(w.Gateway.RemoveMyOrg(inA, &usersv1.RemoveMyOrgRequest{}))
 	testkit.Until(t, w.Service.DB, "organizations", "not exists (select from organizations where id = $1)", orgA)
-	_, err := w.Gateway.ImportHumanUser(inA, userstest.Minimal("late"))
+	_, err := w.Gateway.ImportHumanUser(inA, testworld.Minimal("late"))
 	testkit.Refused(t, err, "ORG_NOT_FOUND")
 	w.AddMember(inA, guest, "ORG_OWNER_VIEWER") // by a caller who was authenticated before the removal
 	testkit.Until(t, w.Service.DB, "members", "not exists (select from members where org_id = $1)", orgA)

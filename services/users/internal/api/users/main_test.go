@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 )
 
-func TestMain(m *testing.M) { os.Exit(userstest.Kit.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(testworld.Kit.Main(m)) }

@@ -8,27 +8,27 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
 )
 
-func note(ctx context.Context, w *userstest.World, userID, key, value string) (*heraldv1.ObjectDetails, error) {
+func note(ctx context.Context, w *testworld.World, userID, key, value string) (*heraldv1.ObjectDetails, error) {
 	r, err := w.Gateway.SetUserMetadata(ctx, &usersv1.SetUserMetadataRequest{UserId: userID, Key: key,
 		Value: []byte(value)})
 	return r.GetDetails(), err
 }
 
-func noted(w *userstest.World, userID, key string) (*usersv1.UserMetadata, error) {
+func noted(w *testworld.World, userID, key string) (*usersv1.UserMetadata, error) {
 	r, err := w.Gateway.GetUserMetadata(w.Admin, &usersv1.GetUserMetadataRequest{UserId: userID, Key: key})
 	return r.GetMetadata(), err
 }
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Minimal("mini")
+	w := testworld.New(t)
+	r := testworld.Minimal("mini")
 	r.Metadata = []*usersv1.Metadata{{Key: "size", Value: []byte("s")}}
 	imported := w.Import(w.Admin, r)
 	id := imported.UserId
@@ -70,7 +70,7 @@ func TestMetadata(t *testing.T) {
 
 func TestMetadataRefuses(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, owner := w.Person(w.Admin, "mini"), w.Person(w.Admin, "owner")
 	w.AddMember(w.Admin, id, "ORG_USER_MANAGER")
 	w.AddMember(w.Admin, owner, "ORG_OWNER")
@@ -111,7 +111,7 @@ func TestMetadataRefuses(t *testing.T) {
 // Of many calls at once that set the same value of a new key one writes an event.
 func TestMetadataAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	if n := testkit.Race(t, 20, func(int) error { _, err := note(w.Admin, w, id, "size", "m"); return err }); n != 20 ||
 		w.Rows("events where name = 'metadata_set'") != 1 {

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
@@ -19,7 +19,7 @@ import (
 // change again does nothing.
 func TestUpdatePeople(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	for _, c := range []struct {
 		event, fields, wants string
@@ -82,7 +82,7 @@ func TestUpdatePeople(t *testing.T) {
 
 func TestUpdatePeopleRefuses(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id, machine, owner := w.Person(w.Admin, "mini"), w.Person(w.Admin, "robot"), w.Person(w.Admin, "owner")
 	w.SetColumns(machine, "type = 2")
 	w.AddMember(w.Admin, id, "ORG_USER_MANAGER")
@@ -132,7 +132,7 @@ func TestUpdatePeopleRefuses(t *testing.T) {
 // Of many users who take the same name at once one gets it.
 func TestUserNamesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	var ids []string
 	for i := range 20 {
 		ids = append(ids, w.Person(w.Admin, fmt.Sprint("mini", i)))
@@ -145,7 +145,7 @@ func TestUserNamesAtOnce(t *testing.T) {
 
 func TestUpdateMyProfile(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, inA := w.Org("A")
 	id := w.Person(w.Admin, "mini")
 	w.AddMember(inA, id, "ORG_OWNER_VIEWER")
@@ -161,7 +161,7 @@ func TestUpdateMyProfile(t *testing.T) {
 // A change of one's own password needs the old password and a login of the last ten minutes.
 func TestUpdateMyPassword(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	w.Must(nil, w.SetPassword(id, "correct horse", true))
 	c := w.Caller(w.Admin, id, "")
@@ -187,7 +187,7 @@ func TestUpdateMyPassword(t *testing.T) {
 	}
 
 	// Of many guesses at once ten are compared. Then even the right password is refused.
-	userstest.Guesses(t, "PASSWORD_WRONG", "PASSWORD_LOCKED", func(int) error { return update("wrong", "third horse") })
+	testworld.Guesses(t, "PASSWORD_WRONG", "PASSWORD_LOCKED", func(int) error { return update("wrong", "third horse") })
 	testkit.Refused(t, update("another horse", "third horse"), "PASSWORD_LOCKED")
 	w.Advance(15*time.Minute + time.Second)
 	w.SignIn()
@@ -199,7 +199,7 @@ func TestUpdateMyPassword(t *testing.T) {
 // A token does not change its own user's login name, with which only the user would not log in any more.
 func TestOwnLoginNameNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	rename := &usersv1.UpdateUserNameRequest{UserId: w.AdminID, UserName: "other"}
 	_, err := w.Gateway.UpdateUserName(w.Admin, rename)
 	testkit.Refused(t, err, "FRESH_LOGIN_REQUIRED")

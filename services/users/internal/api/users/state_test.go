@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"herald/services/users/internal/userstest"
+	"herald/services/users/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -13,7 +13,7 @@ import (
 // reverse change.
 func TestUserStates(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	moves := w.Moves()
 	for out, in := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
 		id := w.Person(w.Admin, out)
@@ -46,7 +46,7 @@ func TestUserStates(t *testing.T) {
 // A user who still has to use a mailed code is initial again after a deactivation and reactivation.
 func TestUserStatesOfWaitingUser(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	moves := w.Moves()
 	id := w.Initial("mini")
 	code := w.Mail(id).Code
@@ -65,11 +65,11 @@ func TestUserStatesOfWaitingUser(t *testing.T) {
 // A user who no longer needs the code of the first mail comes back without it.
 func TestUserStatesOfSettledUser(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	moves := w.Moves()
 	for out, in := range map[string]string{"deactivated": "reactivated", "locked": "unlocked"} {
-		r := userstest.Minimal(out)
-		r.HashedPassword = userstest.Hashed(userstest.SomeHash)
+		r := testworld.Minimal(out)
+		r.HashedPassword = testworld.Hashed(testworld.SomeHash)
 		made := w.Import(w.Admin, r)
 		id := made.UserId
 		w.Must(moves[out](w.Admin, id))
@@ -88,7 +88,7 @@ func TestUserStatesOfSettledUser(t *testing.T) {
 
 func TestUserStatesRefuse(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	moves := w.Moves()
 	_, elsewhere := w.Org("Elsewhere")
 	owner, manager := w.Person(w.Admin, "owner"), w.Person(w.Admin, "manager")
@@ -127,7 +127,7 @@ func TestUserStatesRefuse(t *testing.T) {
 // Of many equal changes at once one succeeds.
 func TestUserStatesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	moves := w.Moves()
 	id := w.Person(w.Admin, "mini")
 	for _, step := range []struct{ move, otherwise string }{
@@ -147,7 +147,7 @@ func TestUserStatesAtOnce(t *testing.T) {
 // Tokens that are created at the same time as the user's deactivation do not work afterwards.
 func TestTokensAndDeactivationAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
 	testkit.Race(t, 20, func(i int) error {
 		if i == 10 {
@@ -167,9 +167,9 @@ func TestTokensAndDeactivationAtOnce(t *testing.T) {
 // cause. The name is free again, the id is not.
 func TestRemoveUser(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	_, elsewhere := w.Org("Elsewhere")
-	r := userstest.Minimal("mini")
+	r := testworld.Minimal("mini")
 	r.UserId, r.Password, r.Metadata = "mini", "correct horse", []*usersv1.Metadata{{Key: "size", Value: []byte("s")}}
 	r.OtpCode = "JBSWY3DPEHPK3PXP"
 	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
@@ -216,7 +216,7 @@ func TestRemoveUser(t *testing.T) {
 // The first administrator can be removed when another user owns the instance.
 func TestRemoveAdministrator(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
+	w := testworld.New(t)
 	second := w.Person(w.Admin, "second")
 	w.AddIamMember(second, "IAM_OWNER")
 	asSecond := w.Login(w.Admin, second, "")
@@ -231,8 +231,8 @@ func TestRemoveAdministrator(t *testing.T) {
 // An id cannot be taken after or during its user's removal.
 func TestRemovedIDsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := userstest.New(t)
-	r := userstest.Minimal("mini")
+	w := testworld.New(t)
+	r := testworld.Minimal("mini")
 	r.UserId = "mini"
 	w.Must(w.Gateway.ImportHumanUser(w.Admin, r))
 	n := testkit.Race(t, 20, func(i int) error {
@@ -240,7 +240,7 @@ func TestRemovedIDsAtOnce(t *testing.T) {
 			_, err := w.Gateway.RemoveUser(w.Admin, &usersv1.RemoveUserRequest{UserId: "mini"})
 			return err
 		}
-		other := userstest.Minimal("other")
+		other := testworld.Minimal("other")
 		other.UserId = "mini"
 		_, err := w.Gateway.ImportHumanUser(w.Admin, other)
 		return err

@@ -1,5 +1,5 @@
-// Package userstest runs the service users for the tests of its packages.
-package userstest
+// Package testworld runs the service users for the tests of its packages.
+package testworld
 
 import (
 	"context"

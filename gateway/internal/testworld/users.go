@@ -1,4 +1,4 @@
-package gatewaytest
+package testworld
 
 import (
 	"context"

@@ -1,5 +1,5 @@
-// Package gatewaytest starts a gateway for tests, with stand-ins for the services users and auth.
-package gatewaytest
+// Package testworld starts a gateway for tests, with stand-ins for the services users and auth.
+package testworld
 
 import (
 	"context"

@@ -1,5 +1,5 @@
-// Package apitest starts the service for tests, with a stand-in for the service users and clients of all contracts.
-package apitest
+// Package testworld starts the service for tests, with a stand-in for the service users and clients of all contracts.
+package testworld
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package userstest
+package testworld
 
 import (
 	"context"

@@ -1,5 +1,5 @@
-// Package apitest starts the service for tests.
-package apitest
+// Package testworld starts the service for tests.
+package testworld
 
 import (
 	"context"

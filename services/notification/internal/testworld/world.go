@@ -1,5 +1,5 @@
-// Package apitest starts the service for its tests, with stand-ins for the services users and text and a mail relay.
-package apitest
+// Package testworld starts the service for its tests, with stand-ins for the services users and text and a mail relay.
+package testworld
 
 import (
 	"flag"
