@@ -60,7 +60,8 @@ func TestRelaysThatFail(t *testing.T) {
 			server.Disconnect() // as the end of the machine that hung would
 		}
 		oneMailEach(t, server, people, repeats)
-		t.Logf("%+v: everybody had a mail %s after it began", fault.MailFault, time.Since(began).Round(time.Millisecond))
+		t.Logf("%+v: everybody had a mail %s after it began", fault.MailFault,
+			time.Since(began).Round(time.Millisecond))
 		if t.Failed() {
 			return
 		}

@@ -154,20 +154,24 @@ func TestRequestHasParameters(t *testing.T) {
 	}{
 		"all parameters, and some that are ignored": {
 			confidential,
-			[]string{"scope", "openid offline_access unknown", "prompt", "login consent", "max_age", "60", "response_mode",
+			[]string{"scope", "openid offline_access unknown", "prompt", "login consent", "max_age", "60",
+				"response_mode",
 				"form_post", "login_hint", "ada", "ui_locales", "de fr-CH " + strings.Repeat("x", 36), "code_challenge",
 				goodChallenge, "code_challenge_method", "S256", "acr_values", "x", "display", "page", "claims", "{}"},
 			domain.AuthRequest{ClientID: "app", RedirectURI: address, State: "s", Nonce: "n",
-				ResponseMode: domain.ResponseFormPost, CodeChallenge: goodChallenge, MaxAge: time.Minute, LoginHint: "ada",
+				ResponseMode: domain.ResponseFormPost, CodeChallenge: goodChallenge, MaxAge: time.Minute,
+				LoginHint: "ada",
 				Scopes: []string{"openid", "offline_access"}, Prompts: []string{"login", "consent"},
 				UILocales: []string{"de", "fr-CH"}, CreatedAt: now, ExpiresAt: expires},
 		},
 		"a client without refresh tokens": {
 			public,
-			[]string{"scope", "openid offline_access", "code_challenge", goodChallenge, "code_challenge_method", "S256"},
+			[]string{"scope", "openid offline_access", "code_challenge", goodChallenge,
+				"code_challenge_method", "S256"},
 			domain.AuthRequest{ClientID: "app", RedirectURI: address, State: "s", Nonce: "n",
 				ResponseMode: domain.ResponseQuery, CodeChallenge: goodChallenge, MaxAge: -time.Second,
-				Scopes: []string{"openid"}, Prompts: []string{}, UILocales: []string{}, CreatedAt: now, ExpiresAt: expires},
+				Scopes: []string{"openid"}, Prompts: []string{}, UILocales: []string{},
+				CreatedAt: now, ExpiresAt: expires},
 		},
 		"the largest max_age": {
 			confidential, []string{"max_age", "9223372036854775807", "state", ""},

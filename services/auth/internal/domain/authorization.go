@@ -34,7 +34,7 @@ type Authorization struct {
 	OrgGeneration  int64
 	// SessionID is the person's login session; empty for machines.
 	SessionID string
-	// WantsLogout reports whether the client wants to be notified when the session ends. Only new authorizations have it.
+	// WantsLogout reports whether the client is notified when the session ends. Only new authorizations have it.
 	WantsLogout bool `db:"-"`
 	Scopes      []string
 	// Audience are the ids of those who may accept the tokens.

@@ -10,8 +10,8 @@ import (
 const maxKeys = 1 << 16
 
 // Limit limits how often something is done under a key, such as the address of a client, within a span of time. The
-// span of a key begins with its first use. Limit counts in memory: each process has its own counts, and a restart resets
-// them. If a span has more than 65,536 keys, the oldest may be forgotten. Limit is safe for concurrent use.
+// span of a key begins with its first use. Limit counts in memory: each process has its own counts, and a restart
+// resets them. If a span has more than 65,536 keys, the oldest may be forgotten. Limit is safe for concurrent use.
 type Limit struct {
 	most int
 	span time.Duration

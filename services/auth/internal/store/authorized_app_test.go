@@ -42,7 +42,7 @@ func (w world) gave(userID string) (all []string) {
 	return all
 }
 
-// The list has the applications with an authorization or consent that is still valid. Revoking the access of one of them
+// The list has the applications with an authorization or consent that is still valid. Revoking the access of one
 // ends its authorizations and its consent, and nothing else.
 func TestRevokedAppHasNoAccess(t *testing.T) {
 	t.Parallel()

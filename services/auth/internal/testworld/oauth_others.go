@@ -29,7 +29,8 @@ type Others struct {
 }
 
 // NewOthers returns a project that is granted to the organization of Ada, with these applications: web uses basic
-// authentication and has all grants of logins, and other is like it; post, spa, jwt and native differ as their names say.
+// authentication and has all grants of logins, and other is like it; the names of post, spa, jwt and native say how
+// they differ.
 func NewOthers() *Others {
 	active := usersv1.OrgState_ORG_STATE_ACTIVE
 	return &Others{

@@ -184,7 +184,9 @@ func TestTokenWithWrongClaimsIsRefused(t *testing.T) {
 			outside.Claims{"iss": "https://evil.example/" + outside.Company + "/v2.0"}, idpfault.ErrIdpTenantRefused,
 		},
 		"issuer of the metadata":   {outside.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, idpfault.ErrIdpTenantRefused},
-		"issuer without a version": {outside.Claims{"iss": w.URL + "/" + outside.Company}, idpfault.ErrIdpTenantRefused},
+		"issuer without a version": {
+			outside.Claims{"iss": w.URL + "/" + outside.Company}, idpfault.ErrIdpTenantRefused,
+		},
 		"tenant is no guid": {outside.Claims{"tid": "..", "iss": w.URL + "/../v2.0"},
 			idpfault.ErrIdpTenantRefused},
 		"no issuer":          {outside.Claims{"iss": nil}, idpfault.ErrIdpTenantRefused},

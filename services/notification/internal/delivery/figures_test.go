@@ -55,7 +55,10 @@ func TestNotifiersShareTheMails(t *testing.T) {
 	const mails = 2000
 	queue(w, mails, 0)
 	began := time.Now()
-	notifiers := []*boot.Service{w.Service, w.Open(testworld.Setup{}), w.Open(testworld.Setup{}), w.Open(testworld.Setup{})}
+	notifiers := []*boot.Service{w.Service}
+	for range 3 {
+		notifiers = append(notifiers, w.Open(testworld.Setup{}))
+	}
 	for _, n := range notifiers {
 		testkit.Run(w, n)
 	}

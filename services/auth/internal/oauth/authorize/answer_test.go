@@ -44,7 +44,8 @@ func TestFormPostAnswersClientOnly(t *testing.T) {
 		w.Run(name, func() {
 			got := w.Ask(changes...)
 			body, policy := got.Body.String(), got.Header().Get("Content-Security-Policy")
-			for _, part := range []string{`action="` + testworld.Callback + `"`, `name="iss" value="` + testworld.Public + `"`,
+			for _, part := range []string{
+				`action="` + testworld.Callback + `"`, `name="iss" value="` + testworld.Public + `"`,
 				`name="state" value="&#34;&gt;&lt;script&gt;x"`} {
 				if !strings.Contains(body, part) {
 					w.Errorf("%d, without %s: %s", got.Code, part, body)

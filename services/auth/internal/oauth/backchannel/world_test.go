@@ -85,7 +85,8 @@ func newWorld(t *testing.T, private bool, replicas int) world {
 	own := upstream.New(projectsv1.NewInternalClient(w.Calls), usersv1.NewInternalClient(w.Calls))
 	for range replicas {
 		w.replicas = append(w.replicas, backchannel.Start(w.Service, backchannel.Config{
-			Store: db, Upstream: own, Keys: w.keys, Issuer: testworld.Public, Private: private, Now: time.Now, Log: w.Service.Log,
+			Store: db, Upstream: own, Keys: w.keys, Issuer: testworld.Public, Private: private, Now: time.Now,
+			Log: w.Service.Log,
 			Metrics: w.Metrics,
 		}))
 	}
