@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit/outside"
 )

@@ -161,7 +161,7 @@ func TestRequestHasParameters(t *testing.T) {
 			domain.AuthRequest{ClientID: "app", RedirectURI: address, State: "s", Nonce: "n",
 				ResponseMode: domain.ResponseFormPost, CodeChallenge: goodChallenge, MaxAge: time.Minute,
 				LoginHint: "ada",
-				Scopes: []string{"openid", "offline_access"}, Prompts: []string{"login", "consent"},
+				Scopes:    []string{"openid", "offline_access"}, Prompts: []string{"login", "consent"},
 				UILocales: []string{"de", "fr-CH"}, CreatedAt: now, ExpiresAt: expires},
 		},
 		"a client without refresh tokens": {

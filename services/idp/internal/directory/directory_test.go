@@ -183,7 +183,7 @@ func TestTokenWithWrongClaimsIsRefused(t *testing.T) {
 		"issuer of another directory": {
 			outside.Claims{"iss": "https://evil.example/" + outside.Company + "/v2.0"}, idpfault.ErrIdpTenantRefused,
 		},
-		"issuer of the metadata":   {outside.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, idpfault.ErrIdpTenantRefused},
+		"issuer of the metadata": {outside.Claims{"iss": w.URL + "/{tenantid}/v2.0"}, idpfault.ErrIdpTenantRefused},
 		"issuer without a version": {
 			outside.Claims{"iss": w.URL + "/" + outside.Company}, idpfault.ErrIdpTenantRefused,
 		},

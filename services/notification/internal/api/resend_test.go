@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/caller"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/notification"
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/boot"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"herald/services/notification"
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/event"

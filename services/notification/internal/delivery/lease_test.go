@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/mail"
 	"herald/shared/resource"
 	"herald/shared/testkit"

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
+	"herald/services/notification/internal/testworld"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
 )

@@ -81,7 +81,9 @@ func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 			"the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL",
 		},
 		"password": {
-			func(w *testworld.World) { w.Relay.Script(outside.MailFault{At: outside.AUTH, Reply: "535 5.7.8 wrong"}) },
+			func(w *testworld.World) {
+				w.Relay.Script(outside.MailFault{At: outside.AUTH, Reply: "535 5.7.8 wrong"})
+			},
 			func(w *testworld.World) { w.Relay.Script() },
 			true,
 			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL",

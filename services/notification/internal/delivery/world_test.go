@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"herald/services/notification/internal/testworld"
 	"herald/services/notification/internal/store"
+	"herald/services/notification/internal/testworld"
 	"herald/shared/event"
 	"herald/shared/resource"
 	"herald/shared/testkit/outside"

@@ -86,7 +86,7 @@ func newWorld(t *testing.T, private bool, replicas int) world {
 	for range replicas {
 		w.replicas = append(w.replicas, backchannel.Start(w.Service, backchannel.Config{
 			Store: db, Upstream: own, Keys: w.keys, Issuer: testworld.Public, Private: private, Now: time.Now,
-			Log: w.Service.Log,
+			Log:     w.Service.Log,
 			Metrics: w.Metrics,
 		}))
 	}
