@@ -220,6 +220,22 @@ func Aggregates(history string) ([]string, error) {
 	return found, nil
 }
 
+// OfInstance reports whether an aggregate may belong to the instance, and so to no organization.
+func OfInstance(aggregate string) bool { return slices.Contains(AggregatesOfInstance(), aggregate) }
+
+// AggregatesOfInstance returns the aggregates that may belong to the instance.
+func AggregatesOfInstance() []string { return ofInstance() }
+
+var ofInstance = sync.OnceValue(func() (all []string) {
+	events, _ := LinkedEvents() // an error keeps services from starting
+	for _, e := range events {
+		if e.Option.OfInstance {
+			all = append(all, e.Option.Aggregate)
+		}
+	}
+	return slices.Compact(all) // sorted by aggregate within a service
+})
+
 // HistoryFields returns, by aggregate, the JSON name of the field that history_of names.
 func HistoryFields() map[string]string { return histories().fields }
 

@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strconv"
@@ -58,6 +59,9 @@ func (h Handler) try(ctx context.Context, d Delivery, data []byte) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
+	if d.OrganizationID == "" && !contract.OfInstance(h.kind.aggregate) {
+		return errors.New("the event has no organization")
+	}
 	ctx, cancel := context.WithTimeout(ctx, handling)
 	defer cancel()
 	return h.handle(ctx, d, data)

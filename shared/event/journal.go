@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -39,7 +40,7 @@ type Statement struct {
 	AggregateID    string
 	OrganizationID string
 	// OrganizationOf is an SQL expression for the organization's id. It replaces OrganizationID if only the database
-	// knows the organization.
+	// knows the organization. An empty organization is refused.
 	OrganizationOf string
 	// EventID is the event's id if the caller must know it before the change. Empty for a new id.
 	EventID string
@@ -93,11 +94,13 @@ func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (reso
 		return resource.Record{}, err
 	}
 	sql, args := s.with(e)
-	if err := j.DB.QueryRow(ctx, sql, args).Scan(&e.Position); err != nil {
+	rows, _ := j.DB.Query(ctx, sql, args) // written returns its error
+	written, err := e.written(rows)
+	if err != nil {
 		return resource.Record{}, j.fault(err, s)
 	}
-	j.Committed(e)
-	return resource.Record{Sequence: e.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
+	j.Committed(written)
+	return resource.Record{Sequence: written.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
 }
 
 // Lock is a `select … for update` of one row, its arguments, and the fault if there is no such row.
@@ -132,6 +135,7 @@ func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error 
 	args := maps.Clone(s.Args)
 	args["event_id"], args["event_cause"], args["event_actor"] = resource.NewID(), cause.ID, cause.Actor
 	args["event_time"], args["event_history_fields"] = j.Now(), contract.HistoryFields()
+	args["event_aggregates_of_instance"] = contract.AggregatesOfInstance()
 	events, err := postgres.All[Event](ctx, j.DB, `with event as (select @event_time::timestamptz as time)`+s.changes()+
 		` select `+columns+` from along order by position`, args)
 	for _, e := range events {
@@ -156,10 +160,12 @@ func (j Journal) CreateAll(ctx context.Context, all []Entry) error {
 				return err
 			}
 			sql, args := c.Statement.with(e)
-			if err := tx.QueryRow(ctx, sql, args).Scan(&e.Position); err != nil {
+			rows, _ := tx.Query(ctx, sql, args) // written returns its error
+			written, err := e.written(rows)
+			if err != nil {
 				return j.fault(err, c.Statement)
 			}
-			events = append(events, e)
+			events = append(events, written)
 		}
 		return nil
 	})
@@ -213,11 +219,12 @@ func Change[T any, P interface {
 		if err != nil {
 			return rollback(ctx, c, err)
 		}
-		if e.Position, err = s.commit(ctx, c, e); err != nil {
+		written, err := s.commit(ctx, c, e)
+		if err != nil {
 			return rollback(ctx, c, j.fault(err, s))
 		}
-		P(&row).Moved(e.Position, e.Time)
-		j.Committed(e)
+		P(&row).Moved(written.Position, e.Time)
+		j.Committed(written)
 		return nil
 	})
 	if err != nil {
@@ -228,10 +235,14 @@ func Change[T any, P interface {
 }
 
 func (j Journal) event(ctx context.Context, m proto.Message, s Statement) (Event, error) {
-	return New(m, Origin{
+	e, err := New(m, Origin{
 		EventID: s.EventID, AggregateID: s.AggregateID, OrganizationID: s.OrganizationID,
 		Actor: caller.From(ctx).Actor(), Time: j.Now(),
 	})
+	if s.OrganizationID == "" && s.OrganizationOf == "" && !contract.OfInstance(e.Aggregate) {
+		return Event{}, fmt.Errorf("event %s.%s has no organization: its contract lacks of_instance", e.Aggregate, e.Name)
+	}
+	return e, err
 }
 
 // fault translates the error of a statement into the fault for the caller.
@@ -242,7 +253,7 @@ func (j Journal) fault(err error, s Statement) error {
 	return postgres.Named(err, j.Constraints)
 }
 
-// with returns the whole SQL of a change and all its arguments. The SQL returns the event's position.
+// with returns the whole SQL of a change and all its arguments. The SQL returns the event.
 func (s Statement) with(e Event) (string, postgres.Args) {
 	args := make(postgres.Args, len(s.Args)+8)
 	maps.Copy(args, s.Args)
@@ -251,19 +262,24 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 	args["event_actor"], args["event_data"], args["event_time"] = e.Actor, e.Data, e.Time
 	if s.Along != "" {
 		args["event_cause"], args["event_history_fields"] = e.ID, contract.HistoryFields()
+		args["event_aggregates_of_instance"] = contract.AggregatesOfInstance()
 	}
-	if s.OrganizationOf == "" {
+	organization := "@event_organization"
+	if s.OrganizationOf != "" {
+		organization = "nullif(" + s.OrganizationOf + ", '')" // the column refuses null
+	} else {
 		args["event_organization"] = e.OrganizationID
 	}
-	return `with event as (
+	return `with written as (
 	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 	select @event_id, @event_aggregate, @event_aggregate_id, @event_history_id, @event_name,
-		` + cmp.Or(s.OrganizationOf, "@event_organization") + `, @event_actor, @event_data::jsonb,
-		@event_time::timestamptz
-	where ` + cmp.Or(s.If, "true") + ` returning position, time
+		` + organization + `, @event_actor, @event_data::jsonb, @event_time::timestamptz
+	where ` + cmp.Or(s.If, "true") + ` returning ` + columns + `
+), event as (
+	select position, time from written
 ), outboxed as (
 	insert into outbox select position from event
-)` + s.changes() + ` select position from event`, args
+)` + s.changes() + ` select ` + columns + ` from written`, args
 }
 
 // changes returns the SQL of Along and SQL, each after a comma.
@@ -275,7 +291,9 @@ func (s Statement) changes() string {
 	select @event_id::text || '-' || row_number() over (), a.aggregate, a.aggregate_id,
 		case when @event_history_fields::jsonb ? a.aggregate
 			then a.data ->> (@event_history_fields::jsonb ->> a.aggregate) else a.aggregate_id end,
-		a.name, a.organization_id, @event_actor, a.data || jsonb_build_object('cause', @event_cause::text), event.time
+		a.name, case when a.organization_id <> '' or a.aggregate = any (@event_aggregates_of_instance)
+			then a.organization_id end,
+		@event_actor, a.data || jsonb_build_object('cause', @event_cause::text), event.time
 	from event, (` + s.Along + `) a (aggregate, name, aggregate_id, organization_id, data)
 	returning ` + columns + `
 ), along_outboxed as (
@@ -313,14 +331,25 @@ func (l Locked[T]) lock(ctx context.Context, j Journal, c *pgxpool.Conn) (row T,
 	return row, err
 }
 
-// commit runs the statement and commits the transaction.
-func (s Statement) commit(ctx context.Context, c *pgxpool.Conn, e Event) (position int64, err error) {
+// commit runs the statement, commits the transaction and returns the event.
+func (s Statement) commit(ctx context.Context, c *pgxpool.Conn, e Event) (written Event, err error) {
 	var b pgx.Batch
 	sql, args := s.with(e)
-	b.Queue(sql, args).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
+	b.Queue(sql, args).Query(func(rows pgx.Rows) error {
+		written, err = e.written(rows)
+		return err
+	})
 	b.Queue("commit")
 	err = c.SendBatch(ctx, &b).Close()
-	return position, err
+	return written, err
+}
+
+// written reads the event e as the database has written it. Only the database knows its position, and sometimes its
+// organization.
+func (e Event) written(rows pgx.Rows) (Event, error) {
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Event])
+	row.quiet = e.quiet
+	return row, err
 }
 
 // rollback rolls the transaction back and returns cause. If rolling back fails, the pool

@@ -171,6 +171,27 @@ func TestOrganizationOf(t *testing.T) {
 	}
 }
 
+// Only what belongs to the instance has events without organization.
+func TestEventWithoutOrganizationIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newJournal(t)
+	for name, without := range map[string]func(*event.Statement){
+		"not given":    func(s *event.Statement) { s.OrganizationID = "" },
+		"not found":    func(s *event.Statement) { s.OrganizationOf = `(select id from things)` },
+		"found empty":  func(s *event.Statement) { s.OrganizationOf = `''` },
+		"of one along": func(s *event.Statement) { s.Along = `select 'org', 'changed', 'b', '', '{}'::jsonb` },
+	} {
+		if _, err := r.create("a", without); err == nil || r.count("events") != 0 {
+			t.Errorf("%s: %v, an event was written", name, err)
+		}
+	}
+	if _, err := r.Create(t.Context(), &usersv1.MemberRemoved{}, event.Statement{
+		AggregateID: "a", Along: `select 'member', 'removed', 'b', '', '{}'::jsonb`,
+	}); err != nil || r.count("events where organization_id = ''") != 2 {
+		t.Errorf("events of the instance: %v", err)
+	}
+}
+
 func TestCreateAllIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	r := newJournal(t)

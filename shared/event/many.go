@@ -50,7 +50,10 @@ func (j Journal) CreateMany(ctx context.Context, m Many) ([]bool, error) {
 	}
 	var last *Event
 	err := j.DB.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		err := m.commit(ctx, c, events, func(n int) { written[n-1], last = true, &events[n-1] })
+		err := m.commit(ctx, c, events, func(n int, position int64) {
+			written[n-1], last = true, &events[n-1]
+			last.Position = position
+		})
 		if err != nil {
 			return rollback(ctx, c, postgres.Named(err, j.Constraints))
 		}
@@ -65,17 +68,20 @@ func (j Journal) CreateMany(ctx context.Context, m Many) ([]bool, error) {
 	return written, nil
 }
 
-// commit runs the statement in its own transaction and calls wrote with the number of each written object. Nested
-// loops are off: the planner assumes that each array has ten elements, and would compare each row with every other
-// row.
-func (m Many) commit(ctx context.Context, c *pgxpool.Conn, events []Event, wrote func(n int)) error {
+// commit runs the statement in its own transaction and calls wrote with the number of each written object and the
+// position of its event. Nested loops are off: the planner assumes that each array has ten elements, and would compare
+// each row with every other row.
+func (m Many) commit(
+	ctx context.Context, c *pgxpool.Conn, events []Event, wrote func(n int, position int64),
+) error {
 	var b pgx.Batch
 	b.Queue("begin")
 	b.Queue("set local enable_nestloop = off")
 	b.Queue(m.sql(), m.args(events)).Query(func(rows pgx.Rows) error {
 		var n int
-		_, err := pgx.ForEachRow(rows, []any{&n}, func() error {
-			wrote(n)
+		var position int64
+		_, err := pgx.ForEachRow(rows, []any{&n, &position}, func() error {
+			wrote(n, position)
 			return nil
 		})
 		return err
@@ -98,7 +104,7 @@ func (m Many) sql() string {
 	from event e join created c on c.position = e.position
 ), outboxed as (
 	insert into outbox select position from created
-) select e.n from event e join created c on c.position = e.position order by e.n`
+) select e.n, e.position from event e join created c on c.position = e.position order by e.n`
 }
 
 func (m Many) args(events []Event) postgres.Args {

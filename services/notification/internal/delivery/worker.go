@@ -146,10 +146,10 @@ func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) r
 	return r
 }
 
-// givenUp returns the event of a mail that is given up, or nil for other mails and for obsolete
-// ones.
+// givenUp returns the event of a mail that is given up, or nil for other mails and for obsolete ones. It returns nil
+// too for a mail that an older release recorded without organization, because such an event is refused.
 func (r result) givenUp(c domain.Claim) proto.Message {
-	if r.theirs || r.outcome == unwanted || !r.verdict.State.GivenUp() {
+	if r.theirs || r.outcome == unwanted || !r.verdict.State.GivenUp() || c.OrgID == "" {
 		return nil
 	}
 	return &notificationv1.MailFailed{

@@ -102,10 +102,11 @@ func (s Store) List(ctx context.Context, orgID, userID string, p search.Page) (s
 		Where("org_id = ?", orgID).Where("user_id = ?", userID), p)
 }
 
-// Forget removes the notifications to a removed user. The outcome of a mail that is being sent cannot be recorded any
-// more.
+// Forget removes the notifications to a removed user, also those that an older release recorded without organization.
+// The outcome of a mail that is being sent cannot be recorded any more.
 func (s Store) Forget(ctx context.Context, orgID, userID string) error {
-	_, err := s.journal.DB.Exec(ctx, `delete from notifications where org_id = @org_id and user_id = @user_id`,
+	_, err := s.journal.DB.Exec(ctx,
+		`delete from notifications where org_id in (@org_id, '') and user_id = @user_id`,
 		postgres.Args{"org_id": orgID, "user_id": userID})
 	return postgres.Fault(err)
 }

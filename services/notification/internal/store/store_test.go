@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,44 @@ func (w world) exec(sql string, args ...any) {
 	w.Helper()
 	if _, err := w.db.Exec(w.Context(), sql, args...); err != nil {
 		w.Fatal(err)
+	}
+}
+
+// A release before the third migration recorded mails without organization.
+func TestMailsWithoutOrganizationGetTheOneOfTheUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, n := range []domain.Notification{
+		{ID: "a", OrgID: "o1", UserID: "ada"}, {ID: "b", UserID: "ada"}, {ID: "c", UserID: "ada"},
+		{ID: "d", OrgID: "o2", UserID: "bob"}, {ID: "e", UserID: "bob"}, {ID: "f", UserID: "eve"},
+	} {
+		n.Kind, n.CreatedAt = mail.PasswordReset, made
+		if _, err := w.Queue(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sql, err := store.Migrations.ReadFile("migrations/003_organizations_of_early_mails.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.exec(string(sql))
+	w.has("a o1 ada", "b o1 ada", "c o1 ada", "d o2 bob", "e o2 bob", "f  eve")
+	if err := w.Forget(t.Context(), "o3", "eve"); err != nil {
+		t.Fatal(err)
+	}
+	w.has("a o1 ada", "b o1 ada", "c o1 ada", "d o2 bob", "e o2 bob")
+}
+
+// has fails the test if the mails are not these. Each is its id, organization and user.
+func (w world) has(want ...string) {
+	w.Helper()
+	rows, _ := w.db.Query(w.Context(), `select concat_ws(' ', id, org_id, user_id) from notifications order by id`)
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		w.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		w.Errorf("there are %q, want %q", got, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func (s Store) RequestCode(
 ) error {
 	save := event.Statement{
 		AggregateID: userID, Unless: usersfault.ErrUserNotFound,
-		OrganizationOf: `coalesce((select org_id from users where id = @id), '')`,
+		OrganizationOf: `(select org_id from users where id = @id)`,
 		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = @purpose
 			where u.id = @id and u.type = @human and u.state = @waiting and u.email_verified = any (@verified)
 				and not u.email_outranked

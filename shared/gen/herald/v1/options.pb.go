@@ -369,7 +369,10 @@ type Event struct {
 	// The service that handles the event right after the commit too, so that it does not wait for the events
 	// before it. That may be lost, come before older events of the aggregate, and after the event itself came
 	// through the stream.
-	EarlyFor      string `protobuf:"bytes,13,opt,name=early_for,json=earlyFor,proto3" json:"early_for,omitempty"`
+	EarlyFor string `protobuf:"bytes,13,opt,name=early_for,json=earlyFor,proto3" json:"early_for,omitempty"`
+	// The aggregate may belong to the instance and then has no organization. All other events have one, and an event
+	// without it is refused. It is the same for all events of an aggregate.
+	OfInstance    bool `protobuf:"varint,16,opt,name=of_instance,json=ofInstance,proto3" json:"of_instance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -528,6 +531,13 @@ func (x *Event) GetEarlyFor() string {
 		return x.EarlyFor
 	}
 	return ""
+}
+
+func (x *Event) GetOfInstance() bool {
+	if x != nil {
+		return x.OfInstance
+	}
+	return false
 }
 
 type isEvent_Ends interface {
@@ -853,7 +863,7 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\x06costly\x18\f \x01(\bR\x06costly\"?\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\x12\x1a\n" +
-	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xd6\x03\n" +
+	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xf7\x03\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -873,7 +883,9 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"history_of\x18\t \x01(\tR\thistoryOf\x12\x18\n" +
 	"\abecause\x18\n" +
 	" \x01(\tR\abecause\x12\x1b\n" +
-	"\tearly_for\x18\r \x01(\tR\bearlyForB\x06\n" +
+	"\tearly_for\x18\r \x01(\tR\bearlyFor\x12\x1f\n" +
+	"\vof_instance\x18\x10 \x01(\bR\n" +
+	"ofInstanceB\x06\n" +
 	"\x04ends\"\xc3\x03\n" +
 	"\fFaultOptions\x120\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1c.herald.v1.FaultOptions.CodeR\x04code\x12\x18\n" +

@@ -181,18 +181,18 @@ var File_herald_auth_v1_signing_key_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_signing_key_proto_rawDesc = "" +
 	"\n" +
-	" herald/auth/v1/signing_key.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"\xde\x01\n" +
+	" herald/auth/v1/signing_key.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"\xe1\x01\n" +
 	"\x0fSigningKeyAdded\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x125\n" +
-	"\bsigns_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\asignsAt:v\x8a\x82)r\n" +
-	"\vsigning_key\x12\x05addedB&signing keys belong to no other objectR2a token can only be signed with the key afterwards0\x01\"\xba\x01\n" +
+	"\bsigns_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\asignsAt:y\x8a\x82)u\n" +
+	"\vsigning_key\x12\x05addedB&signing keys belong to no other objectR2a token can only be signed with the key afterwards\x80\x01\x010\x01\"\xbd\x01\n" +
 	"\x13SigningKeyActivated\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:o\x8a\x82)k\n" +
-	"\vsigning_key\x12\tactivatedB&signing keys belong to no other objectR'what other keys have signed stays valid0\x01\"w\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:r\x8a\x82)n\n" +
+	"\vsigning_key\x12\tactivatedB&signing keys belong to no other objectR'what other keys have signed stays valid\x80\x01\x010\x01\"z\n" +
 	"\x11SigningKeyRemoved\x12\x1c\n" +
-	"\talgorithm\x18\x01 \x01(\tR\talgorithm:D\x8a\x82)@\n" +
-	"\vsigning_key\x12\aremovedB&signing keys belong to no other object(\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\talgorithm\x18\x01 \x01(\tR\talgorithm:G\x8a\x82)C\n" +
+	"\vsigning_key\x12\aremovedB&signing keys belong to no other object\x80\x01\x01(\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_signing_key_proto_rawDescOnce sync.Once

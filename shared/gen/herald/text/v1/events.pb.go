@@ -346,13 +346,13 @@ const file_herald_text_v1_events_proto_rawDesc = "" +
 	"\bbranding\x12\achangedB/branding is a setting, not an object with an id0\x01\"s\n" +
 	"\x0fBrandingRemoved\x12\x14\n" +
 	"\x05cause\x18\x01 \x01(\tR\x05cause:J\x8a\x82)F\n" +
-	"\bbranding\x12\aremovedB/branding is a setting, not an object with an id0\x01\"\x92\x01\n" +
+	"\bbranding\x12\aremovedB/branding is a setting, not an object with an id0\x01\"\x95\x01\n" +
 	"\x16DefaultLanguageChanged\x12\x1a\n" +
-	"\blanguage\x18\x01 \x01(\tR\blanguage:\\\x8a\x82)X\n" +
-	"\tlanguages\x12\x0fdefault_changedB8texts and languages are settings, not objects with an id0\x01\"\xa5\x01\n" +
+	"\blanguage\x18\x01 \x01(\tR\blanguage:_\x8a\x82)[\n" +
+	"\tlanguages\x12\x0fdefault_changedB8texts and languages are settings, not objects with an id\x80\x01\x010\x01\"\xa8\x01\n" +
 	"\x17AllowedLanguagesChanged\x12,\n" +
-	"\tlanguages\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02((R\tlanguages:\\\x8a\x82)X\n" +
-	"\tlanguages\x12\x0fallowed_changedB8texts and languages are settings, not objects with an id0\x01B)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
+	"\tlanguages\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02((R\tlanguages:_\x8a\x82)[\n" +
+	"\tlanguages\x12\x0fallowed_changedB8texts and languages are settings, not objects with an id\x80\x01\x010\x01B)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
 
 var (
 	file_herald_text_v1_events_proto_rawDescOnce sync.Once

@@ -1699,29 +1699,29 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x11MachineKeyRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:2\x8a\x82).\n" +
-	"\vmachine_key\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"\xc1\x01\n" +
+	"\vmachine_key\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"\xc4\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
 	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x04 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x05 \x01(\tR\x05cause:\"\x8a\x82)\x1e\n" +
-	"\x06member\x12\x05added:\x04user\x1a\auser_id\"\xaf\x01\n" +
+	"\x05cause\x18\x05 \x01(\tR\x05cause:%\x8a\x82)!\n" +
+	"\x06member\x12\x05added:\x04user\x80\x01\x01\x1a\auser_id\"\xb2\x01\n" +
 	"\rMemberChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
 	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x04 \x01(\tR\tprojectId:$\x8a\x82) \n" +
-	"\x06member\x12\achanged:\x04user\x1a\auser_id\"\x9f\x01\n" +
+	"project_id\x18\x04 \x01(\tR\tprojectId:'\x8a\x82)#\n" +
+	"\x06member\x12\achanged:\x04user\x80\x01\x01\x1a\auser_id\"\xa2\x01\n" +
 	"\rMemberRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x03 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x04 \x01(\tR\x05cause:$\x8a\x82) \n" +
-	"\x06member\x12\aremoved:\x04user\x1a\auser_id\"s\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:'\x8a\x82)#\n" +
+	"\x06member\x12\aremoved:\x04user\x80\x01\x01\x1a\auser_id\"s\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId:>\x8a\x82):\n" +
 	"\x03pat\x12\x05added:\x04userJ\auser_idR\x1bnobody had the token before0\x01\"w\n" +
