@@ -239,7 +239,7 @@ func (j Journal) event(ctx context.Context, m proto.Message, s Statement) (Event
 		EventID: s.EventID, AggregateID: s.AggregateID, OrganizationID: s.OrganizationID,
 		Actor: caller.From(ctx).Actor(), Time: j.Now(),
 	})
-	if s.OrganizationID == "" && s.OrganizationOf == "" && !contract.OfInstance(e.Aggregate) {
+	if err == nil && s.OrganizationID == "" && s.OrganizationOf == "" && !contract.OfInstance(e.Aggregate) {
 		return Event{}, fmt.Errorf("event %s.%s has no organization: its contract lacks of_instance", e.Aggregate, e.Name)
 	}
 	return e, err

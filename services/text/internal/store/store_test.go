@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
 	"herald/shared/gen/fault/textfault"
+	textv1 "herald/shared/gen/herald/text/v1"
 	"herald/shared/testkit"
 )
 
@@ -20,8 +20,8 @@ var kit = testkit.New("text", store.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// happened is the event of every change, because the store does not look at events.
-var happened = &emptypb.Empty{}
+// happened is the event of every change, because the store does not look at events. It may have no organization.
+var happened = &textv1.DefaultLanguageChanged{}
 
 // world is a database with the store on it.
 type world struct {

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
@@ -145,7 +144,7 @@ func TestLastOwnerIsAFault(t *testing.T) {
 	for _, state := range []domain.UserState{domain.UserInactive, domain.UserLocked, domain.UserInitial} {
 		_, _, err := w.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
 			u.State = state
-			return store.UserChange{Event: &emptypb.Empty{}}, nil
+			return store.UserChange{Event: happened}, nil
 		})
 		if !errors.Is(err, usersfault.ErrLastIAMOwner) {
 			t.Errorf("state %d: %v", state, err)
@@ -153,14 +152,14 @@ func TestLastOwnerIsAFault(t *testing.T) {
 	}
 	_, err := w.ChangeOrg(t.Context(), "a", func(org *domain.Org) (proto.Message, error) {
 		org.State = domain.OrgInactive
-		return &emptypb.Empty{}, nil
+		return happened, nil
 	})
 	if !errors.Is(err, usersfault.ErrLastIAMOwner) {
 		t.Errorf("organization: %v", err)
 	}
 	_, err = w.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
 		m.Roles = nil
-		return &emptypb.Empty{}, nil
+		return happened, nil
 	})
 	if !errors.Is(err, usersfault.ErrLastIAMOwner) {
 		t.Errorf("member: %v", err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
@@ -19,8 +18,8 @@ var kit = testkit.New("users", store.Migrations)
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// happened is the event of every change, because the store does not look at events.
-var happened = &emptypb.Empty{}
+// happened is the event of every change, because the store does not look at events. It may have no organization.
+var happened = &usersv1.MemberAdded{}
 
 // world is a database with the store on it.
 type world struct {
