@@ -107,7 +107,7 @@ func (w *World) Connect(t testing.TB, begin string) *net.TCPConn {
 func (w *World) Raw(t testing.TB, request string) Answer {
 	t.Helper()
 	c := w.Connect(t, "")
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	go func() { _, _ = io.WriteString(c, request) }() // the server may answer before it has read all
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {

@@ -27,9 +27,10 @@ import (
 const (
 	// Callback is a redirect URI of the applications.
 	Callback = "https://app.example/cb"
-	// Challenge and Verifier are those of RFC 7636 appendix B.
+	// Challenge is the code challenge of RFC 7636 appendix B.
 	Challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-	Verifier  = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+	// Verifier is the code verifier of Challenge.
+	Verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
 	authorizePath = "/oauth/v2/authorize"
 )
