@@ -576,7 +576,7 @@ type Event_EndsProject struct {
 }
 
 type Event_EndsOrg struct {
-	// An organization, whose id is named in the same way: what is told of it, and not its users.
+	// An organization, whose id is named in the same way, without its users.
 	EndsOrg string `protobuf:"bytes,14,opt,name=ends_org,json=endsOrg,proto3,oneof"`
 }
 
@@ -794,7 +794,7 @@ var (
 	// optional bool streamed = 84004;
 	E_Streamed = &file_herald_v1_options_proto_extTypes[3]
 	// How many seconds the method may take, 7 unless set. A replica that is frozen takes requests until NATS
-	// notices, so whoever waits for it waits that long.
+	// notices. Callers that wait for it wait that long.
 	//
 	// optional uint32 seconds = 84005;
 	E_Seconds = &file_herald_v1_options_proto_extTypes[4]
@@ -824,7 +824,7 @@ var (
 	//
 	// optional bool trim = 84001;
 	E_Trim = &file_herald_v1_options_proto_extTypes[8]
-	// What a field with a pattern asks for, as a caller is told who sent something else: "must be …".
+	// What a field with a pattern must be. The fault for other values says it: "must be …".
 	//
 	// optional string says = 84002;
 	E_Says = &file_herald_v1_options_proto_extTypes[9]

@@ -26,7 +26,7 @@ type OidcTokenType int32
 
 const (
 	OidcTokenType_OIDC_TOKEN_TYPE_UNSPECIFIED OidcTokenType = 0
-	// Opaque: only Herald knows what it stands for.
+	// Opaque: only Herald can read it.
 	OidcTokenType_OIDC_TOKEN_TYPE_BEARER OidcTokenType = 1
 	// A signed JSON Web Token (RFC 9068).
 	OidcTokenType_OIDC_TOKEN_TYPE_JWT OidcTokenType = 2

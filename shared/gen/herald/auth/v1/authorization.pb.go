@@ -154,7 +154,7 @@ func (x *AuthorizationGranted) GetScopes() []string {
 	return nil
 }
 
-// What somebody gave a client at a login was taken back: all tokens of it are dead.
+// The access that a person gave a client at a login was taken back: all its tokens have ended.
 type AuthorizationEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty for an application that logged in by itself.

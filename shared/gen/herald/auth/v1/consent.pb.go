@@ -84,7 +84,7 @@ func (x *ConsentGiven) GetScopes() []string {
 	return nil
 }
 
-// A person took that back: all tokens that the application had of the person are dead. The aggregate's id is the user's.
+// A person took the consent back: all tokens of the application for the person have ended. The aggregate is the user.
 type ConsentWithdrawn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`

@@ -70,11 +70,12 @@ type IdpsClient interface {
 	// Returns where a browser goes for a login with an account of an active provider. It fails with `IDP_NOT_ACTIVE`,
 	// with `IDP_NOT_FOUND`, and with `IDP_AWAY` if the provider does not answer as it should.
 	BeginIdpLogin(ctx context.Context, in *BeginIdpLoginRequest, opts ...grpc.CallOption) (*BeginIdpLoginResponse, error)
-	// Asks an active provider whose account it is that a browser came back with, and checks all that the provider says.
+	// Exchanges the code of a browser that came back from an active provider for the account of the person. It checks
+	// everything in the answer of the provider.
 	// The client secret never leaves this service. It fails like BeginIdpLogin, with `IDP_CODE_REFUSED` if the provider
 	// refuses the code or the client, with `IDP_TOKEN_INVALID` and with `IDP_TENANT_REFUSED`.
 	FinishIdpLogin(ctx context.Context, in *FinishIdpLoginRequest, opts ...grpc.CallOption) (*FinishIdpLoginResponse, error)
-	// Writes into the history of a provider that somebody could not log in.
+	// Adds a refused login to the history of a provider.
 	NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginRequest, opts ...grpc.CallOption) (*NoteRefusedLoginResponse, error)
 }
 
@@ -249,11 +250,12 @@ type IdpsServer interface {
 	// Returns where a browser goes for a login with an account of an active provider. It fails with `IDP_NOT_ACTIVE`,
 	// with `IDP_NOT_FOUND`, and with `IDP_AWAY` if the provider does not answer as it should.
 	BeginIdpLogin(context.Context, *BeginIdpLoginRequest) (*BeginIdpLoginResponse, error)
-	// Asks an active provider whose account it is that a browser came back with, and checks all that the provider says.
+	// Exchanges the code of a browser that came back from an active provider for the account of the person. It checks
+	// everything in the answer of the provider.
 	// The client secret never leaves this service. It fails like BeginIdpLogin, with `IDP_CODE_REFUSED` if the provider
 	// refuses the code or the client, with `IDP_TOKEN_INVALID` and with `IDP_TENANT_REFUSED`.
 	FinishIdpLogin(context.Context, *FinishIdpLoginRequest) (*FinishIdpLoginResponse, error)
-	// Writes into the history of a provider that somebody could not log in.
+	// Adds a refused login to the history of a provider.
 	NoteRefusedLogin(context.Context, *NoteRefusedLoginRequest) (*NoteRefusedLoginResponse, error)
 }
 

@@ -320,7 +320,7 @@ type FinishIdpLoginRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	IdpId string                 `protobuf:"bytes,2,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
-	// What the provider sent the browser back with.
+	// The code with which the provider sent the browser back.
 	Code          string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
 	Nonce         string `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	CodeVerifier  string `protobuf:"bytes,5,opt,name=code_verifier,json=codeVerifier,proto3" json:"code_verifier,omitempty"`
@@ -398,7 +398,7 @@ type FinishIdpLoginResponse struct {
 	Account         *ExternalAccount       `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
 	IdpName         string                 `protobuf:"bytes,2,opt,name=idp_name,json=idpName,proto3" json:"idp_name,omitempty"`
 	ProviderOptions *IdpProviderOptions    `protobuf:"bytes,3,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
-	// The tenant, an id or a domain, whose accounts alone can log in; empty if those of others can too.
+	// The only tenant whose accounts can log in, as an id or a domain. Empty if others can log in too.
 	OnlyTenant    string `protobuf:"bytes,4,opt,name=only_tenant,json=onlyTenant,proto3" json:"only_tenant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -465,7 +465,7 @@ func (x *FinishIdpLoginResponse) GetOnlyTenant() string {
 // An account as its provider describes it. Everything but the two ids may be empty.
 type ExternalAccount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant and the person's id in it, which together name the account for ever.
+	// The tenant and the person's id in it. Together they always identify the same account.
 	TenantId       string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	ExternalUserId string `protobuf:"bytes,2,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
 	UserName       string `protobuf:"bytes,3,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
@@ -478,7 +478,7 @@ type ExternalAccount struct {
 	PreferredLanguage string `protobuf:"bytes,9,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
 	// When the person authenticated there, in seconds since 1970. 0 if the provider does not say it.
 	AuthTime int64 `protobuf:"varint,10,opt,name=auth_time,json=authTime,proto3" json:"auth_time,omitempty"`
-	// With what (RFC 8176).
+	// How the person authenticated (RFC 8176).
 	Amr           []string `protobuf:"bytes,11,rep,name=amr,proto3" json:"amr,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -596,7 +596,7 @@ type NoteRefusedLoginRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	IdpId string                 `protobuf:"bytes,2,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
-	// The id of the fault that says why.
+	// The id of the fault with the reason.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The account, if it is known.
 	TenantId       string `protobuf:"bytes,4,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
@@ -709,9 +709,9 @@ func (*NoteRefusedLoginResponse) Descriptor() ([]byte, []int) {
 // Somebody could not log in with an account of the provider.
 type IdpLoginRefused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the error that says why, such as IDP_TENANT_REFUSED.
+	// The id of the fault with the reason, such as IDP_TENANT_REFUSED.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The ids of the account, empty if nobody knows whose it was.
+	// The ids of the account. Empty if they are not known.
 	TenantId       string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	ExternalUserId string `protobuf:"bytes,3,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields

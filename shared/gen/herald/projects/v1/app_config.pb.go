@@ -292,8 +292,8 @@ type OidcConfig struct {
 	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,5,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,6,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
-	// Where the application gets a logout token, in a POST, when a session of a person ends who logged in
-	// to it (OpenID Connect Back-Channel Logout 1.0). Empty for none.
+	// When the session of a person who logged in to the application ends, Herald sends a logout token to
+	// this URI by POST (OpenID Connect Back-Channel Logout 1.0). Empty for none.
 	BackChannelLogoutUri string `protobuf:"bytes,7,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,8,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
@@ -307,8 +307,7 @@ type OidcConfig struct {
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
 	AdditionalOrigins []string `protobuf:"bytes,14,rep,name=additional_origins,json=additionalOrigins,proto3" json:"additional_origins,omitempty"`
 	ClientId          string   `protobuf:"bytes,15,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// Sentences for the application's owner about settings with which it cannot work as OAuth 2.0
-	// requires.
+	// The reasons why the application cannot be used as OAuth 2.0 requires, for its owner.
 	ComplianceProblems []string `protobuf:"bytes,16,rep,name=compliance_problems,json=complianceProblems,proto3" json:"compliance_problems,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -524,8 +523,8 @@ type CreateOidcAppRequest struct {
 	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,7,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,8,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
-	// Where the application gets a logout token, in a POST, when a session of a person ends who logged in
-	// to it (OpenID Connect Back-Channel Logout 1.0). Empty for none.
+	// When the session of a person who logged in to the application ends, Herald sends a logout token to
+	// this URI by POST (OpenID Connect Back-Channel Logout 1.0). Empty for none.
 	BackChannelLogoutUri string `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
@@ -899,8 +898,8 @@ type UpdateOidcConfigRequest struct {
 	// If missing, BASIC.
 	AuthMethodType         OidcAuthMethodType `protobuf:"varint,7,opt,name=auth_method_type,json=authMethodType,proto3,enum=herald.projects.v1.OidcAuthMethodType" json:"auth_method_type,omitempty"`
 	PostLogoutRedirectUris []string           `protobuf:"bytes,8,rep,name=post_logout_redirect_uris,json=postLogoutRedirectUris,proto3" json:"post_logout_redirect_uris,omitempty"`
-	// Where the application gets a logout token, in a POST, when a session of a person ends who logged in
-	// to it (OpenID Connect Back-Channel Logout 1.0). Empty for none.
+	// When the session of a person who logged in to the application ends, Herald sends a logout token to
+	// this URI by POST (OpenID Connect Back-Channel Logout 1.0). Empty for none.
 	BackChannelLogoutUri string `protobuf:"bytes,9,opt,name=back_channel_logout_uri,json=backChannelLogoutUri,proto3" json:"back_channel_logout_uri,omitempty"`
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`

@@ -182,22 +182,22 @@ func (x *ResolveClientRequest) GetCredential() string {
 	return ""
 }
 
-// An application with all on which its tokens depend. Whether it is active is not decided here.
+// An application with everything that its tokens depend on. It can be inactive.
 type ResolveClientResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	OrgId   string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	App     *App                   `protobuf:"bytes,2,opt,name=app,proto3" json:"app,omitempty"`
 	Project *Project               `protobuf:"bytes,3,opt,name=project,proto3" json:"project,omitempty"`
-	// Raised by every deactivation. Tokens of an older generation are dead.
+	// Every deactivation raises it. Tokens of an older generation are invalid.
 	Generation        uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
 	ProjectGeneration uint64 `protobuf:"varint,5,opt,name=project_generation,json=projectGeneration,proto3" json:"project_generation,omitempty"`
 	// Whether the hash is that of a secret with which the application authenticates now.
 	SecretMatches bool `protobuf:"varint,6,opt,name=secret_matches,json=secretMatches,proto3" json:"secret_matches,omitempty"`
-	// The public key of that id, or that the credential names, as SubjectPublicKeyInfo in DER. Empty if the application
-	// has no such key, or only an expired one.
+	// The public key with the id of the request, or with that in the credential, as SubjectPublicKeyInfo in DER. Empty if
+	// the application has no such key or the key has expired.
 	PublicKey []byte `protobuf:"bytes,7,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
-	// What stands for the secret or the key of the request; or the credential of the request, if the application still
-	// has it. Empty if the application has no such secret or key, or only an expired one.
+	// A name for the secret or the key of the request, which is not secret. Empty if the application has no such
+	// secret or key, or it has expired. A later request can check with the name that it is still valid.
 	Credential    string `protobuf:"bytes,8,opt,name=credential,proto3" json:"credential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

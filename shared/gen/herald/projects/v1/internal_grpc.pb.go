@@ -28,14 +28,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What only other services of Herald call.
+// Methods that only other services of Herald call.
 type InternalClient interface {
 	// Fails with `PROJECT_NOT_FOUND` if an organization has no such project. The service users asks
 	// before it changes a project's members.
 	ResolveProject(ctx context.Context, in *ResolveProjectRequest, opts ...grpc.CallOption) (*ResolveProjectResponse, error)
-	// Returns the application with a client id, whatever its organization.
+	// Returns the application with a client id, of any organization.
 	ResolveClient(ctx context.Context, in *ResolveClientRequest, opts ...grpc.CallOption) (*ResolveClientResponse, error)
-	// Returns what a user has on a project, whatever its organization.
+	// Returns the roles of a user on a project of any organization.
 	ResolveAccess(ctx context.Context, in *ResolveAccessRequest, opts ...grpc.CallOption) (*ResolveAccessResponse, error)
 }
 
@@ -81,14 +81,14 @@ func (c *internalClient) ResolveAccess(ctx context.Context, in *ResolveAccessReq
 // All implementations should embed UnimplementedInternalServer
 // for forward compatibility.
 //
-// What only other services of Herald call.
+// Methods that only other services of Herald call.
 type InternalServer interface {
 	// Fails with `PROJECT_NOT_FOUND` if an organization has no such project. The service users asks
 	// before it changes a project's members.
 	ResolveProject(context.Context, *ResolveProjectRequest) (*ResolveProjectResponse, error)
-	// Returns the application with a client id, whatever its organization.
+	// Returns the application with a client id, of any organization.
 	ResolveClient(context.Context, *ResolveClientRequest) (*ResolveClientResponse, error)
-	// Returns what a user has on a project, whatever its organization.
+	// Returns the roles of a user on a project of any organization.
 	ResolveAccess(context.Context, *ResolveAccessRequest) (*ResolveAccessResponse, error)
 }
 

@@ -997,8 +997,7 @@ func (x *ProjectNameQuery) GetMethod() v1.TextQueryMethod {
 
 type ProjectResourceOwnerQuery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the organization that owns the project. Another one than that acted on matches
-	// nothing.
+	// The id of the organization that owns the project. Only the organization acted on matches.
 	ResourceOwner string `protobuf:"bytes,1,opt,name=resource_owner,json=resourceOwner,proto3" json:"resource_owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -52,7 +52,7 @@ type TextClient interface {
 	// Reads the text of a message as the organization acted on sends it (specification 4.3). A field
 	// without a text of the organization has the default text. The header content-language names the
 	// language of the text: `de` for `de-CH`, and the default language for one that is not supported.
-	// It fails with `LANGUAGE_INVALID` for what is not a BCP 47 tag.
+	// It fails with `LANGUAGE_INVALID` for a text that is not a BCP 47 tag.
 	GetMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
 	// Reads the default text of a message.
 	GetDefaultMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
@@ -81,8 +81,8 @@ type TextClient interface {
 	GetBranding(ctx context.Context, in *GetBrandingRequest, opts ...grpc.CallOption) (*GetBrandingResponse, error)
 	// Replaces the organization's color. Without one the pages have Herald's. The logo stays.
 	SetBranding(ctx context.Context, in *SetBrandingRequest, opts ...grpc.CallOption) (*SetBrandingResponse, error)
-	// Replaces the organization's logo. It fails with `LOGO_INVALID` for what is not a whole PNG or WebP image of at most
-	// 4096 by 4096 pixels. An SVG image is refused, because it can contain programs.
+	// Replaces the organization's logo. It fails with `LOGO_INVALID` unless the logo is a whole PNG or WebP image of at
+	// most 4096 by 4096 pixels. An SVG image is refused, because it can contain programs.
 	SetBrandingLogo(ctx context.Context, in *SetBrandingLogoRequest, opts ...grpc.CallOption) (*SetBrandingLogoResponse, error)
 	// Removes the organization's color and logo. It fails with `BRANDING_NOT_FOUND` if it has neither.
 	RemoveBranding(ctx context.Context, in *RemoveBrandingRequest, opts ...grpc.CallOption) (*RemoveBrandingResponse, error)
@@ -296,7 +296,7 @@ type TextServer interface {
 	// Reads the text of a message as the organization acted on sends it (specification 4.3). A field
 	// without a text of the organization has the default text. The header content-language names the
 	// language of the text: `de` for `de-CH`, and the default language for one that is not supported.
-	// It fails with `LANGUAGE_INVALID` for what is not a BCP 47 tag.
+	// It fails with `LANGUAGE_INVALID` for a text that is not a BCP 47 tag.
 	GetMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
 	// Reads the default text of a message.
 	GetDefaultMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
@@ -325,8 +325,8 @@ type TextServer interface {
 	GetBranding(context.Context, *GetBrandingRequest) (*GetBrandingResponse, error)
 	// Replaces the organization's color. Without one the pages have Herald's. The logo stays.
 	SetBranding(context.Context, *SetBrandingRequest) (*SetBrandingResponse, error)
-	// Replaces the organization's logo. It fails with `LOGO_INVALID` for what is not a whole PNG or WebP image of at most
-	// 4096 by 4096 pixels. An SVG image is refused, because it can contain programs.
+	// Replaces the organization's logo. It fails with `LOGO_INVALID` unless the logo is a whole PNG or WebP image of at
+	// most 4096 by 4096 pixels. An SVG image is refused, because it can contain programs.
 	SetBrandingLogo(context.Context, *SetBrandingLogoRequest) (*SetBrandingLogoResponse, error)
 	// Removes the organization's color and logo. It fails with `BRANDING_NOT_FOUND` if it has neither.
 	RemoveBranding(context.Context, *RemoveBrandingRequest) (*RemoveBrandingResponse, error)

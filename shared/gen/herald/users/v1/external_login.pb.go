@@ -32,7 +32,7 @@ type CheckExternalAccountRequest struct {
 	ExternalUserId string `protobuf:"bytes,2,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
 	// The directory's tenant to which the account belongs.
 	TenantId string `protobuf:"bytes,3,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant, an id or a domain, whose accounts alone the provider lets log in; empty if it lets those of others too. A
+	// The only tenant whose accounts can log in, as an id or a domain. Empty if others can log in too. A
 	// link that was made without a tenant names the one that the provider had then: it counts as long as it is the same.
 	OnlyTenant    string `protobuf:"bytes,4,opt,name=only_tenant,json=onlyTenant,proto3" json:"only_tenant,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -97,7 +97,7 @@ func (x *CheckExternalAccountRequest) GetOnlyTenant() string {
 	return ""
 }
 
-// Who is linked to the account, whatever the state of the user and of the organization.
+// The user who is linked to the account. The user and the organization can have any state.
 type CheckExternalAccountResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -105,7 +105,7 @@ type CheckExternalAccountResponse struct {
 	State  UserState              `protobuf:"varint,3,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	// Whether the organization is active.
 	OrgActive bool `protobuf:"varint,4,opt,name=org_active,json=orgActive,proto3" json:"org_active,omitempty"`
-	// Raised by whatever ends the user's tokens for good.
+	// Each change that ends all tokens of the user raises it.
 	Generation    uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	OrgGeneration uint64 `protobuf:"varint,6,opt,name=org_generation,json=orgGeneration,proto3" json:"org_generation,omitempty"`
 	// For ResolveSubjectRequest.credential and CheckedSubject.credential. It ends with the link.

@@ -67,8 +67,8 @@ func (x *IdpLinkAdded) GetIdpId() string {
 	return ""
 }
 
-// A user can no longer log in with an account at the provider, and the logins with it have ended. If the event has a cause, there is one
-// for each user and provider, even if the user was linked to several accounts there.
+// A user can no longer log in with an account at the provider, and the logins with it have ended. If the event
+// has a cause, there is one for each user and provider, even if the user was linked to several accounts there.
 type IdpLinkRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	IdpId string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`

@@ -47,7 +47,7 @@ const (
 type InternalClient interface {
 	// Returns the caller that a personal access token authenticates.
 	ResolveToken(ctx context.Context, in *ResolveTokenRequest, opts ...grpc.CallOption) (*ResolveTokenResponse, error)
-	// Returns a user for whom tokens are issued, whatever the organization.
+	// Returns a user of any organization, for whom tokens are issued.
 	ResolveSubject(ctx context.Context, in *ResolveSubjectRequest, opts ...grpc.CallOption) (*ResolveSubjectResponse, error)
 	// Returns the caller for whom a token was issued. It fails with `TOKEN_INVALID` unless everything is still active and
 	// of the same generation as when the token was issued.
@@ -75,7 +75,7 @@ type InternalClient interface {
 	// fails with `TOKEN_INVALID` if the subject has changed, with `IDP_LINK_TAKEN` if somebody is linked to the account,
 	// and with `IDP_UNKNOWN`.
 	LinkExternalAccount(ctx context.Context, in *LinkExternalAccountRequest, opts ...grpc.CallOption) (*LinkExternalAccountResponse, error)
-	// Replaces a person's names and language by those that an identity provider tells at a login.
+	// Replaces a person's names and language by those that an identity provider sends at a login.
 	UpdateExternalUser(ctx context.Context, in *UpdateExternalUserRequest, opts ...grpc.CallOption) (*UpdateExternalUserResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(ctx context.Context, in *PrepareMailRequest, opts ...grpc.CallOption) (*PrepareMailResponse, error)
@@ -289,7 +289,7 @@ func (c *internalClient) MakeProjectOwner(ctx context.Context, in *MakeProjectOw
 type InternalServer interface {
 	// Returns the caller that a personal access token authenticates.
 	ResolveToken(context.Context, *ResolveTokenRequest) (*ResolveTokenResponse, error)
-	// Returns a user for whom tokens are issued, whatever the organization.
+	// Returns a user of any organization, for whom tokens are issued.
 	ResolveSubject(context.Context, *ResolveSubjectRequest) (*ResolveSubjectResponse, error)
 	// Returns the caller for whom a token was issued. It fails with `TOKEN_INVALID` unless everything is still active and
 	// of the same generation as when the token was issued.
@@ -317,7 +317,7 @@ type InternalServer interface {
 	// fails with `TOKEN_INVALID` if the subject has changed, with `IDP_LINK_TAKEN` if somebody is linked to the account,
 	// and with `IDP_UNKNOWN`.
 	LinkExternalAccount(context.Context, *LinkExternalAccountRequest) (*LinkExternalAccountResponse, error)
-	// Replaces a person's names and language by those that an identity provider tells at a login.
+	// Replaces a person's names and language by those that an identity provider sends at a login.
 	UpdateExternalUser(context.Context, *UpdateExternalUserRequest) (*UpdateExternalUserResponse, error)
 	// Returns the contents of a mail, with its code. The notifier calls it when it sends the mail.
 	PrepareMail(context.Context, *PrepareMailRequest) (*PrepareMailResponse, error)

@@ -87,7 +87,7 @@ func (x *CheckPasswordRequest) GetClient() string {
 	return ""
 }
 
-// Who has the password, whatever the state of the user and of the organization.
+// The user who has the password. The user and the organization can have any state.
 type CheckPasswordResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -95,7 +95,7 @@ type CheckPasswordResponse struct {
 	State  UserState              `protobuf:"varint,3,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	// Whether the organization is active.
 	OrgActive bool `protobuf:"varint,4,opt,name=org_active,json=orgActive,proto3" json:"org_active,omitempty"`
-	// Raised by whatever ends the user's tokens for good.
+	// Each change that ends all tokens of the user raises it.
 	Generation    uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	OrgGeneration uint64 `protobuf:"varint,6,opt,name=org_generation,json=orgGeneration,proto3" json:"org_generation,omitempty"`
 	// For ResolveSubjectRequest.credential and CheckedSubject.credential.

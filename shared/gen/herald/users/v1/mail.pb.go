@@ -467,7 +467,7 @@ func (x *PrepareMailRequest) GetUserId() string {
 }
 
 // What a mail says about its reader. The code is the same in every answer for one notification. A notice
-// has no code, no expiry and no verified address; its change date is that of the change it tells of. Its user
+// has no code, no expiry and no verified address; its change date is that of the change that it reports. Its user
 // name is the recipient's address if that was not verified, because its reader may be a stranger.
 type PrepareMailResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`

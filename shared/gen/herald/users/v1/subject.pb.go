@@ -32,7 +32,7 @@ type ResolveSubjectRequest struct {
 	SecretHash []byte `protobuf:"bytes,3,opt,name=secret_hash,json=secretHash,proto3" json:"secret_hash,omitempty"`
 	// The id of the key that a machine user used. Empty for none.
 	KeyId string `protobuf:"bytes,4,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	// The answer has the user with all that userinfo tells. Otherwise user is missing.
+	// The answer has the user with everything that userinfo returns. Otherwise user is missing.
 	WithProfile bool `protobuf:"varint,5,opt,name=with_profile,json=withProfile,proto3" json:"with_profile,omitempty"`
 	// The credential of an earlier answer. Empty for none.
 	Credential    string `protobuf:"bytes,6,opt,name=credential,proto3" json:"credential,omitempty"`
@@ -119,7 +119,7 @@ type ResolveSubjectResponse struct {
 	OrgId string    `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
 	State UserState `protobuf:"varint,2,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
 	Type  UserType  `protobuf:"varint,3,opt,name=type,proto3,enum=herald.users.v1.UserType" json:"type,omitempty"`
-	// Raised by whatever ends the user's tokens for good. Tokens of an older generation are dead.
+	// Each change that ends all tokens of the user raises it. Tokens of an older generation are invalid.
 	Generation uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The user's organization and the further ones, those that do not exist left out.
 	Orgs []*SubjectOrg `protobuf:"bytes,5,rep,name=orgs,proto3" json:"orgs,omitempty"`
@@ -234,7 +234,7 @@ type SubjectOrg struct {
 	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	PrimaryDomain string                 `protobuf:"bytes,3,opt,name=primary_domain,json=primaryDomain,proto3" json:"primary_domain,omitempty"`
 	State         OrgState               `protobuf:"varint,4,opt,name=state,proto3,enum=herald.users.v1.OrgState" json:"state,omitempty"`
-	// Raised by every deactivation. Tokens of an older generation are dead.
+	// Every deactivation raises it. Tokens of an older generation are invalid.
 	Generation    uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
