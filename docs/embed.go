@@ -1,5 +1,6 @@
 // Package docs is what the repository and a running gateway show of the same contracts.
-// All of it is generated (make generate) but for the viewer, which docs/viewer/vendor.sh fetched.
+// The reference is generated (make generate). The guides, decisions and pictures are made by hand, and
+// docs/viewer/vendor.sh fetched the viewer.
 package docs
 
 import "embed"

@@ -18,8 +18,8 @@ func BoundMemory() {
 }
 
 // spare is a block that is never used. With it garbage grows to about 40 MB before it is collected, even if little
-// memory is in use; without it an eighth of the work was collecting garbage. A larger GOGC would keep the large blocks of
-// password hashes too.
+// memory is in use; without it an eighth of the work was collecting garbage. A larger GOGC would keep the large
+// blocks of password hashes too.
 var spare = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // Started marks the process as ready. It also returns the memory of the start, half of which is garbage, to the system:
