@@ -35,7 +35,8 @@ func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 		until string
 	}{
 		{outside.MailFault{At: outside.Dot, Drop: true}, "attempts where state = 6"},
-		{outside.MailFault{At: outside.Dot, Reply: "450 4.2.0 later"}, "attempts where reply like '450%'"},
+		{outside.MailFault{At: outside.Dot, Reply: "450 4.2.0 later: " + theCode + " " + address},
+			"attempts where reply like '450 4.2.0%'"},
 		{outside.MailFault{At: outside.RCPT, Reply: "550 5.1.1 nobody"}, "notifications where state = 5"},
 		{outside.MailFault{At: outside.RCPT, Reply: "250 2.1.5 ok"}, "notifications where state = 3"},
 	} {

@@ -44,7 +44,9 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error
 	if d.Rendered, err = d.Fill(code); err != nil {
 		return smtp.Mail{}, err
 	}
-	return d.mail(c), nil
+	m := d.mail(c)
+	m.Code = code
+	return m, nil
 }
 
 // prepareKind asks users for the contents of the mail and for its code. The code is the same at every try. A notice

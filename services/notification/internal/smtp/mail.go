@@ -31,15 +31,18 @@ type Mail struct {
 	Language string
 	// Date is the header Date, to the second.
 	Date time.Time
+	// Code is the code in the parts, empty for a mail without one. No Result contains it.
+	Code string
 	// Seed is a text from which the MIME boundary is made, such as the notification's id.
 	Seed string
 }
 
 // envelope is the addresses of a mail for SMTP, and the mail itself.
 type envelope struct {
-	from, to string
-	utf8     bool // an address has characters outside ASCII, which need SMTPUTF8 (RFC 6531)
-	data     []byte
+	private
+	from string
+	utf8 bool // an address has characters outside ASCII, which need SMTPUTF8 (RFC 6531)
+	data []byte
 }
 
 // build makes the envelope. It checks every field that becomes a header, so that none can contain
@@ -79,7 +82,9 @@ func (m Mail) build() (envelope, error) {
 	if _, err := msg.WriteTo(&data); err != nil {
 		return envelope{}, fmt.Errorf("build mail: %w", err)
 	}
-	return envelope{from: from.Address, to: to, utf8: !isASCII(foreign), data: data.Bytes()}, nil
+	return envelope{
+		private: private{m.Code, to}, from: from.Address, utf8: !isASCII(foreign), data: data.Bytes(),
+	}, nil
 }
 
 func (m Mail) check() error {

@@ -44,7 +44,8 @@ const (
 // Result is an outcome with its reason.
 type Result struct {
 	Outcome Outcome
-	// Reply is the relay's reply or a sentence of ours, one line of at most 500 runes.
+	// Reply is the relay's reply, without what it may quote of the mail, or a sentence of ours. It is one line of at
+	// most 500 runes.
 	Reply string
 	// Log is Reply for a log, without the relay's words after it knows the recipient, because
 	// they may name the recipient.
@@ -64,28 +65,28 @@ func said(outcome Outcome, words string) Result {
 }
 
 // failed returns the result of an error at a command of one mail, before the final dot.
-func failed(command string, err error) Result {
+func (p private) failed(command string, err error) Result {
 	if reply, is := errors.AsType[*textproto.Error](err); is {
-		return answered(command, reply)
+		return p.answered(command, reply)
 	}
-	return broken(Deferred, command, err)
+	return p.broken(Deferred, command, err)
 }
 
 // broken returns the result of a connection that ended, or on which the relay sent something that
 // is not a reply.
-func broken(outcome Outcome, command string, err error) Result {
-	f := explain(command, err)
+func (p private) broken(outcome Outcome, command string, err error) Result {
+	f := p.explain(command, err)
 	return Result{Outcome: outcome, Reply: oneLine(f.words), Log: f.log, Code: f.code}
 }
 
 // answered returns the result of a refusal or of an unexpected reply.
-func answered(command string, reply *textproto.Error) Result {
+func (p private) answered(command string, reply *textproto.Error) Result {
 	result := Result{
-		Outcome: Deferred, Reply: words(reply), Log: fmt.Sprintf("the mail relay answered %d at %s", reply.Code,
+		Outcome: Deferred, Reply: p.words(reply), Log: fmt.Sprintf("the mail relay answered %d at %s", reply.Code,
 			command), Code: reply.Code,
 	}
 	because := func(why string) {
-		f := refusal(why, reply)
+		f := p.refusal(why, reply)
 		result.Reply, result.Log = f.words, f.log
 	}
 	switch {
@@ -118,20 +119,21 @@ type failure struct {
 func (f failure) Error() string { return f.words }
 
 // refusal returns an error with the words why, in which %s stands for the relay's words.
-func refusal(why string, reply *textproto.Error) failure {
-	return failure{fmt.Sprintf(why, words(reply)), fmt.Sprintf(why, strconv.Itoa(reply.Code)), reply.Code}
+func (p private) refusal(why string, reply *textproto.Error) failure {
+	return failure{fmt.Sprintf(why, p.words(reply)), fmt.Sprintf(why, strconv.Itoa(reply.Code)), reply.Code}
 }
 
 // explain returns words for an error at a command.
-func explain(command string, err error) failure {
+func (p private) explain(command string, err error) failure {
 	var certificate *tls.CertificateVerificationError
 	var network net.Error
 	var lookup *net.DNSError
 	var operation *net.OpError
+	var strange textproto.ProtocolError
 	ours := func(words string) failure { return failure{words: words, log: words} }
 	switch reply, replied := errors.AsType[*textproto.Error](err); {
 	case replied:
-		return refusal("the mail relay failed at "+command+" (%s)", reply)
+		return p.refusal("the mail relay failed at "+command+" (%s)", reply)
 	case errors.As(err, &certificate):
 		return ours("the mail relay's certificate is not to be trusted (" + err.Error() + ")")
 	case errors.As(err, &network) && network.Timeout():
@@ -141,16 +143,13 @@ func explain(command string, err error) failure {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return ours("the mail relay closed the connection at " + command)
+	case errors.As(err, &strange): // its words are the line of the relay
+		return ours("the mail relay did not answer in SMTP at " + command)
 	case errors.As(err, &operation):
 		return ours("the mail relay failed at " + command + ": " + operation.Err.Error())
 	}
 	why := "the mail relay failed at " + command
-	return failure{words: why + ": " + err.Error(), log: why}
-}
-
-// words returns a reply on one line. Its Error method would quote it.
-func words(reply *textproto.Error) string {
-	return shortened(fmt.Sprintf("%d %s", reply.Code, reply.Msg), maxWords)
+	return failure{words: why + ": " + p.clean(err.Error()), log: why}
 }
 
 // oneLine removes control characters and all that is longer than maxReply.

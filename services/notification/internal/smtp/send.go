@@ -9,7 +9,6 @@ package smtp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/textproto"
 	"time"
@@ -59,7 +58,7 @@ func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) e
 	}
 	s, err := r.session(ctx)
 	if err != nil {
-		// The relay does not know the mail yet, so its words may be logged.
+		// The relay does not know the mail yet, so what words returns of its reply may be logged.
 		result := said(Deferred, err.Error()+": check "+setting)
 		if f, is := errors.AsType[failure](err); is {
 			result.Code = f.code
@@ -84,20 +83,20 @@ func (s *session) deliver(ctx context.Context, mail envelope, commit func(contex
 	}
 	s.client.SkipSMTPUTF8(!mail.utf8)
 	if err := s.client.Mail("<" + mail.from + ">"); err != nil {
-		return failed("MAIL", err)
+		return mail.failed("MAIL", err)
 	}
 	if err := s.client.Rcpt("<" + mail.to + ">"); err != nil {
-		return failed("RCPT", err)
+		return mail.failed("RCPT", err)
 	}
 	body, err := s.client.Data()
 	if err != nil {
-		return failed("DATA", err)
+		return mail.failed("DATA", err)
 	}
 	if _, err := body.Write(mail.data); err != nil {
-		return failed("the mail", err)
+		return mail.failed("the mail", err)
 	}
 	if err := s.client.Text.W.Flush(); err != nil {
-		return failed("the mail", err)
+		return mail.failed("the mail", err)
 	}
 	if err := commit(ctx); err != nil {
 		return said(Aborted, err.Error())
@@ -105,26 +104,26 @@ func (s *session) deliver(ctx context.Context, mail envelope, commit func(contex
 	if !release() {
 		return said(Deferred, "the attempt ran out of time before the final dot")
 	}
-	return s.finish(body)
+	return s.finish(body, mail.private)
 }
 
 // finish sends the final dot and returns the outcome.
-func (s *session) finish(body io.WriteCloser) Result {
+func (s *session) finish(body io.WriteCloser, p private) Result {
 	if err := s.conn.SetDeadline(time.Now().Add(dotTime)); err != nil {
-		return broken(Deferred, "the final dot", err)
+		return p.broken(Deferred, "the final dot", err)
 	}
 	err := body.Close()
 	reply, replied := errors.AsType[*textproto.Error](err)
 	switch {
 	case err == nil:
 		response := body.(*smtp.DataCloser).ServerResponse()
-		return Result{Outcome: Sent, Reply: oneLine(fmt.Sprintf("250 %s", response)), Code: 250, Answered: true}
+		return Result{Outcome: Sent, Reply: p.words(&textproto.Error{Code: 250, Msg: response}), Code: 250, Answered: true}
 	case replied && reply.Code/100 == 2:
-		return Result{Outcome: Sent, Reply: words(reply), Code: reply.Code, Answered: true}
+		return Result{Outcome: Sent, Reply: p.words(reply), Code: reply.Code, Answered: true}
 	case replied && (reply.Code/100 == 4 || reply.Code/100 == 5):
-		result := answered("the final dot", reply)
+		result := p.answered("the final dot", reply)
 		result.Answered = true
 		return result
 	}
-	return broken(Uncertain, "the final dot", err)
+	return p.broken(Uncertain, "the final dot", err)
 }

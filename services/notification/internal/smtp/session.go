@@ -28,7 +28,7 @@ type session struct {
 func (r *Relay) connect(ctx context.Context) (*session, error) {
 	conn, err := r.dial(ctx, "tcp", net.JoinHostPort(r.host, r.port))
 	if err != nil {
-		return nil, explain("connecting", err)
+		return nil, private{}.explain("connecting", err)
 	}
 	conn = &capped{Conn: conn, left: maxRead}
 	defer bind(ctx, conn)()
@@ -49,10 +49,10 @@ func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 	}
 	client, err := smtp.NewClient(stream, r.host)
 	if err != nil {
-		return nil, explain("the greeting", err)
+		return nil, private{}.explain("the greeting", err)
 	}
 	if err := client.Hello(name); err != nil {
-		return nil, explain("EHLO", err)
+		return nil, private{}.explain("EHLO", err)
 	}
 	offered, _ := client.Extension("STARTTLS")
 	switch {
@@ -60,7 +60,7 @@ func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 		return nil, errors.New("the mail relay does not offer STARTTLS")
 	case offered && (r.security == required || r.security == optional):
 		if err := client.StartTLS(r.tls); err != nil {
-			return nil, explain("STARTTLS", err)
+			return nil, private{}.explain("STARTTLS", err)
 		}
 	}
 	if r.user == "" {
@@ -88,10 +88,10 @@ func (r *Relay) login(client *smtp.Client) error {
 	}
 	err := client.Auth(auth)
 	if reply, is := errors.AsType[*textproto.Error](err); is && reply.Code/100 == 5 {
-		return refusal("the mail relay refused the user name or password (%s)", reply)
+		return private{}.refusal("the mail relay refused the user name or password (%s)", reply)
 	}
 	if err != nil {
-		return explain("AUTH", err)
+		return private{}.explain("AUTH", err)
 	}
 	return nil
 }

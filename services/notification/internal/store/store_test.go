@@ -86,16 +86,44 @@ func TestMailsWithoutOrganizationGetTheOneOfTheUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sql, err := store.Migrations.ReadFile("migrations/003_organizations_of_early_mails.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.exec(string(sql))
+	w.migrate("003_organizations_of_early_mails.sql")
 	w.has("a o1 ada", "b o1 ada", "c o1 ada", "d o2 bob", "e o2 bob", "f  eve")
 	if err := w.Forget(t.Context(), "o3", "eve"); err != nil {
 		t.Fatal(err)
 	}
 	w.has("a o1 ada", "b o1 ada", "c o1 ada", "d o2 bob", "e o2 bob")
+}
+
+// A release before the fourth migration stored replies with all that the relay said.
+func TestStoredRepliesLoseTheTextOfTheRelay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.queue("a")
+	for before, after := range map[string]string{
+		"250 2.0.0 accepted K7MPX4RD":                                      "250 2.0.0 …",
+		"550 K7MPX4RD (spam)":                                              "550 …",
+		"(550 5.1.1 no K7MPX4RD (x)): check it":                            "(550 5.1.1 …",
+		"the mail relay failed at the final dot: short response: K7MPX4RD": "the mail relay failed at the final dot …",
+		"no longer wanted: its code was used or replaced":                  "no longer wanted: its code was used or replaced",
+		"the mail relay failed at connecting: connect: connection refused": "the mail relay failed at connecting: " +
+			"connect: connection refused",
+	} {
+		w.exec(`delete from attempts`)
+		w.exec(`insert into attempts values ('a', 1, now(), 5, $1)`, before)
+		w.migrate("004_replies_without_quotes.sql")
+		if n := testkit.Rows(t, w.db, "attempts where reply = $1", after); n != 1 {
+			t.Errorf("%q does not become %q", before, after)
+		}
+	}
+}
+
+func (w world) migrate(name string) {
+	w.Helper()
+	sql, err := store.Migrations.ReadFile("migrations/" + name)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.exec(string(sql))
 }
 
 // has fails the test if the mails are not these. Each is its id, organization and user.

@@ -283,7 +283,8 @@ type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
 	State NotificationState      `protobuf:"varint,2,opt,name=state,proto3,enum=herald.notification.v1.NotificationState" json:"state,omitempty"`
-	// The mail server's reply, or the error if there was no reply.
+	// The mail server's reply, or the error if there was no reply. What it may quote of the mail, such as its code, a
+	// link or an address, is left out.
 	Reply         string `protobuf:"bytes,3,opt,name=reply,proto3" json:"reply,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
