@@ -7,7 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// Each package stands in the tree of CONTRIBUTING.md, and those of shared have at least two users.
+// Each package stands in the tree of CONTRIBUTING.md, those of shared have at least two users, and each feature has the
+// same name in all layers.
 func TestPackagesHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	sources, err := read(os.DirFS("../.."))
@@ -23,7 +24,7 @@ func TestPackagesHaveTheirPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources = slices.DeleteFunc(sources, source.generated)
-	for _, wrong := range append(planted(sources, shown), shared(sources)...) {
+	for _, wrong := range slices.Concat(planted(sources, shown), shared(sources), features(sources)) {
 		t.Error(wrong)
 	}
 }
@@ -81,5 +82,42 @@ func TestPlantedAndShared(t *testing.T) {
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	const users = "services/users/internal/"
+	for name, c := range map[string]struct {
+		file  string
+		wrong bool
+	}{
+		"of the domain":           {users + "api/orgs/organization.go", false},
+		"of the store":            {users + "api/member.go", false},
+		"a part":                  {users + "api/orgs/organization_of_one.go", false},
+		"the methods":             {users + "api/api.go", false},
+		"what packages share":     {users + "api/base/human.go", false},
+		"a test":                  {users + "api/orgs/orgs_test.go", false},
+		"another layer":           {users + "consumer/orgs.go", false},
+		"the package's name":      {users + "api/orgs/orgs.go", true},
+		"a longer name":           {users + "api/orgs/organizations.go", true},
+		"of another service":      {"services/idp/internal/api/organization.go", true},
+		"api.go in a package":     {users + "api/orgs/api.go", true},
+		"a beginning of the name": {users + "api/orgs/org.go", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree := fstest.MapFS{}
+			for _, file := range []string{users + "domain/organization.go", users + "store/member.go", c.file} {
+				tree[file] = &fstest.MapFile{Data: []byte("package a")}
+			}
+			sources, err := read(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wrong := features(sources); (len(wrong) == 1) != c.wrong || len(wrong) > 1 {
+				t.Errorf("%q", wrong)
+			}
+		})
 	}
 }
