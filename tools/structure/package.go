@@ -34,9 +34,9 @@ func packagesOf(sources []source) []packaged {
 	return all
 }
 
-// doors are the packages that connect the parts of a program or a service, so they may import more packages than
-// others.
-var doors = regexp.MustCompile(`^(services/\w+|services/auth/internal/routes|gateway|` +
+// connecting matches the packages that connect the parts of a program or a service, such as the package of a service at
+// its root. They may import more packages than others.
+var connecting = regexp.MustCompile(`^(services/\w+|services/auth/internal/routes|gateway|` +
 	`deploy/herald|deploy/herald/internal/(allinone|command|services))$`)
 
 // width checks the number of this repository's packages that a package imports, without generated
@@ -51,7 +51,7 @@ func (p packaged) width() []string {
 		}
 	}
 	limit := 10
-	if doors.MatchString(p.dir) {
+	if connecting.MatchString(p.dir) {
 		limit = 20
 	}
 	if len(own) <= limit {

@@ -24,7 +24,7 @@ func TestRuleOfImports(t *testing.T) {
 	judge(t, []rule{
 		{"imports", "shared/a/a.go", head + importing(10), head + importing(11),
 			"imports 11 packages of this repository, more than 10"},
-		{"imports of a door", "gateway/a.go", head + importing(20), head + importing(21),
+		{"imports of a package that connects", "gateway/a.go", head + importing(20), head + importing(21),
 			"more than 20: it does too much"},
 	})
 }

@@ -46,17 +46,17 @@ type service struct {
 func New() *All {
 	s := &All{}
 	s.all = []service{
-		door("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed),
-		door("text", text.Migrations, new(text.Config), text.New),
-		door("notification", notification.Migrations, &s.Notification, notification.New),
-		door("auth", auth.Migrations, new(auth.Config), auth.New).seals(auth.Sealed),
-		door("projects", projects.Migrations, new(projects.Config), projects.New),
-		door("idp", idp.Migrations, new(idp.Config), idp.New).seals(idp.Sealed),
+		entry("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed),
+		entry("text", text.Migrations, new(text.Config), text.New),
+		entry("notification", notification.Migrations, &s.Notification, notification.New),
+		entry("auth", auth.Migrations, new(auth.Config), auth.New).seals(auth.Sealed),
+		entry("projects", projects.Migrations, new(projects.Config), projects.New),
+		entry("idp", idp.Migrations, new(idp.Config), idp.New).seals(idp.Sealed),
 	}
 	return s
 }
 
-func door[C any](
+func entry[C any](
 	name string, migrations embed.FS, config *C, start func(context.Context, *boot.Service, C) error,
 ) service {
 	return service{name: name, migrations: migrations, config: config,
