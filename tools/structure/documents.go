@@ -15,7 +15,65 @@ var (
 	inList = regexp.MustCompile(`(?m)^  `)
 	// testName is the name of a test in a document.
 	testName = regexp.MustCompile("`(Test[A-Za-z]+)`")
+	// quotedPath is a path or the end of one, such as foreign_test.go. Paths of the API begin with a slash.
+	quotedPath = regexp.MustCompile("`(\\w[\\w.-]*(?:/[\\w.-]+)+|\\w+\\.(?:go|md|proto|sql|work|yml))`")
+	// placed is a name with the file or folder where it is.
+	placed = regexp.MustCompile("`(\\w+)`\\s+(?:in|of)\\s+" + quotedPath.String())
 )
+
+// paths finds paths in CONTRIBUTING.md that do not exist, and names that are not where it says.
+func paths(tree fs.FS) (wrong []string, err error) {
+	text, err := fs.ReadFile(tree, "CONTRIBUTING.md")
+	if err != nil {
+		return nil, err
+	}
+	all, err := everyPath(tree)
+	if err != nil {
+		return nil, err
+	}
+	quoted := quotedPath.FindAllStringSubmatch(string(text), -1)
+	if len(quoted) == 0 {
+		return nil, fmt.Errorf("CONTRIBUTING.md names no path")
+	}
+	for _, q := range quoted {
+		if len(ending(all, q[1])) == 0 {
+			wrong = append(wrong, fmt.Sprintf("CONTRIBUTING.md names %s, which does not exist", q[1]))
+		}
+	}
+	for _, p := range placed.FindAllStringSubmatch(string(text), -1) {
+		sources, err := contents(tree, ".go", ending(all, p[2])...)
+		if err != nil {
+			return nil, err
+		}
+		if !regexp.MustCompile(`\b` + p[1] + `\b`).MatchString(sources) {
+			wrong = append(wrong, fmt.Sprintf("CONTRIBUTING.md says that %s is in %s, and it is not", p[1], p[2]))
+		}
+	}
+	return wrong, nil
+}
+
+// everyPath lists all files and folders, without hidden ones and those of npm.
+func everyPath(tree fs.FS) (all []string, err error) {
+	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		hidden := name != "." && strings.HasPrefix(path.Base(name), ".") || path.Base(name) == "node_modules"
+		if err == nil && d.IsDir() && hidden {
+			return fs.SkipDir
+		}
+		all = append(all, name)
+		return err
+	})
+	return all, err
+}
+
+// ending returns the paths that end with another one.
+func ending(all []string, with string) (found []string) {
+	for _, name := range all {
+		if strings.HasSuffix("/"+name, "/"+with) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
 
 // excerpts finds excerpts in CONTRIBUTING.md that are not in the sources.
 func excerpts(tree fs.FS) (wrong []string, err error) {

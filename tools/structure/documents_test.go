@@ -11,7 +11,7 @@ import (
 func TestDocumentsAreTrue(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]func(fs.FS) ([]string, error){
-		"excerpts": excerpts, "decisions": decisions, "tests": documentedTests,
+		"excerpts": excerpts, "decisions": decisions, "tests": documentedTests, "paths": paths,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,6 +52,14 @@ func TestRulesOfDocuments(t *testing.T) {
 		"a test":              {documentedTests, "docs/faults.md", "`TestB`", ""},
 		"a test that is gone": {documentedTests, "docs/faults.md", "`TestB` `TestA`", "names TestA, which is no test"},
 		"not in a test file":  {documentedTests, "docs/faults.md", "`TestNoTest`", "names TestNoTest, which"},
+		"paths":               {paths, "CONTRIBUTING.md", "`services/a.go`, `a.go`, `proto/herald` and `/v1/gone`", ""},
+		"a path that is gone": {paths, "CONTRIBUTING.md", "`services/b.go`", "names services/b.go, which does not exist"},
+		"a file that is gone": {paths, "CONTRIBUTING.md", "`c.proto`", "names c.proto, which does not exist"},
+		"half a name":         {paths, "CONTRIBUTING.md", "`_test.go`", "names _test.go, which does not exist"},
+		"a name":              {paths, "CONTRIBUTING.md", "`b` in\n`services/a.go`, `TestB` of `deploy`", ""},
+		"a name that is gone": {paths, "CONTRIBUTING.md", "`e` in `services/a.go`", "e is in services/a.go, and it is not"},
+		"part of a name":      {paths, "CONTRIBUTING.md", "`Test` in `a_test.go`", "Test is in a_test.go, and it is not"},
+		"no paths":            {paths, "CONTRIBUTING.md", "text", "names no path"},
 		"no tests":            {documentedTests, "docs/faults.md", "text", "names no test"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,3 +60,40 @@ func TestRuleOfTestedMethods(t *testing.T) {
 		})
 	}
 }
+
+func TestServicesHaveFewMethods(t *testing.T) {
+	t.Parallel()
+	wrong, err := crowded(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+}
+
+func TestRuleOfCrowdedServices(t *testing.T) {
+	t.Parallel()
+	service := func(name string, methods int) string {
+		return "service " + name + " {\n" + strings.Repeat("  rpc A(B) returns (C) {\n  }\n", methods) + "}\n"
+	}
+	const file = "shared/proto/herald/users/v1/users.proto"
+	for name, c := range map[string]struct{ text, want string }{
+		"as many as may be": {service("Users", 25), ""},
+		"one more":          {service("Users", 26), file + ": Users has 26 methods, more than 25: make a service"},
+		"two services":      {service("Users", 13) + service("Orgs", 13), ""},
+		"the second":        {service("Users", 1) + service("Orgs", 26), "Orgs has 26 methods"},
+		"no service":        {"message A {}\n", "no contract has a service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wrong, err := crowded(fstest.MapFS{file: {Data: []byte(c.text)}})
+			if err != nil {
+				wrong = append(wrong, err.Error())
+			}
+			if got := strings.Join(wrong, "\n"); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
