@@ -6,177 +6,226 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
-	"herald/shared/postgres"
+	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/search"
+	"herald/shared/testkit"
 )
 
-// losses are all changes after which an owner cannot log in or is no owner, also those that no
-// method makes. $1 is the id of the owner and of the owner's organization.
-var losses = map[string]string{
-	"user inactive": `update users set state = 2 where id = $1`,
-	"user locked":   `update users set state = 3 where id = $1`,
-	"user initial":  `update users set state = 4 where id = $1`,
-	"user gone":     `delete from users where id = $1`,
-	"user moved":    `update users set org_id = 'asleep' where id = $1`,
-	"org inactive":  `update organizations set state = 2 where id = $1`,
-	"org gone": `with all_of_it as (delete from users where org_id = $1) delete from organizations
-		where id = $1`,
-	"member gone":       `delete from members where user_id = $1`,
-	"member has less":   `update members set roles = '{IAM_OWNER_VIEWER}' where user_id = $1`,
-	"member of another": `update members set org_id = 'asleep' where user_id = $1`,
-	"member is another": `update members set user_id = 'not ' || $1 where user_id = $1`,
-	"both in one change": `with u as (update users set state = 2 where id = $1) update members set roles = '{}'
-		where user_id = $1`,
+// call is a call of a method of the store about the user u1 or the machine m1, both of org-a. u1 owns the project p1
+// and has the token t1 and an app. m1 has the key k1. The call returns how many rows it found or changed.
+type call struct {
+	names  []string     // of methods; a search has one for the query and one to run it
+	absent *fault.Fault // if nothing is found; nil for a list, which is then empty
+	run    func(request) (int, error)
 }
 
-// gains are changes after which the owner is still one who can log in.
-var gains = map[string]string{
-	"another name":  `update users set user_name = 'other', generation = 2 where id = $1`,
-	"another role":  `update members set roles = '{IAM_OWNER_VIEWER,IAM_OWNER}' where user_id = $1`,
-	"renamed org":   `update organizations set name = 'other' where id = $1`,
-	"second member": `insert into members values ($1, $1, '', '{ORG_OWNER}', 1, now(), now())`,
+// request is the store, and the organization that a call of it is for.
+type request struct {
+	context.Context
+	store.Store
+	orgID string
 }
 
-// setOwners replaces the instance by one with these owners. All other users are locked, and the
-// organization asleep is inactive.
-func (w world) setOwners(ids ...string) {
-	w.Helper()
-	args := postgres.Args{"owners": ids}
-	var b pgx.Batch // one transaction
-	// Without an instance the rule of the owner does not apply.
-	for _, table := range []string{"instance", "users", "organizations"} {
-		b.Queue(`delete from ` + table)
-	}
-	b.Queue(`insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
-		select n, n, n, n, case n when 'asleep' then 2 else 1 end, 1, now(), now()
-		from unnest(@owners::text[] || '{nobody,asleep}') n`, args)
-	b.Queue(`insert into users (id, org_id, type, state, user_name, user_name_folded, sequence, created_at, changed_at)
-		select n, n, 1, 1, n, n, 1, now(), now() from unnest(@owners::text[]) n union all
-		select n, 'nobody', 1, 3, n, n, 1, now(), now() from unnest('{nobody,not a,not b}'::text[]) n`, args)
-	// The last one has the role in an organization, where it does not count.
-	b.Queue(`insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
-		select n, '', '{IAM_OWNER}'::text[], 1, now(), now() from unnest(@owners::text[]) n union all
-		select 'nobody', 'nobody', '{IAM_OWNER}', 1, now(), now()`, args)
-	b.Queue(`insert into instance (org_id, administrator) values ('nobody', 'nobody')`)
-	if err := w.db.SendBatch(w.Context(), &b).Close(); err != nil {
-		w.Fatal(err)
-	}
+func one[T any](_ T, err error) (int, error)               { return 1, err }
+func many[T any](l search.List[T], err error) (int, error) { return int(l.Total), err }
+
+func listed(l *heraldv1.SearchChangesResponse, err error) (int, error) {
+	return len(l.GetResult()), err
 }
 
-// lastOwner reports whether an error is that of the rule, and fails the test for all others.
-func (w world) lastOwner(what string, err error) bool {
-	w.Helper()
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	if err != nil && (!ok || pg.ConstraintName != "instance_has_owner") {
-		w.Fatalf("%s: %v", what, err)
-	}
-	return err != nil
-}
+var page = search.Page{Limit: 100}
 
-func TestInstanceHasOwner(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for what, sql := range losses {
-		w.setOwners("a")
-		if _, err := w.db.Exec(t.Context(), sql, "a"); !w.lastOwner(what, err) {
-			t.Errorf("%s: the last owner is gone: a trigger instance_has_owner has to refuse it", what)
-		}
-		w.setOwners("a", "b")
-		if _, err := w.db.Exec(t.Context(), sql, "a"); w.lastOwner(what, err) {
-			t.Errorf("%s: refused, but there is another owner", what)
-		}
-	}
-	for what, sql := range gains {
-		w.setOwners("a")
-		if _, err := w.db.Exec(t.Context(), sql, "a"); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
-// Of two changes at once that would take away the last two owners, the second waits for the first
-// and is refused.
-func TestInstanceHasOwnerAtOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for first, one := range losses {
-		for second, other := range losses {
-			w.setOwners("a", "b")
-			if w.bothAtOnce(first, one, second, other); t.Failed() {
-				return
-			}
-		}
-	}
-}
-
-func (w world) bothAtOnce(first, one, second, other string) {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
-	defer cancel()
-	tx, err := w.db.Begin(ctx)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer tx.Rollback(ctx)
-	if _, err := tx.Exec(ctx, one, "a"); err != nil {
-		w.Fatalf("%s: %v", first, err)
-	}
-	err = w.whileLocked(tx, func() error {
-		_, err := w.db.Exec(ctx, other, "b")
-		return err
-	})
-	if !w.lastOwner(second, err) {
-		w.Errorf("%s, and %s at once: nobody owns the instance", first, second)
-	}
-}
-
-// The methods of the store return the fault of the rule.
-func TestLastOwnerIsAFault(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.setOwners("a")
-	for _, state := range []domain.UserState{domain.UserInactive, domain.UserLocked, domain.UserInitial} {
-		_, _, err := w.ChangeUser(t.Context(), "a", "a", func(u *domain.User) (store.UserChange, error) {
-			u.State = state
+// everything has a call of every method about an organization. Removals come last.
+var everything = []call{
+	{[]string{"User"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.User(c, c.orgID, "u1"))
+	}},
+	{[]string{"ChangeUser"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		_, _, err := c.ChangeUser(c, c.orgID, "u1", func(*domain.User) (store.UserChange, error) {
 			return store.UserChange{Event: happened}, nil
 		})
-		if !errors.Is(err, usersfault.ErrLastIAMOwner) {
-			t.Errorf("state %d: %v", state, err)
+		return 1, err
+	}},
+	{[]string{"Users", "SearchUsers"}, nil, func(c request) (int, error) {
+		return many(c.SearchUsers(c, c.Users(c.orgID).Where("id = ?", "u1"), page))
+	}},
+	{[]string{"Changes"}, nil, func(c request) (int, error) {
+		return listed(c.Changes(c, "user", c.orgID, "u1", page))
+	}},
+	{[]string{"AskedMails"}, nil, func(c request) (int, error) {
+		mails, err := c.AskedMails(c, c.orgID, "u1", time.Now().Add(-time.Hour))
+		return len(mails), err
+	}},
+	{[]string{"AddMachineKey"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.AddMachineKey(c, machineKey("m1", c.orgID, "k2"), []byte{2}, happened))
+	}},
+	{[]string{"MachineKey"}, usersfault.ErrMachineKeyNotFound, func(c request) (int, error) {
+		return one(c.MachineKey(c, c.orgID, "m1", "k1"))
+	}},
+	{[]string{"SearchMachineKeys"}, nil, func(c request) (int, error) {
+		return many(c.SearchMachineKeys(c, c.orgID, "m1", page))
+	}},
+	{[]string{"AddIdpLink"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		l := link("idp-a", "another")
+		l.UserID, l.OrgID = "u1", c.orgID
+		return one(c.AddIdpLink(c, l, mayLink))
+	}},
+	{[]string{"CreatePAT"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.CreatePAT(c, token("u1", c.orgID, "t2"), []byte{2}, happened))
+	}},
+	{[]string{"PAT"}, usersfault.ErrPATNotFound, func(c request) (int, error) {
+		return one(c.PAT(c, c.orgID, "u1", "t1"))
+	}},
+	{[]string{"SearchPATs"}, nil, func(c request) (int, error) {
+		return many(c.SearchPATs(c, c.orgID, "u1", page))
+	}},
+	{[]string{"SearchOTP"}, nil, func(c request) (int, error) {
+		return many(c.SearchOTP(c, c.orgID, "u1", page))
+	}},
+	{[]string{"CreateOTP"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		_, err := c.CreateOTP(c, app("u1", c.orgID), happened)
+		if errors.Is(err, usersfault.ErrOTPNotVerified) { // in its own organization the user has one already
+			err = nil
+		}
+		return 1, err
+	}},
+	{[]string{"ChangeOTP"}, usersfault.ErrOTPNotFound, func(c request) (int, error) {
+		return one(c.ChangeOTP(c, c.orgID, "u1",
+			func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
+	}},
+	{[]string{"Members", "SearchMembers"}, nil, func(c request) (int, error) {
+		return many(c.SearchMembers(c, c.Members(c.orgID, "p1"), page))
+	}},
+	{[]string{"SearchMemberships"}, nil, func(c request) (int, error) {
+		return many(c.SearchMemberships(c, c.orgID, "u1", page))
+	}},
+	{[]string{"MembershipsOf"}, nil, func(c request) (int, error) {
+		places, err := c.MembershipsOf(c, c.orgID, []string{"u1"})
+		return len(places), err
+	}},
+	{[]string{"ChangeMember"}, usersfault.ErrMemberNotFound, func(c request) (int, error) {
+		return one(c.ChangeMember(c, c.orgID, "p1", "u1", func(*domain.Member) (proto.Message, error) {
+			return happened, nil
+		}))
+	}},
+	{[]string{"SetMetadata"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.SetMetadata(c, c.orgID, "u1", "size", func(m *domain.Metadata) (proto.Message, error) {
+			m.Set(nil)
+			return happened, nil
+		}))
+	}},
+	{[]string{"Metadata"}, usersfault.ErrMetadataNotFound, func(c request) (int, error) {
+		return one(c.Metadata(c, c.orgID, "u1", "size"))
+	}},
+	{[]string{"SearchMetadata"}, nil, func(c request) (int, error) {
+		return many(c.SearchMetadata(c, c.orgID, "u1", page))
+	}},
+	{[]string{"RemoveMetadata"}, usersfault.ErrMetadataNotFound, func(c request) (int, error) {
+		return one(c.RemoveMetadata(c, c.orgID, "u1", "size", happened))
+	}},
+	{[]string{"RemoveOTP"}, usersfault.ErrOTPNotFound, func(c request) (int, error) {
+		return one(c.RemoveOTP(c, c.orgID, "u1", gone))
+	}},
+	{[]string{"RemoveMachineKey"}, usersfault.ErrMachineKeyNotFound, func(c request) (int, error) {
+		return one(c.RemoveMachineKey(c, c.orgID, "m1", "k1", happened))
+	}},
+	{[]string{"SearchIdpLinks"}, nil, func(c request) (int, error) {
+		return many(c.SearchIdpLinks(c, c.orgID, "u1", page))
+	}},
+	{[]string{"RemoveIdpLink"}, usersfault.ErrIdpLinkNotFound, func(c request) (int, error) {
+		key := link("idp-a", "mini")
+		key.OrgID, key.UserID = c.orgID, "u1"
+		return one(c.RemoveIdpLink(c, key, happened))
+	}},
+	{[]string{"RemoveMembership"}, usersfault.ErrMemberNotFound, func(c request) (int, error) {
+		return one(c.RemoveMembership(c, c.orgID, "u1", "membership of u1",
+			func(domain.Member) proto.Message { return happened }))
+	}},
+	{[]string{"RemovePAT"}, usersfault.ErrPATNotFound, func(c request) (int, error) {
+		return one(c.RemovePAT(c, c.orgID, "u1", "t1", happened))
+	}},
+	{[]string{"RemoveUser"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
+		return one(c.RemoveUser(c, c.orgID, "u1", happened))
+	}},
+}
+
+// elsewhere lists the methods that need not have an organization as a condition, with the reason.
+var elsewhere = map[string]string{
+	"RemoveOrg": "is the organization itself", "ForgetOrg": "is the organization itself",
+	"SomeUsers": "reads for a removed organization", "SomeMembers": "reads for a removed organization",
+	"Now":     "reads no database",
+	"Subject": "auth calls it for any user: TestResolveSubject", "OrgsWith": "auth calls it: TestResolveSubject",
+	"CheckedHolders": "auth calls it for any user: TestResolveCaller",
+	"ImportUsers":    "needs no existing object", "Taken": "ids and login names are the instance's",
+	"CreateUser": "needs no existing object", "CreateOrg": "needs no existing object",
+	"CreateInstance": "needs no existing object", "Started": "is the instance's",
+	"LastingKey": "is the instance's",
+	"Org":        "is the organization itself", "ChangeOrg": "is the organization itself",
+	"EndLogins": "is the organization itself",
+	"Orgs":      "are the instance's", "SearchOrgs": "are the instance's",
+	"UserNameFree": "names are the instance's", "FirstImport": "ids are the instance's",
+	"AnyUser":       "other services call it for a user of any organization",
+	"ExternalLogin": "auth calls it for any account: TestCheckExternalAccount",
+	"CreateMember":  "takes users of any organization", "CreateProjectOwner": "takes users of any organization",
+	"RemoveProjectMembers": "handles an event of projects", "RemoveIdpLinks": "handles an event of idp",
+	"KnownToken": "is by the token's hash", "Holders": "is by the token's hash",
+	"CodeHolder": "is by the code's holder", "RequestCode": "is by the code's holder",
+	"Sweep":        "is by the time",
+	"RemovePATsOf": "is by the user of the event", "UseCode": "is by the code's holder",
+	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
+	"TryLogin": "login names are the instance's", "UntryLogin": "login names are the instance's",
+	"Named":    "login names are the instance's",
+	"LoggedIn": "is by the password's holder",
+	"TryCode":  "is by the code's holder", "UntryCode": "is by the code's holder",
+	"PrepareMail": "is by the mail's id",
+}
+
+// No method finds or changes an object of another organization. Each finds it in its own.
+func TestOwnerInEveryQuery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.org("org-b")
+	w.user("org-a", "u1")
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
+	w.must(w.db.Exec(t.Context(), `update members set id = 'membership of u1'`))
+	w.must(w.CreateMember(t.Context(), domain.Member{UserID: "u1", Roles: []string{"IAM_OWNER_VIEWER"}}, happened))
+	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
+	w.machine("org-a", "m1")
+	w.must(w.AddMachineKey(t.Context(), machineKey("m1", "org-a", "k1"), []byte{1}, happened))
+	w.must(w.db.Exec(t.Context(), `insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id,
+		display_name, makers, sequence, created_at, changed_at)
+		values ('u1', 'idp-a', 'mini', '', '', '{}', 1, now(), now())`))
+
+	before := testkit.Rows(t, w.db, "events")
+	for _, m := range everything {
+		n, err := m.run(request{t.Context(), w.Store, "org-b"})
+		if m.absent == nil && (n != 0 || err != nil) || m.absent != nil && !errors.Is(err, m.absent) {
+			t.Errorf("%s in another organization: %d, %v", m.names, n, err)
 		}
 	}
-	_, err := w.ChangeOrg(t.Context(), "a", func(org *domain.Org) (proto.Message, error) {
-		org.State = domain.OrgInactive
-		return happened, nil
-	})
-	if !errors.Is(err, usersfault.ErrLastIAMOwner) {
-		t.Errorf("organization: %v", err)
+	if testkit.Rows(t, w.db, "events") != before {
+		t.Error("something was written")
 	}
-	_, err = w.ChangeMember(t.Context(), "", "", "a", func(m *domain.Member) (proto.Message, error) {
-		m.Roles = nil
-		return happened, nil
-	})
-	if !errors.Is(err, usersfault.ErrLastIAMOwner) {
-		t.Errorf("member: %v", err)
+	for _, m := range everything {
+		if n, err := m.run(request{t.Context(), w.Store, "org-a"}); n == 0 || err != nil {
+			t.Errorf("%s where it is: %d, %v", m.names, n, err)
+		}
 	}
 }
 
-// The names for states in migrations have the numbers of the domain.
-func TestStatesByName(t *testing.T) {
+func TestEveryMethodIsCalledForAForeignOrganization(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	var user domain.UserState
-	var org, removed domain.OrgState
-	if err := w.db.QueryRow(t.Context(), `select user_active(), org_active(), org_removed()`).Scan(&user, &org,
-		&removed); err != nil {
-		t.Fatal(err)
+	var names []string
+	for _, m := range everything {
+		names = append(names, m.names...)
 	}
-	if user != domain.UserActive || org != domain.OrgActive || removed != domain.OrgRemoved {
-		t.Errorf("active is %d for users, %d for organizations, %d is removed", user, org, removed)
-	}
+	testkit.Listed[store.Store](t, names, elsewhere)
 }
