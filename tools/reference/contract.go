@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"herald/shared/contract"
+	protos "herald/shared/proto"
 )
 
 // Contract is the parsed protos with their comments.
@@ -58,7 +59,7 @@ func Read(image []byte) (*Contract, error) {
 	}
 	c := Contract{files: files}
 	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
-		if !strings.HasPrefix(f.Path(), "google/protobuf/") {
+		if !strings.HasPrefix(f.Path(), "google/protobuf/") && !protos.Internal(f.Path()) {
 			c.Protos = append(c.Protos, f.Path())
 		}
 		if strings.HasPrefix(f.Path(), "herald/") {

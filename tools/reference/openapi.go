@@ -41,6 +41,7 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 	for _, d := range c.Services {
 		tags = append(tags, object{{"name", string(d.Name())}, {"description", comment(d)}})
 	}
+	slices.SortFunc(tags, func(a, b object) int { return strings.Compare(a[0].value.(string), b[0].value.(string)) })
 	return marshal(object{
 		{"openapi", "3.1.0"},
 		{"info", object{

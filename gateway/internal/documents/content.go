@@ -102,11 +102,11 @@ func contract(name string) func() (content, error) {
 	}
 }
 
-// protos lists the contracts, the protos that they import, and the licences of these.
+// protos lists the public contracts, the protos that they import, and the licences of these.
 func protos() ([]string, error) {
 	var names []string
 	err := fs.WalkDir(proto.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && !d.IsDir() && !proto.Internal(name) {
 			names = append(names, name)
 		}
 		return err

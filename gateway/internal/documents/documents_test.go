@@ -156,7 +156,7 @@ func TestReferenceIsCached(t *testing.T) {
 	}
 }
 
-// The archive has every contract and its imports.
+// The archive has every public contract and its imports.
 func TestProtosAreWhole(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
@@ -178,6 +178,11 @@ func TestProtosAreWhole(t *testing.T) {
 		files[f.Name] = string(text)
 		if alone := w.Do(t, "GET", "/docs/protos/"+f.Name, "").OK(t); string(alone.Text) != string(text) {
 			t.Errorf("%s differs in the archive", f.Name)
+		}
+	}
+	for _, name := range []string{"herald/users/v1/internal.proto", "herald/projects/v1/internal.proto"} {
+		if got := w.Do(t, "GET", "/docs/protos/"+name, ""); files[name] != "" || got.StatusCode != 404 {
+			t.Errorf("%s is shown: %d", name, got.StatusCode)
 		}
 	}
 	imports := regexp.MustCompile(`(?m)^import "([^"]+)";`)

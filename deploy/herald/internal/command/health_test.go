@@ -31,7 +31,7 @@ func TestHealth(t *testing.T) {
 		"another program":            {answering(200, "<p>hello"), "another program has the port of HERALD_OPS_LISTEN"},
 		"another program's refusal":  {answering(503, "busy"), "answers 503 Service Unavailable, not as Herald does"},
 		"another program's language": {answering(404, `{"status":"ok"}`), "another program"},
-		"frozen":                     {frozen.Addr().String(), "does not answer within 2s: it is frozen"},
+		"frozen":                     {frozen.Addr().String(), "does not answer within 2.5s: it is frozen"},
 		"not running":                {strings.TrimPrefix(gone.URL, "http://"), "nothing listens at 127.0.0.1:"},
 		"no address":                 {"", "HERALD_OPS_LISTEN is not set"},
 	} {

@@ -52,6 +52,8 @@ func TestListIsPaged(t *testing.T) {
 		UserId: "ada", Query: &heraldv1.ListQuery{Limit: 51},
 	})
 	testkit.Refused(t, err, "LIMIT_EXCEEDED")
+	_, err = w.ListNotifications(w.As("ORG_OWNER"), &notificationv1.ListNotificationsRequest{UserId: "nobody"})
+	testkit.Refused(t, err, "USER_NOT_FOUND")
 }
 
 // A mail that users lists is in the list and sent before its event comes. The event then changes

@@ -15,7 +15,7 @@ import (
 	"herald/shared/boot"
 	"herald/shared/caller"
 	"herald/shared/event"
-	"herald/shared/fault"
+	"herald/shared/gen/fault/usersfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"
@@ -137,7 +137,7 @@ func (u *Users) ListAskedMails(
 		u.Errorf("%+v asks for mails", c)
 	}
 	if r.OrgId != "o1" || r.UserId != "ada" {
-		return nil, fault.New(fault.NotFound, "USER_NOT_FOUND", "User not found")
+		return nil, usersfault.ErrUserNotFound
 	}
 	u.mu.Lock()
 	asked := u.asked

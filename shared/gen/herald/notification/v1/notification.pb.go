@@ -566,10 +566,10 @@ const file_herald_notification_v1_notification_proto_rawDesc = "" +
 	"\x17NOTIFICATION_STATE_SENT\x10\x03\x12\x1f\n" +
 	"\x1bNOTIFICATION_STATE_RETRYING\x10\x04\x12\x1d\n" +
 	"\x19NOTIFICATION_STATE_FAILED\x10\x05\x12 \n" +
-	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\xa3\b\n" +
-	"\rNotifications\x12\xbd\x01\n" +
-	"\x11ListNotifications\x120.herald.notification.v1.ListNotificationsRequest\x1a1.herald.notification.v1.ListNotificationsResponse\"C\x8a\x82)\v\n" +
-	"\tuser.read\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notifications\x12\xd9\x04\n" +
+	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\xb5\b\n" +
+	"\rNotifications\x12\xcf\x01\n" +
+	"\x11ListNotifications\x120.herald.notification.v1.ListNotificationsRequest\x1a1.herald.notification.v1.ListNotificationsResponse\"U\x8a\x82)\v\n" +
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notifications\x12\xd9\x04\n" +
 	"\x12ResendNotification\x121.herald.notification.v1.ResendNotificationRequest\x1a2.herald.notification.v1.ResendNotificationResponse\"\xdb\x03\x8a\x82)R\n" +
 	"\n" +
 	"user.writeBDa mail that waits is only sent sooner; users decides about a new one\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\n" +
