@@ -33,8 +33,10 @@ const (
 	Dot      Verb = "final dot"
 	RSET     Verb = "RSET"
 	QUIT     Verb = "QUIT"
-	// Closed is the end of a connection. It is only for Reached and Count.
-	Closed Verb = "closed"
+	// Closed is the end of a connection, Unasked what a fault sends before the client asks. They are only for Reached
+	// and Count.
+	Closed  Verb = "closed"
+	Unasked Verb = "unasked"
 )
 
 // MailFault replaces the server's usual answer.
@@ -45,6 +47,8 @@ type MailFault struct {
 	// Reply is the whole reply without its line end, such as "451 4.3.0 try again later". The session continues if
 	// the reply has the same class as the usual one, such as 251 instead of 250.
 	Reply string
+	// Unasked is sent after Reply, on its own, before the client asks for it. Reached and Count count it as Unasked.
+	Unasked string
 	// Hang sends nothing, not even Reply, until the client disconnects.
 	Hang bool
 	// Wait, if set, delays the fault until the channel is closed.

@@ -115,6 +115,12 @@ func (c *session) misbehave(fault MailFault) bool {
 	if fault.Reply != "" && !c.say(fault.Reply) {
 		return false
 	}
+	if fault.Unasked != "" {
+		if !c.say(fault.Unasked) {
+			return false
+		}
+		c.server.reach(Unasked)
+	}
 	return !fault.Drop
 }
 

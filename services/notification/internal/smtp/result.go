@@ -134,6 +134,8 @@ func (p private) explain(command string, err error) failure {
 	switch reply, replied := errors.AsType[*textproto.Error](err); {
 	case replied:
 		return p.refusal("the mail relay failed at "+command+" (%s)", reply)
+	case errors.Is(err, errUnasked):
+		return ours("the mail relay answered before it was asked at " + command)
 	case errors.As(err, &certificate):
 		return ours("the mail relay's certificate is not to be trusted (" + err.Error() + ")")
 	case errors.As(err, &network) && network.Timeout():

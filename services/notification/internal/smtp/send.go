@@ -104,6 +104,9 @@ func (s *session) deliver(ctx context.Context, mail envelope, commit func(contex
 	if !release() {
 		return said(Deferred, "the attempt ran out of time before the final dot")
 	}
+	if err := s.dialogue.check(); err != nil {
+		return mail.failed("the final dot", err)
+	}
 	return s.finish(body, mail.private)
 }
 
@@ -115,6 +118,8 @@ func (s *session) finish(body io.WriteCloser, p private) Result {
 	err := body.Close()
 	reply, replied := errors.AsType[*textproto.Error](err)
 	switch {
+	case errors.Is(err, errUnasked): // the dot was not sent
+		return p.broken(Deferred, "the final dot", err)
 	case err == nil:
 		response := body.(*smtp.DataCloser).ServerResponse()
 		return Result{Outcome: Sent, Reply: p.words(&textproto.Error{Code: 250, Msg: response}), Code: 250, Answered: true}

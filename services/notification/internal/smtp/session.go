@@ -1,6 +1,7 @@
 package smtp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,10 +19,11 @@ const maxRead = 1 << 20
 
 // session is one connection to the relay, ready for MAIL.
 type session struct {
-	client *smtp.Client
-	conn   net.Conn // below TLS, for deadlines
-	mails  int
-	expiry *time.Timer
+	client   *smtp.Client
+	dialogue *dialogue
+	conn     net.Conn // below TLS, for deadlines
+	mails    int
+	expiry   *time.Timer
 }
 
 // connect dials, greets, encrypts and logs in. Its errors concern the relay, not one mail.
@@ -37,7 +39,7 @@ func (r *Relay) connect(ctx context.Context) (*session, error) {
 		conn.Close()
 		return nil, err
 	}
-	return &session{client: client, conn: conn}, nil
+	return &session{client: client, dialogue: converse(client), conn: conn}, nil
 }
 
 // greet returns a client after EHLO, TLS and AUTH. The answer to EHLO before TLS does not count,
@@ -51,7 +53,7 @@ func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 	if err != nil {
 		return nil, private{}.explain("the greeting", err)
 	}
-	if err := client.Hello(name); err != nil {
+	if err := errors.Join(unasked(client.Text), client.Hello(name), unasked(client.Text)); err != nil {
 		return nil, private{}.explain("EHLO", err)
 	}
 	offered, _ := client.Extension("STARTTLS")
@@ -59,7 +61,8 @@ func (r *Relay) greet(conn net.Conn) (*smtp.Client, error) {
 	case r.security == required && !offered:
 		return nil, errors.New("the mail relay does not offer STARTTLS")
 	case offered && (r.security == required || r.security == optional):
-		if err := client.StartTLS(r.tls); err != nil {
+		plain := client.Text
+		if err := errors.Join(client.StartTLS(r.tls), unasked(plain), unasked(client.Text)); err != nil {
 			return nil, private{}.explain("STARTTLS", err)
 		}
 	}
@@ -86,7 +89,7 @@ func (r *Relay) login(client *smtp.Client) error {
 	default:
 		return errors.New("the mail relay offers neither AUTH PLAIN nor AUTH LOGIN")
 	}
-	err := client.Auth(auth)
+	err := cmp.Or(client.Auth(auth), unasked(client.Text))
 	if reply, is := errors.AsType[*textproto.Error](err); is && reply.Code/100 == 5 {
 		return private{}.refusal("the mail relay refused the user name or password (%s)", reply)
 	}
@@ -101,7 +104,7 @@ func (s *session) usable(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, resetTime)
 	defer cancel()
 	release := bind(ctx, s.conn)
-	err := s.client.Reset()
+	err := cmp.Or(s.client.Reset(), s.dialogue.check())
 	return release() && err == nil
 }
 
