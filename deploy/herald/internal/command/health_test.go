@@ -23,8 +23,7 @@ func TestHealth(t *testing.T) {
 	}
 	t.Cleanup(func() { frozen.Close() })
 	gone := httptest.NewServer(nil)
-	gone.Close()
-	for name, c := range map[string]struct{ address, says string }{
+	cases := map[string]struct{ address, says string }{
 		"ready": {answering(200, `{"status":"ok"}`), ""},
 		"not ready": {answering(503, `{"status":{"users database":"no\n\tanswer","start":"starting"}}`),
 			"not ready: start: starting; users database: no answer"},
@@ -34,11 +33,15 @@ func TestHealth(t *testing.T) {
 		"frozen":                     {frozen.Addr().String(), "does not answer within 2.5s: it is frozen"},
 		"not running":                {strings.TrimPrefix(gone.URL, "http://"), "nothing listens at 127.0.0.1:"},
 		"no address":                 {"", "HERALD_OPS_LISTEN is not set"},
-	} {
-		t.Setenv("HERALD_OPS_LISTEN", c.address)
-		_, err := execute(t, "", "health")
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
+	}
+	gone.Close() // after the others have their ports
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HERALD_OPS_LISTEN", c.address)
+			_, err := execute(t, "", "health")
+			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Error(err)
+			}
+		})
 	}
 }
