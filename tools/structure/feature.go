@@ -39,3 +39,21 @@ func features(sources []source) []string {
 	}
 	return wrong
 }
+
+// ownStore matches the packages that read and write the database of a service.
+var ownStore = regexp.MustCompile(`^services/\w+/internal/store$`)
+
+// owners finds stores without owner_test.go, which calls each method for another owner.
+func owners(sources []source) (wrong []string) {
+	files := map[string]bool{}
+	for _, s := range sources {
+		files[s.path] = true
+	}
+	for _, p := range packagesOf(sources) {
+		if ownStore.MatchString(p.dir) && !files[p.dir+"/owner_test.go"] {
+			wrong = append(wrong, fmt.Sprintf("%s: write owner_test.go, with each method called for another owner, as in "+
+				"services/idp", p.dir))
+		}
+	}
+	return wrong
+}

@@ -3,12 +3,13 @@ package structure
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-// Each package stands in the tree of CONTRIBUTING.md, those of shared have at least two users, and each feature has the
-// same name in all layers.
+// Each package stands in the tree of CONTRIBUTING.md, those of shared have at least two users, each feature has the same
+// name in all layers, and each store has a test of owners.
 func TestPackagesHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	sources, err := read(os.DirFS("../.."))
@@ -24,7 +25,7 @@ func TestPackagesHaveTheirPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources = slices.DeleteFunc(sources, source.generated)
-	for _, wrong := range slices.Concat(planted(sources, shown), shared(sources), features(sources)) {
+	for _, wrong := range slices.Concat(planted(sources, shown), shared(sources), features(sources), owners(sources)) {
 		t.Error(wrong)
 	}
 }
@@ -119,5 +120,21 @@ func TestFeatures(t *testing.T) {
 				t.Errorf("%q", wrong)
 			}
 		})
+	}
+}
+
+func TestStoresHaveATestOfOwners(t *testing.T) {
+	t.Parallel()
+	file := &fstest.MapFile{Data: []byte("package a")}
+	sources, err := read(fstest.MapFS{
+		"services/users/internal/store/a.go": file, "services/users/internal/store/owner_test.go": file,
+		"services/idp/internal/store/a.go": file, "services/idp/internal/store/foreign_test.go": file,
+		"services/idp/internal/domain/a.go": file,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := owners(sources); len(wrong) != 1 || !strings.HasPrefix(wrong[0], "services/idp/internal/store: write") {
+		t.Errorf("%q", wrong)
 	}
 }
