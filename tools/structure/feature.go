@@ -33,8 +33,8 @@ func features(sources []source) []string {
 			}
 		}
 		if !found {
-			wrong = append(wrong, fmt.Sprintf("%s: no file of the domain or of the store has its name: give it the name "+
-				"of the feature that it is about", s.path))
+			wrong = append(wrong, fmt.Sprintf("%s: no file of the domain or of the store has its name: give it the "+
+				"name of the feature that it is about", s.path))
 		}
 	}
 	return wrong
@@ -51,8 +51,8 @@ func owners(sources []source) (wrong []string) {
 	}
 	for _, p := range packagesOf(sources) {
 		if ownStore.MatchString(p.dir) && !files[p.dir+"/owner_test.go"] {
-			wrong = append(wrong, fmt.Sprintf("%s: write owner_test.go, with each method called for another owner, as in "+
-				"services/idp", p.dir))
+			wrong = append(wrong, fmt.Sprintf("%s: write owner_test.go, with each method called for another owner, "+
+				"as in services/idp", p.dir))
 		}
 	}
 	return wrong

@@ -8,8 +8,8 @@ import (
 	"testing/fstest"
 )
 
-// Each package stands in the tree of CONTRIBUTING.md, those of shared have at least two users, each feature has the same
-// name in all layers, and each store has a test of owners.
+// Each package stands in the tree of CONTRIBUTING.md, those of shared have at least two users, each feature has the
+// same name in all layers, and each store has a test of owners.
 func TestPackagesHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	sources, err := read(os.DirFS("../.."))

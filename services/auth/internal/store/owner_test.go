@@ -59,10 +59,11 @@ var everything = []asked{
 
 // elsewhere lists, by reason, the methods that need not have a user as a condition.
 var elsewhere = map[string]string{
-	"needs no existing object": "AddAuthRequest Issue GiveConsent AddDevice BeginExternalLogin BeginLogin AddSession Note",
-	"takes a secret, or an id that only its browser knows": "AuthRequest EndAuthRequest Use Token IssueCode Code Redeem " +
-		"RefreshToken Rotate AskedDevice Device LetIn Deny RedeemDevice ExternalLogin EndExternalLogin Session Login " +
-		"AdvanceLogin EndLogin RevokeToken",
+	"needs no existing object": "AddAuthRequest Issue GiveConsent AddDevice BeginExternalLogin BeginLogin " +
+		"AddSession Note",
+	"takes a secret, or an id that only its browser knows": "AuthRequest EndAuthRequest Use Token IssueCode Code " +
+		"Redeem RefreshToken Rotate AskedDevice Device LetIn Deny RedeemDevice ExternalLogin EndExternalLogin " +
+		"Session Login AdvanceLogin EndLogin RevokeToken",
 	"takes the id in a token that auth signed": "AuthorizationOfJWT Revoked Authorization End",
 	"handles an event, or is about a whole removal": "EndSessionsLike EndSessionsBefore DeleteOfIdp " +
 		"DeleteOfUser DeleteOfOrg DeleteOfClient",
