@@ -240,7 +240,8 @@ func (j Journal) event(ctx context.Context, m proto.Message, s Statement) (Event
 		Actor: caller.From(ctx).Actor(), Time: j.Now(),
 	})
 	if err == nil && s.OrganizationID == "" && s.OrganizationOf == "" && !contract.OfInstance(e.Aggregate) {
-		return Event{}, fmt.Errorf("event %s.%s has no organization: its contract lacks of_instance", e.Aggregate, e.Name)
+		return Event{}, fmt.Errorf("event %s.%s has no organization, and its contract lacks of_instance", e.Aggregate,
+			e.Name)
 	}
 	return e, err
 }

@@ -121,8 +121,8 @@ func (s *session) finish(body io.WriteCloser, p private) Result {
 	case errors.Is(err, errUnasked): // the dot was not sent
 		return p.broken(Deferred, "the final dot", err)
 	case err == nil:
-		response := body.(*smtp.DataCloser).ServerResponse()
-		return Result{Outcome: Sent, Reply: p.words(&textproto.Error{Code: 250, Msg: response}), Code: 250, Answered: true}
+		reply := &textproto.Error{Code: 250, Msg: body.(*smtp.DataCloser).ServerResponse()}
+		return Result{Outcome: Sent, Reply: p.words(reply), Code: reply.Code, Answered: true}
 	case replied && reply.Code/100 == 2:
 		return Result{Outcome: Sent, Reply: p.words(reply), Code: reply.Code, Answered: true}
 	case replied && (reply.Code/100 == 4 || reply.Code/100 == 5):

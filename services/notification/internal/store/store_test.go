@@ -104,7 +104,7 @@ func TestStoredRepliesLoseTheTextOfTheRelay(t *testing.T) {
 		"550 K7MPX4RD (spam)":                                              "550 …",
 		"(550 5.1.1 no K7MPX4RD (x)): check it":                            "(550 5.1.1 …",
 		"the mail relay failed at the final dot: short response: K7MPX4RD": "the mail relay failed at the final dot …",
-		"no longer wanted: its code was used or replaced":                  "no longer wanted: its code was used or replaced",
+		"no longer wanted: its code was used":                              "no longer wanted: its code was used",
 		"the mail relay failed at connecting: connect: connection refused": "the mail relay failed at connecting: " +
 			"connect: connection refused",
 	} {
