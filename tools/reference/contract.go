@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -114,16 +113,12 @@ func operation(m contract.Method, n int, rule *annotations.HttpRule) Operation {
 	return o
 }
 
-// citation finds references to a specification that readers of the documents do not have.
-var citation = regexp.MustCompile(` \(specification [0-9.]+\)`)
-
 // comment returns the comment of d in our contracts, as one line.
 func comment(d protoreflect.Descriptor) string {
 	if !strings.HasPrefix(d.ParentFile().Path(), "herald/") {
 		return ""
 	}
-	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
-	return citation.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
+	return strings.Join(strings.Fields(d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments), " ")
 }
 
 // summary returns a comment's first sentence without its full stop, and the rest.

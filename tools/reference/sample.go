@@ -50,7 +50,7 @@ func sample(o Operation) string {
 
 // variable returns the name of the shell variable with the id in a field.
 func variable(f protoreflect.FieldDescriptor) string {
-	if f.Name() == "id" {
+	if f.Name() == "id" { // only providers call their own id so
 		return "$IDP_ID"
 	}
 	return "$" + strings.ToUpper(string(f.Name()))

@@ -68,8 +68,7 @@ func (KeyType) EnumDescriptor() ([]byte, []int) {
 	return file_herald_v1_key_proto_rawDescGZIP(), []int{0}
 }
 
-// The details of a key with which a machine user or an application authenticates (specification
-// 2.3). The key itself is never in it.
+// The details of a key with which a machine user or an application authenticates. The key itself is never in it.
 type Key struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`

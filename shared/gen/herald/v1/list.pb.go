@@ -86,7 +86,7 @@ func (TextQueryMethod) EnumDescriptor() ([]byte, []int) {
 	return file_herald_v1_list_proto_rawDescGZIP(), []int{0}
 }
 
-// The requested part of a list (specification 4.6).
+// The requested part of a list.
 type ListQuery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of results to skip.

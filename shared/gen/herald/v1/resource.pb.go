@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The position of an object in its service's history (specification 2.1).
+// The position of an object in its service's history.
 type ObjectDetails struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sequence of the object's last change. In the answer to a change, the sequence of that

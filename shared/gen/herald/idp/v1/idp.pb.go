@@ -302,7 +302,7 @@ func (x *IdpProviderOptions) GetIsAutoUpdate() bool {
 	return false
 }
 
-// The settings of an enterprise directory (specification 2.5).
+// The settings of an enterprise directory.
 type DirectoryConfig struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	ClientId string                 `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`

@@ -45,9 +45,8 @@ const (
 type IdpsClient interface {
 	// Creates an enterprise-directory provider, which is active at once.
 	CreateDirectoryIdp(ctx context.Context, in *CreateDirectoryIdpRequest, opts ...grpc.CallOption) (*CreateDirectoryIdpResponse, error)
-	// Replaces the settings of an enterprise-directory provider (specification 4.4). Name, client id
-	// and client secret stay as they are if the request has none. All other missing fields get the
-	// defaults of a creation. If nothing differs, nothing changes.
+	// Replaces the settings of an enterprise-directory provider. Name, client id and client secret stay as they are if
+	// the request has none. All other missing fields get the defaults of a creation. If nothing differs, nothing changes.
 	UpdateDirectoryIdp(ctx context.Context, in *UpdateDirectoryIdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
 	// Reads a provider, without its client secret.
 	GetIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*GetIdpResponse, error)
@@ -225,9 +224,8 @@ func (c *idpsClient) NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginR
 type IdpsServer interface {
 	// Creates an enterprise-directory provider, which is active at once.
 	CreateDirectoryIdp(context.Context, *CreateDirectoryIdpRequest) (*CreateDirectoryIdpResponse, error)
-	// Replaces the settings of an enterprise-directory provider (specification 4.4). Name, client id
-	// and client secret stay as they are if the request has none. All other missing fields get the
-	// defaults of a creation. If nothing differs, nothing changes.
+	// Replaces the settings of an enterprise-directory provider. Name, client id and client secret stay as they are if
+	// the request has none. All other missing fields get the defaults of a creation. If nothing differs, nothing changes.
 	UpdateDirectoryIdp(context.Context, *UpdateDirectoryIdpRequest) (*IdpResponse, error)
 	// Reads a provider, without its client secret.
 	GetIdp(context.Context, *IdpRequest) (*GetIdpResponse, error)

@@ -76,7 +76,7 @@ func (AppState) EnumDescriptor() ([]byte, []int) {
 	return file_herald_projects_v1_apps_proto_rawDescGZIP(), []int{0}
 }
 
-// An application of a project (specification 2.9).
+// An application of a project.
 type App struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -766,7 +766,7 @@ func (x *GenerateClientSecretRequest) GetOverlap() *durationpb.Duration {
 	return nil
 }
 
-// A new client secret (specification 2.8).
+// A new client secret.
 type GenerateClientSecretResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 64 letters and digits, shown in this answer only.

@@ -60,15 +60,14 @@ type AppsClient interface {
 	UpdateOidcConfig(ctx context.Context, in *UpdateOidcConfigRequest, opts ...grpc.CallOption) (*AppResponse, error)
 	// Replaces the configuration of an API application.
 	UpdateApiConfig(ctx context.Context, in *UpdateApiConfigRequest, opts ...grpc.CallOption) (*AppResponse, error)
-	// Makes a new client secret for an OpenID Connect application (specification 4.7). The old one
-	// stops working at once, or after `overlap`. It fails with `APP_NOT_OIDC`, and with
-	// `APP_USES_NO_SECRET` if the application authenticates in another way.
+	// Makes a new client secret for an OpenID Connect application. The old one stops working at once, or after `overlap`.
+	// It fails with `APP_NOT_OIDC`, and with `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateOidcClientSecret(ctx context.Context, in *GenerateClientSecretRequest, opts ...grpc.CallOption) (*GenerateClientSecretResponse, error)
 	// Makes a new client secret for an API application. It fails with `APP_NOT_API`, and with
 	// `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateApiClientSecret(ctx context.Context, in *GenerateClientSecretRequest, opts ...grpc.CallOption) (*GenerateClientSecretResponse, error)
-	// Deactivates an application (specification 4.8). Its tokens end for good, and it gets no new
-	// ones. It fails with `APP_NOT_ACTIVE` if the application is inactive.
+	// Deactivates an application. Its tokens end for good, and it gets no new ones. It fails with `APP_NOT_ACTIVE` if the
+	// application is inactive.
 	DeactivateApp(ctx context.Context, in *AppRequest, opts ...grpc.CallOption) (*AppResponse, error)
 	// Reactivates an application, which gets tokens again. It fails with `APP_NOT_INACTIVE` if the
 	// application is active.
@@ -277,15 +276,14 @@ type AppsServer interface {
 	UpdateOidcConfig(context.Context, *UpdateOidcConfigRequest) (*AppResponse, error)
 	// Replaces the configuration of an API application.
 	UpdateApiConfig(context.Context, *UpdateApiConfigRequest) (*AppResponse, error)
-	// Makes a new client secret for an OpenID Connect application (specification 4.7). The old one
-	// stops working at once, or after `overlap`. It fails with `APP_NOT_OIDC`, and with
-	// `APP_USES_NO_SECRET` if the application authenticates in another way.
+	// Makes a new client secret for an OpenID Connect application. The old one stops working at once, or after `overlap`.
+	// It fails with `APP_NOT_OIDC`, and with `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateOidcClientSecret(context.Context, *GenerateClientSecretRequest) (*GenerateClientSecretResponse, error)
 	// Makes a new client secret for an API application. It fails with `APP_NOT_API`, and with
 	// `APP_USES_NO_SECRET` if the application authenticates in another way.
 	GenerateApiClientSecret(context.Context, *GenerateClientSecretRequest) (*GenerateClientSecretResponse, error)
-	// Deactivates an application (specification 4.8). Its tokens end for good, and it gets no new
-	// ones. It fails with `APP_NOT_ACTIVE` if the application is inactive.
+	// Deactivates an application. Its tokens end for good, and it gets no new ones. It fails with `APP_NOT_ACTIVE` if the
+	// application is inactive.
 	DeactivateApp(context.Context, *AppRequest) (*AppResponse, error)
 	// Reactivates an application, which gets tokens again. It fails with `APP_NOT_INACTIVE` if the
 	// application is active.

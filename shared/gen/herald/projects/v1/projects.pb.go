@@ -126,7 +126,7 @@ func (PrivateLabelingSetting) EnumDescriptor() ([]byte, []int) {
 	return file_herald_projects_v1_projects_proto_rawDescGZIP(), []int{1}
 }
 
-// A group of applications that share their roles (specification 2.7).
+// A group of applications that share their roles.
 type Project struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`

@@ -55,9 +55,8 @@ type ProjectsClient interface {
 	ReactivateProject(ctx context.Context, in *ReactivateProjectRequest, opts ...grpc.CallOption) (*ReactivateProjectResponse, error)
 	// Removes a project with its applications, roles and grants.
 	RemoveProject(ctx context.Context, in *RemoveProjectRequest, opts ...grpc.CallOption) (*RemoveProjectResponse, error)
-	// Lists the projects that the organization acted on owns (specification 4.6). A caller with roles
-	// only on single projects sees only these. The filters must all match. It fails with
-	// `LIMIT_EXCEEDED` if the limit is above the maximum.
+	// Lists the projects that the organization acted on owns. A caller with roles only on single projects sees only
+	// these. The filters must all match. It fails with `LIMIT_EXCEEDED` if the limit is above the maximum.
 	SearchProjects(ctx context.Context, in *SearchProjectsRequest, opts ...grpc.CallOption) (*SearchProjectsResponse, error)
 	// Lists the changes of a project and of its roles, applications and grants. Roles that another
 	// organization gives to its users by a grant are not listed.
@@ -175,9 +174,8 @@ type ProjectsServer interface {
 	ReactivateProject(context.Context, *ReactivateProjectRequest) (*ReactivateProjectResponse, error)
 	// Removes a project with its applications, roles and grants.
 	RemoveProject(context.Context, *RemoveProjectRequest) (*RemoveProjectResponse, error)
-	// Lists the projects that the organization acted on owns (specification 4.6). A caller with roles
-	// only on single projects sees only these. The filters must all match. It fails with
-	// `LIMIT_EXCEEDED` if the limit is above the maximum.
+	// Lists the projects that the organization acted on owns. A caller with roles only on single projects sees only
+	// these. The filters must all match. It fails with `LIMIT_EXCEEDED` if the limit is above the maximum.
 	SearchProjects(context.Context, *SearchProjectsRequest) (*SearchProjectsResponse, error)
 	// Lists the changes of a project and of its roles, applications and grants. Roles that another
 	// organization gives to its users by a grant are not listed.

@@ -204,7 +204,7 @@ func (x *GetMessageTextResponse) GetCustomText() *CustomText {
 	return nil
 }
 
-// The text of a message (specification 2.4).
+// The text of a message.
 type CustomText struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Details    *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`

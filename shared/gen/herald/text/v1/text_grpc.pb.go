@@ -47,12 +47,11 @@ const (
 //
 // The languages, the texts of mails in them, and the branding of login pages.
 type TextClient interface {
-	// Lists the languages for which there are default texts (specification 4.5).
+	// Lists the languages for which there are default texts.
 	ListLanguages(ctx context.Context, in *ListLanguagesRequest, opts ...grpc.CallOption) (*ListLanguagesResponse, error)
-	// Reads the text of a message as the organization acted on sends it (specification 4.3). A field
-	// without a text of the organization has the default text. The header content-language names the
-	// language of the text: `de` for `de-CH`, and the default language for one that is not supported.
-	// It fails with `LANGUAGE_INVALID` for a text that is not a BCP 47 tag.
+	// Reads the text of a message as the organization acted on sends it. A field without a text of the organization has
+	// the default text. The header content-language names the language of the text: `de` for `de-CH`, and the default
+	// language for one that is not supported. It fails with `LANGUAGE_INVALID` for a text that is not a BCP 47 tag.
 	GetMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
 	// Reads the default text of a message.
 	GetDefaultMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
@@ -291,12 +290,11 @@ func (c *textClient) ResolveMessageText(ctx context.Context, in *ResolveMessageT
 //
 // The languages, the texts of mails in them, and the branding of login pages.
 type TextServer interface {
-	// Lists the languages for which there are default texts (specification 4.5).
+	// Lists the languages for which there are default texts.
 	ListLanguages(context.Context, *ListLanguagesRequest) (*ListLanguagesResponse, error)
-	// Reads the text of a message as the organization acted on sends it (specification 4.3). A field
-	// without a text of the organization has the default text. The header content-language names the
-	// language of the text: `de` for `de-CH`, and the default language for one that is not supported.
-	// It fails with `LANGUAGE_INVALID` for a text that is not a BCP 47 tag.
+	// Reads the text of a message as the organization acted on sends it. A field without a text of the organization has
+	// the default text. The header content-language names the language of the text: `de` for `de-CH`, and the default
+	// language for one that is not supported. It fails with `LANGUAGE_INVALID` for a text that is not a BCP 47 tag.
 	GetMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
 	// Reads the default text of a message.
 	GetDefaultMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)

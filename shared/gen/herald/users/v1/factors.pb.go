@@ -249,7 +249,7 @@ func (x *AddMyOtpRequest) GetReplace() bool {
 	return false
 }
 
-// The secret is shown in this answer only (specification 2.2).
+// The secret is shown in this answer only.
 type AddMyOtpResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The URL that an app reads as a QR code: otpauth://totp/<issuer>:<login name> with the

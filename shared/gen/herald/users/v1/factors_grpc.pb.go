@@ -34,9 +34,8 @@ const (
 //
 // Second factors: authenticator apps and recovery codes.
 type FactorsClient interface {
-	// Adds an authenticator app to the caller's login (specification 4.1). Logins ask for its codes
-	// only after one was verified. It fails with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there
-	// is an app.
+	// Adds an authenticator app to the caller's login. Logins ask for its codes only after one was verified. It fails
+	// with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there is an app.
 	AddMyOtp(ctx context.Context, in *AddMyOtpRequest, opts ...grpc.CallOption) (*AddMyOtpResponse, error)
 	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
 	// with `CODE_WRONG` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
@@ -139,9 +138,8 @@ func (c *factorsClient) RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opt
 //
 // Second factors: authenticator apps and recovery codes.
 type FactorsServer interface {
-	// Adds an authenticator app to the caller's login (specification 4.1). Logins ask for its codes
-	// only after one was verified. It fails with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there
-	// is an app.
+	// Adds an authenticator app to the caller's login. Logins ask for its codes only after one was verified. It fails
+	// with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there is an app.
 	AddMyOtp(context.Context, *AddMyOtpRequest) (*AddMyOtpResponse, error)
 	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
 	// with `CODE_WRONG` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong

@@ -30,11 +30,10 @@ const (
 //
 // Users who come from another system.
 type ImportsClient interface {
-	// Imports a human user, optionally with a password hash (specification 4.9). The same import
-	// again changes nothing. It fails with `IMPORT_DIFFERS`, naming the fields, if the id was
-	// imported with other content, with `USER_ID_TAKEN` if the caller lacks a permission of the user who
-	// has the id, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has the login name or
-	// the linked account.
+	// Imports a human user, optionally with a password hash. The same import again changes nothing. It fails with
+	// `IMPORT_DIFFERS`, naming the fields, if the id was imported with other content, with `USER_ID_TAKEN` if the caller
+	// lacks a permission of the user who has the id, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has
+	// the login name or the linked account.
 	ImportHumanUser(ctx context.Context, in *ImportHumanUserRequest, opts ...grpc.CallOption) (*ImportHumanUserResponse, error)
 	// Imports users of any number of organizations. Each row has the rules of ImportHumanUser. A row
 	// that is refused does not stop the others, and the response lists it with the reason. An import
@@ -94,11 +93,10 @@ func (c *importsClient) CheckImport(ctx context.Context, in *ImportRequest, opts
 //
 // Users who come from another system.
 type ImportsServer interface {
-	// Imports a human user, optionally with a password hash (specification 4.9). The same import
-	// again changes nothing. It fails with `IMPORT_DIFFERS`, naming the fields, if the id was
-	// imported with other content, with `USER_ID_TAKEN` if the caller lacks a permission of the user who
-	// has the id, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has the login name or
-	// the linked account.
+	// Imports a human user, optionally with a password hash. The same import again changes nothing. It fails with
+	// `IMPORT_DIFFERS`, naming the fields, if the id was imported with other content, with `USER_ID_TAKEN` if the caller
+	// lacks a permission of the user who has the id, and with `USER_NAME_TAKEN` or `IDP_LINK_TAKEN` if another user has
+	// the login name or the linked account.
 	ImportHumanUser(context.Context, *ImportHumanUserRequest) (*ImportHumanUserResponse, error)
 	// Imports users of any number of organizations. Each row has the rules of ImportHumanUser. A row
 	// that is refused does not stop the others, and the response lists it with the reason. An import

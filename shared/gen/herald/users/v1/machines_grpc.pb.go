@@ -47,8 +47,8 @@ type MachinesClient interface {
 	AddMachineKey(ctx context.Context, in *AddMachineKeyRequest, opts ...grpc.CallOption) (*AddMachineKeyResponse, error)
 	// Lists a machine user's keys, including expired ones.
 	SearchMachineKeys(ctx context.Context, in *SearchMachineKeysRequest, opts ...grpc.CallOption) (*SearchMachineKeysResponse, error)
-	// Reads the details of a machine user's key (specification 4.2). Neither the public nor the
-	// private key is shown. An expired key can be read until it is removed.
+	// Reads the details of a machine user's key. Neither the public nor the private key is shown. An expired key can be
+	// read until it is removed.
 	GetMachineKey(ctx context.Context, in *GetMachineKeyRequest, opts ...grpc.CallOption) (*GetMachineKeyResponse, error)
 	// Removes a machine user's key, which stops working.
 	RemoveMachineKey(ctx context.Context, in *RemoveMachineKeyRequest, opts ...grpc.CallOption) (*RemoveMachineKeyResponse, error)
@@ -167,8 +167,8 @@ type MachinesServer interface {
 	AddMachineKey(context.Context, *AddMachineKeyRequest) (*AddMachineKeyResponse, error)
 	// Lists a machine user's keys, including expired ones.
 	SearchMachineKeys(context.Context, *SearchMachineKeysRequest) (*SearchMachineKeysResponse, error)
-	// Reads the details of a machine user's key (specification 4.2). Neither the public nor the
-	// private key is shown. An expired key can be read until it is removed.
+	// Reads the details of a machine user's key. Neither the public nor the private key is shown. An expired key can be
+	// read until it is removed.
 	GetMachineKey(context.Context, *GetMachineKeyRequest) (*GetMachineKeyResponse, error)
 	// Removes a machine user's key, which stops working.
 	RemoveMachineKey(context.Context, *RemoveMachineKeyRequest) (*RemoveMachineKeyResponse, error)

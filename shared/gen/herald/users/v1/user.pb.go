@@ -180,7 +180,7 @@ func (UserType) EnumDescriptor() ([]byte, []int) {
 	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{2}
 }
 
-// Whether an initialize-user mail is sent (specification 6).
+// Whether an initialize-user mail is sent.
 type InitMail int32
 
 const (
@@ -682,7 +682,7 @@ func (x *Phone) GetIsPhoneVerified() bool {
 
 type HashedPassword struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Modular crypt format (specification 2.10). Empty for no hash.
+	// Modular crypt format. Empty for no hash.
 	Value         string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -849,7 +849,7 @@ func (x *Metadata) GetValue() []byte {
 	return nil
 }
 
-// The data of a human user to import (specification 2.10).
+// The data of a human user to import.
 type HumanUserData struct {
 	state                  protoimpl.MessageState `protogen:"open.v1"`
 	UserName               string                 `protobuf:"bytes,1,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`

@@ -51,9 +51,8 @@ const (
 //
 // Persons and machine users: their states, names, phone numbers and metadata.
 type UsersClient interface {
-	// Creates a human user. The user gets the initialize-user mail if the password is missing or the
-	// e-mail address is not verified (specification 6). It fails with `USER_NAME_TAKEN` if another
-	// user of the instance has the login name.
+	// Creates a human user. The user gets the initialize-user mail if the password is missing or the e-mail address is
+	// not verified. It fails with `USER_NAME_TAKEN` if another user of the instance has the login name.
 	CreateHumanUser(ctx context.Context, in *CreateHumanUserRequest, opts ...grpc.CallOption) (*CreateHumanUserResponse, error)
 	// Reads a user of the organization acted on.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*GetUserResponse, error)
@@ -330,9 +329,8 @@ func (c *usersClient) SearchUserMetadata(ctx context.Context, in *SearchUserMeta
 //
 // Persons and machine users: their states, names, phone numbers and metadata.
 type UsersServer interface {
-	// Creates a human user. The user gets the initialize-user mail if the password is missing or the
-	// e-mail address is not verified (specification 6). It fails with `USER_NAME_TAKEN` if another
-	// user of the instance has the login name.
+	// Creates a human user. The user gets the initialize-user mail if the password is missing or the e-mail address is
+	// not verified. It fails with `USER_NAME_TAKEN` if another user of the instance has the login name.
 	CreateHumanUser(context.Context, *CreateHumanUserRequest) (*CreateHumanUserResponse, error)
 	// Reads a user of the organization acted on.
 	GetUser(context.Context, *GetUserRequest) (*GetUserResponse, error)
