@@ -135,9 +135,9 @@ func TestUsersOfNATS(t *testing.T) {
 	}
 }
 
-// A service of a new version gets its database; existing databases are not changed.
-func TestDatabasesOfANewVersion(t *testing.T) {
-	t.Parallel()
+// startPostgres starts a server with no databases of services.
+func startPostgres(t *testing.T) *local.Server {
+	t.Helper()
 	base, err := os.MkdirTemp("", "herald-provision-") // Postgres's own user must be able to enter
 	if err != nil {
 		t.Fatal(err)
@@ -153,6 +153,13 @@ func TestDatabasesOfANewVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = pg.Stop(context.Background()) })
+	return pg
+}
+
+// A service of a new version gets its database; existing databases are not changed.
+func TestDatabasesOfANewVersion(t *testing.T) {
+	t.Parallel()
+	pg := startPostgres(t)
 	keys, err := secret.ParseKeys(secret.NewKeyText())
 	if err != nil {
 		t.Fatal(err)

@@ -53,20 +53,21 @@ that of the "herald run" that runs in HERALD_DATA_DIR.`,
 
 // events opens the database with a service's events: that of the setting, or the service's own on the same server.
 func (r *ring) events(ctx context.Context, service string) (*pgxpool.Pool, error) {
-	var faults []error
+	var errs []error
 	for _, own := range []bool{true, false} {
 		db, err := r.open(ctx, service, own)
 		if err != nil {
 			return nil, err
 		}
 		var has bool
-		if err := db.QueryRow(ctx, `select to_regclass('outbox') is not null`).Scan(&has); has {
+		if err = db.QueryRow(ctx, `select to_regclass('outbox') is not null`).Scan(&has); has {
 			return db, nil
-		} else if err != nil {
-			faults = append(faults, err)
 		}
 		db.Close()
+		if err == nil {
+			err = fmt.Errorf("the database %s has no table outbox", db.Config().ConnConfig.Database)
+		}
+		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("no events of the service %s are at HERALD_DATABASE_URL: %w", service,
-		errors.Join(faults...))
+	return nil, fmt.Errorf("no events of the service %s are at HERALD_DATABASE_URL: %w", service, errors.Join(errs...))
 }
