@@ -12,8 +12,7 @@ import (
 	"herald/shared/testkit/outside"
 )
 
-// Hostile case 21: only the mail has the code, only the mail and its row have the person's data, and
-// logs and metrics have neither.
+// Only the mail has the code, only the mail and its row have the person's data, and logs and metrics have neither.
 func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 	t.Parallel()
 	const theCode, name, address, phone = "CANARY2345", "Canaryfirst", "canary@secret.example", "+15550199"
@@ -76,7 +75,7 @@ func TestCodesAndPeopleAreNotLogged(t *testing.T) {
 	}
 }
 
-// Hostile case 14: names and addresses of people cannot add a recipient or a header.
+// Names and addresses of people cannot add a recipient or a header.
 func TestNamesAddNoRecipientOrHeader(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t, testworld.Setup{})

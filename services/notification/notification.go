@@ -46,8 +46,8 @@ func (Config) Help() map[string]string {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
-// New registers the service. It fails for settings with which no mail can be sent. It does not
-// connect to the relay, which may start later.
+// New registers the service. It fails for settings with which no mail can be sent. It does not connect to the mail
+// server, which may start later.
 func New(_ context.Context, s *boot.Service, c Config) error {
 	sender, err := NewSender(s, c)
 	if err != nil {
@@ -82,7 +82,7 @@ func NewSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
 		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outage: s.Outages.Err,
 		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
-		Queued: make(chan struct{}, 1), Trials: make(chan delivery.Trial),
+		Queued: make(chan struct{}, 1), TestMails: make(chan delivery.TestMail),
 	}, nil
 }
 

@@ -52,8 +52,8 @@ func plantings(as context.Context, w *testworld.World) map[string]func(name stri
 	}
 }
 
-// Hostile case 29: a password, a second factor and a linked account that an owner of the organization made end with a
-// role in the instance, however they were made. Roles that the owner may give end nothing.
+// A password, a second factor and a linked account that an owner of the organization made end with a role in the
+// instance, however they were made. Roles that the owner may give end nothing.
 func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w, _ := testworld.NewLinkedWorld(t)
@@ -87,7 +87,7 @@ func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 			true:  {"human.password_removed", "member.added"},
 			false: {"idp_link.removed", "otp.removed", "human.password_removed", "member.added"},
 		}[before == 0]
-		got := testworld.Kinds(changes)
+		got := testworld.EventTypes(changes)
 		for i, kind := range want {
 			if err != nil || !slices.Contains(got[:len(want)], kind+" by "+w.AdminID) {
 				t.Errorf("%s: change %d, %s, is not in %v, %v", name, i, kind, got, err)
@@ -144,8 +144,8 @@ func TestPasswordAfterThePromotion(t *testing.T) {
 	choose(got.UserId)
 }
 
-// Hostile case 29: a password chosen with a mail to an address that somebody outranked chose ends with the promotion,
-// because whoever chose the address may have read the mail.
+// A password chosen with a mail to an address that somebody outranked chose ends with the promotion, because whoever
+// chose the address may have read the mail.
 func TestPasswordOfAPlantedAddress(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

@@ -9,8 +9,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Hostile case 29: what somebody has planted ends when the user is promoted above that maker: tokens, keys and secrets.
-// Credentials by somebody who has the new permissions stay, and so do the user's own.
+// What somebody has planted ends when the user is promoted above that maker: tokens, keys and secrets. Credentials by
+// somebody who has the new permissions stay, and so do the user's own.
 func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -76,8 +76,8 @@ func TestPlantedCredentialsEndWithThePromotion(t *testing.T) {
 	}
 }
 
-// Hostile case 29: a code that went to a mailbox of a user manager's choice does not work after the promotion. The code
-// of a mail that the promoter requested stays valid.
+// A code that went to a mailbox of a user manager's choice does not work after the promotion. The code of a mail that
+// the promoter requested stays valid.
 func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -124,8 +124,8 @@ func TestPlantedCodesEndWithThePromotion(t *testing.T) {
 	}
 }
 
-// Hostile case 29: a verified address that an owner of the organization chose does not give access to an account that
-// gets a role in the instance. A mail is refused until somebody with the permissions sets the address again.
+// A verified address that an owner of the organization chose does not give access to an account that gets a role in the
+// instance. A mail is refused until somebody with the permissions sets the address again.
 func TestPlantedAddressEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

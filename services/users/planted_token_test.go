@@ -32,8 +32,8 @@ var plantLogin = map[string]func(w *testworld.World, as context.Context, userID 
 	},
 }
 
-// Hostile case 29: a token that was made with a planted key or secret ends at the promotion, as the key or secret does,
-// because whoever planted it may know the token. A token that was made with a credential of the administrator stays.
+// A token that was made with a planted key or secret ends at the promotion, as the key or secret does, because whoever
+// planted it may know the token. A token that was made with a credential of the administrator stays.
 func TestWhatPlantedLoginsMadeEndsWithThePromotion(t *testing.T) {
 	t.Parallel()
 	for name, plant := range plantLogin {

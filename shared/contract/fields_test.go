@@ -46,7 +46,7 @@ func TestValidatePaths(t *testing.T) {
 	}
 }
 
-// Hostile case 35: names that look alike are the same name or are refused.
+// Names that look alike are the same name or are refused.
 func TestValidateInvisible(t *testing.T) {
 	t.Parallel()
 	for _, r := range "\u200b\u00ad\u202e\u2060\u200d\ufeff\ufe0f\u034f\u115f\u3164\uffa0\u180e\U000e0100\U000e0041" {
@@ -138,7 +138,7 @@ func TestValidateReasons(t *testing.T) {
 	}
 }
 
-// Hostile case 31: a list of 50,000 elements costs next to nothing, and so does its answer.
+// A list of 50,000 elements costs next to nothing, and so does its answer.
 //
 //nolint:paralleltest // it counts allocations
 func TestValidateLongLists(t *testing.T) {

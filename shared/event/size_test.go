@@ -57,7 +57,7 @@ func TestEventsFit(t *testing.T) {
 	}
 }
 
-// idLength is how many signs an id or a name has at most (specification, section 4).
+// idLength is how many signs an id or a name has at most.
 const idLength = 200
 
 // fill sets a field to the longest value that it can have. A sign from outside takes up to

@@ -153,7 +153,7 @@ func TestListenReceivesWakeUpsAndTheStream(t *testing.T) {
 	}
 }
 
-func TestAsk(t *testing.T) {
+func TestAnswerIsKeptUntilAChange(t *testing.T) {
 	t.Parallel()
 	c, a, _ := open(t)
 	var asked int

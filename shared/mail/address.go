@@ -19,9 +19,9 @@ const (
 var errTooLong = errors.New("the address is too long")
 
 // ParseAddress accepts exactly one addr-spec (RFC 5321, section 4.1.2) with an unquoted local part and a domain name,
-// without white space around it. It returns the address with the domain in ASCII (RFC 5890), which every mail relay
-// understands. All services use only this rule for addresses, so that mails can be sent to every address that a
-// service accepts.
+// without white space around it. It returns the address with the domain in ASCII (RFC 5890), which every mail server
+// understands. All services use only this rule for addresses, so that mails can be sent to every address that a service
+// accepts.
 //
 // The local part may have characters outside ASCII (RFC 6531). Such a mail can be delivered only
 // through a relay that offers SMTPUTF8.

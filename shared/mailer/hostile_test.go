@@ -118,11 +118,11 @@ func checkEscaped(t *testing.T, r Rendered, plain []string) {
 	if strings.ContainsFunc(r.Subject, unicode.IsControl) || strings.ContainsAny(r.Subject, "\u2028\u2029") {
 		t.Errorf("subject %q", r.Subject)
 	}
-	inText := func(c rune) bool { return unicode.IsControl(c) && c != '\n' && string(c) != mark }
+	inText := func(c rune) bool { return unicode.IsControl(c) && c != '\n' && string(c) != codeMark }
 	if strings.ContainsFunc(r.Text, inText) {
 		t.Errorf("text part %q", r.Text)
 	}
-	if n := strings.Count(r.HTML, mark); n != 4 { // two links, the link's own text, the code
+	if n := strings.Count(r.HTML, codeMark); n != 4 { // two links, the link's own text, the code
 		t.Errorf("%d marks", n)
 	}
 }

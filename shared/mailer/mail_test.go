@@ -81,7 +81,7 @@ func TestNotice(t *testing.T) {
 					t.Errorf("%s has a link: %v", kind, n.Attr)
 				}
 			}
-			if strings.Contains(r.Text+r.HTML+r.Subject, mark) {
+			if strings.Contains(r.Text+r.HTML+r.Subject, codeMark) {
 				t.Errorf("%s has the mark of a code", kind)
 			}
 		}

@@ -14,7 +14,7 @@ var frame = template.Must(template.New("mail.html").
 	Funcs(template.FuncMap{"lines": func(text string) []string { return strings.Split(text, "\n") }}).
 	Parse(mailHTML))
 
-// page is the content of a mail. It contains mark instead of the code.
+// page is the content of a mail. It contains codeMark instead of the code.
 type page struct {
 	Language, Direction                       string
 	Title, PreHeader, Subject, Greeting, Text string

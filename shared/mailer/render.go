@@ -22,12 +22,12 @@ import (
 	"herald/shared/mail"
 )
 
-// mark is in a rendered mail at the place of the code. It is a control character, which clean removes from texts and
-// values.
-const mark = "\x1a"
+// codeMark is in a rendered mail at the place of the code. It is a control character, which clean removes from texts
+// and values.
+const codeMark = "\x1a"
 
-// maxText is the largest size of the texts of one mail with their values, in bytes. Most mail relays already refuse
-// smaller mails.
+// maxText is the largest size of the texts of one mail with their values, in bytes. 256 KiB is far more than a mail
+// needs, and less than every usual mail server accepts.
 const maxText = 256 << 10
 
 // Texts are the parts of a message from the text service, in one language. An empty part is left out of the mail.
@@ -75,8 +75,8 @@ func (m Message) Render() (Rendered, error) {
 		Link:       link,
 		Href:       template.HTMLAttr(`href="` + html.EscapeString(link) + `"`),
 	}
-	if strings.Contains(link, mark) {
-		p.Code = mark
+	if strings.Contains(link, codeMark) {
+		p.Code = codeMark
 	}
 	if p.ButtonText != "" {
 		p.Address = wordsIn(tag).Address
@@ -100,9 +100,9 @@ func (r Rendered) Fill(code string) (Rendered, error) {
 		return Rendered{}, errors.New("the code cannot stand in a link")
 	}
 	return Rendered{
-		Subject: strings.ReplaceAll(r.Subject, mark, code),
-		Text:    strings.ReplaceAll(r.Text, mark, code),
-		HTML:    strings.ReplaceAll(r.HTML, mark, code),
+		Subject: strings.ReplaceAll(r.Subject, codeMark, code),
+		Text:    strings.ReplaceAll(r.Text, codeMark, code),
+		HTML:    strings.ReplaceAll(r.HTML, codeMark, code),
 	}, nil
 }
 
@@ -118,13 +118,13 @@ func (m Message) link() (string, error) {
 	if (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.ContainsFunc(m.Link, unicode.IsSpace) {
 		return "", errors.New("the link of the mail is not an absolute http or https URL")
 	}
-	return strings.ReplaceAll(m.Link, "{{.Code}}", mark), nil
+	return strings.ReplaceAll(m.Link, "{{.Code}}", codeMark), nil
 }
 
 func (m Message) expand(text string) string {
 	return mail.ExpandPlaceholders(strings.TrimSpace(clean(text)), func(name string) string {
 		if name == "Code" && m.Link != "" {
-			return mark
+			return codeMark
 		}
 		return oneLine(clean(m.Value(name)))
 	})

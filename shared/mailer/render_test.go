@@ -128,14 +128,14 @@ func TestCodeIsNotKept(t *testing.T) {
 	if n := strings.Count(filled.HTML, "K7MPX4RD"); n != 6 { // title, text, two links, the link's own text, the code
 		t.Errorf("the code stands %d times in the HTML part", n)
 	}
-	if strings.Contains(filled.Subject+filled.Text+filled.HTML, mark) {
+	if strings.Contains(filled.Subject+filled.Text+filled.HTML, codeMark) {
 		t.Error("a mark is left")
 	}
 }
 
 func TestFillRefusesStrangeCodes(t *testing.T) {
 	t.Parallel()
-	for _, code := range []string{"", "a b", "a&b", "<b>", "a\r\nb", "ü", mark, strings.Repeat("A", 201)} {
+	for _, code := range []string{"", "a b", "a&b", "<b>", "a\r\nb", "ü", codeMark, strings.Repeat("A", 201)} {
 		if _, err := render(t, message()).Fill(code); err == nil {
 			t.Errorf("Fill(%q) went through", code)
 		}
@@ -158,7 +158,7 @@ func TestLinks(t *testing.T) {
 	}
 	m := message()
 	m.Link = `https://id.example.com/?a="onclick="x&b='<i>&code={{.Code}}`
-	want := strings.ReplaceAll(m.Link, "{{.Code}}", mark)
+	want := strings.ReplaceAll(m.Link, "{{.Code}}", codeMark)
 	hrefs := 0
 	for n := range parse(t, render(t, m).HTML).Descendants() {
 		for _, a := range n.Attr {

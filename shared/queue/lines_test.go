@@ -55,8 +55,7 @@ func (w *world) want(worked, refused string) {
 	}
 }
 
-// Hostile case 31: many calls of one organization wait. A call of another organization then waits for at most two of
-// them.
+// Many calls of one organization wait. A call of another organization then waits for at most two of them.
 func TestLinesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

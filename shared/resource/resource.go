@@ -1,5 +1,5 @@
 // Package resource has what every object of Herald has: an identifier, and the times at which it was created and last
-// changed, as they are stored and as they are returned in the details of answers (specification 2.1).
+// changed, as they are stored and as they are returned in the details of answers.
 package resource
 
 import (

@@ -17,8 +17,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// DefaultLimit is the page size if the request has none. It is also the largest size that operators can allow
-// (specification, section 8).
+// DefaultLimit is the page size if the request has none. It is also the largest size that operators can allow.
 const DefaultLimit = 1000
 
 // Limit is the settings struct of every service that has searches.
@@ -132,7 +131,7 @@ const (
 	anywhere
 )
 
-// textMethods are the text methods of the specification, section 4.6.
+// textMethods are the text methods of filters.
 var textMethods = map[heraldv1.TextQueryMethod]struct {
 	match      match
 	ignoreCase bool
@@ -147,8 +146,8 @@ var textMethods = map[heraldv1.TextQueryMethod]struct {
 	heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_ENDS_WITH_IGNORE_CASE:   {end, true},
 }
 
-// Text adds a filter on a text with one of the methods of the specification, section 4.6. It escapes the characters
-// that have a meaning in LIKE. The column must have the collation "C".
+// Text adds a filter on a text with a text method. It escapes the characters that have a meaning in LIKE. The column
+// must have the collation "C".
 func (s *Query) Text(c Column, method heraldv1.TextQueryMethod, value string) *Query {
 	how, column := textMethods[method], c.Exact
 	if how.ignoreCase {

@@ -8,7 +8,7 @@ import (
 	"herald/shared/fault"
 )
 
-// NoExpiry is the expiry date of a credential that does not expire (specification 4.2).
+// NoExpiry is the expiry date of a credential that does not expire.
 var NoExpiry = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // Expiry returns the expiry date of a new credential. It has a precision of microseconds, as in the database. If t is

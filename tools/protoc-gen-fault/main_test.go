@@ -14,7 +14,7 @@ import (
 
 // Each value of an enum Fault becomes a Go value. A fault without a code and an id of two contracts are refused, and so
 // is a method with the id of a fault that no contract declares.
-func TestGenerate(t *testing.T) {
+func TestFaultOfTheContractBecomesAGoValue(t *testing.T) {
 	t.Parallel()
 	const option = `[herald.v1.fault] { code: NOT_FOUND message: "Gone" }`
 	for name, c := range map[string]struct{ pkg, values, want string }{

@@ -14,8 +14,8 @@ import (
 	"herald/shared/secret"
 )
 
-// Hostile case 31: a flood of invented tokens, or of organizations that do not exist, leaves the others' questions who
-// somebody is their room. Tokens that are known wait with their organization, and others with their client.
+// A flood of invented tokens, or of organizations that do not exist, leaves the others' questions who somebody is their
+// room. Tokens that are known wait with their organization, and others with their client.
 func TestFloodOfLookups(t *testing.T) {
 	t.Parallel()
 	for name, headers := range map[string]func(own string, n int) []string{

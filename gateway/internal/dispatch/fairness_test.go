@@ -28,8 +28,8 @@ func twoOrganizations(t *testing.T) (w *testworld.World, get func(organization s
 	}
 }
 
-// Hostile case 31: while requests of another organization come, a flood has half of the processors; the others of its
-// requests wait, and the other organization's do not.
+// While requests of another organization come, a flood has half of the processors; the others of its requests wait, and
+// the other organization's do not.
 func TestFloodTakesTurns(t *testing.T) {
 	t.Parallel()
 	w, get := twoOrganizations(t)

@@ -72,7 +72,8 @@ func tagOf(data []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// file returns a function that loads a file of docs, plain or compressed. Examples contain the address at.
+// file returns a function that loads a file of docs, plain or compressed. It replaces the address in examples by the
+// address at.
 func file(name string, at []byte) func() (content, error) {
 	return func() (content, error) {
 		data, err := docs.Files.ReadFile(name)
@@ -82,7 +83,7 @@ func file(name string, at []byte) func() (content, error) {
 		if strings.HasSuffix(name, ".js.gz") {
 			return unpacked(data), nil
 		}
-		if strings.HasSuffix(name, ".gz") { // it names the address
+		if strings.HasSuffix(name, ".gz") { // decompress, because it contains the address
 			if data, err = decompress(data); err != nil {
 				return content{}, err
 			}

@@ -22,7 +22,7 @@ func startNATS(e bus.Embedded) (*nats, error) {
 		return nil, err
 	}
 	if e.Listen != "" {
-		n.Listen = n.current.Load().Addr().String() // the same port again, also if it was any
+		n.Listen = n.current.Load().Addr().String() // a restart keeps the port, even if the system chose it
 	}
 	return n, nil
 }

@@ -37,7 +37,7 @@ func keysRotate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate [SERVICE ...]",
 		Short: "Seal all stored secrets with the first key",
-		Long: "Seal all stored secrets with the first key that another key has sealed. It can be stopped and " +
+		Long: "Seal with the first key all stored secrets that another key has sealed. It can be stopped and " +
 			"repeated at any time. It does not overwrite what a service changes at the same time.",
 		RunE: withRing(func(c *cobra.Command, r *ring, args []string) error {
 			u, err := r.usage(c.Context(), args)
@@ -47,16 +47,16 @@ func keysRotate() *cobra.Command {
 			if err := u.restarted(r.keys); err != nil {
 				return err
 			}
-			var faults []error // continue with the other services after a fault
+			var errs []error // continue with the other services after an error
 			err = r.each(c.Context(), args, func(service string, db *pgxpool.Pool, columns []secret.Column) error {
 				p := progress{c.ErrOrStderr(), service, 0, u.left(service, r.keys)}
 				for _, column := range columns {
-					faults = append(faults, services.Reseal(c.Context(), db, r.keys, column, p.add))
+					errs = append(errs, services.Reseal(c.Context(), db, r.keys, column, p.add))
 				}
 				p.end(c.OutOrStdout())
 				return nil
 			})
-			return errors.Join(append(faults, err)...)
+			return errors.Join(append(errs, err)...)
 		}),
 	}
 }

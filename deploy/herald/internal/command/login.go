@@ -33,7 +33,7 @@ const (
 	maxDocument = 1 << 20
 )
 
-// machineKey is a key file of a machine user, as the answer to its making has it in base64.
+// machineKey is the key file of a machine user: keyDetails of AddMachineKey, decoded from base64.
 type machineKey struct {
 	Type           string      `json:"type"`
 	ID             string      `json:"keyId"`

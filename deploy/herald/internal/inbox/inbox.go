@@ -27,9 +27,9 @@ const (
 
 // Inbox holds the mails of one directory, which no other process may use.
 type Inbox struct {
-	dir  string
-	lock *os.File
-	log  *slog.Logger
+	dir     string
+	dirFile *os.File // locked
+	log     *slog.Logger
 
 	deliveries sync.WaitGroup
 
@@ -56,18 +56,18 @@ func Open(dir string, log *slog.Logger) (*Inbox, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	lock, err := os.Open(dir)
+	dirFile, err := os.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	in := &Inbox{dir: dir, lock: lock, log: log, mails: []*Summary{}, known: map[string]*delivery{},
+	in := &Inbox{dir: dir, dirFile: dirFile, log: log, mails: []*Summary{}, known: map[string]*delivery{},
 		arrival: make(chan struct{})}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		lock.Close()
+	if err := syscall.Flock(int(dirFile.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		dirFile.Close()
 		return nil, fmt.Errorf("open inbox: another process is using %s: %w", dir, err)
 	}
 	if err := in.read(); err != nil {
-		lock.Close()
+		dirFile.Close()
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
 	return in, nil
@@ -79,7 +79,7 @@ func (in *Inbox) Close() error {
 	in.closed = true
 	in.mu.Unlock()
 	in.deliveries.Wait()
-	return in.lock.Close()
+	return in.dirFile.Close()
 }
 
 // Arrival returns a channel that is closed when the next mail has arrived.

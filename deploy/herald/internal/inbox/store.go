@@ -62,7 +62,7 @@ func (in *Inbox) read() error {
 	return nil
 }
 
-// createdAt returns the time in an id. It returns false for other names, whose files are not mails.
+// createdAt returns the time in an id. It returns an error for other names, whose files are not mails.
 func createdAt(id string) (time.Time, error) {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
@@ -71,8 +71,8 @@ func createdAt(id string) (time.Time, error) {
 	return time.Unix(u.Time().UnixTime()), nil
 }
 
-// store writes a mail to the disk: its bytes first, then its name. Mails that arrive together are
-// synced in parallel, for which file systems need few writes.
+// store writes a mail to the disk: its bytes first, then its name. Mails that arrive together are synced at the same
+// time, which file systems can do with fewer writes.
 func (in *Inbox) store(raw []byte) (id string, created time.Time, err error) {
 	u, err := uuid.NewV7()
 	if err != nil {
@@ -88,7 +88,7 @@ func (in *Inbox) store(raw []byte) (id string, created time.Time, err error) {
 		os.Remove(partial)
 		return "", time.Time{}, fmt.Errorf("store mail: %w", err)
 	}
-	if err := in.lock.Sync(); err != nil { // the directory
+	if err := in.dirFile.Sync(); err != nil {
 		os.Remove(in.path(id))
 		return "", time.Time{}, fmt.Errorf("store mail: %w", err)
 	}

@@ -48,7 +48,7 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 	}
 	for column := range named {
 		if !listed[column] {
-			t.Errorf("%s is sealed, but not in the service's Sealed: see NewServices", column)
+			t.Errorf("%s is sealed, but not in the service's Sealed: see New in services.go", column)
 		}
 	}
 	for column := range listed {

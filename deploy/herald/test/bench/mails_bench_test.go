@@ -15,7 +15,7 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// sink is a mail relay that records only the recipient of a mail, and when the recipient's first mail came.
+// sink is a mail server that records only the recipient of a mail, and when the recipient's first mail came.
 type sink struct {
 	mu     sync.Mutex
 	got    int

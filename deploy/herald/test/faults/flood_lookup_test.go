@@ -28,8 +28,8 @@ func (a *attack) wander(n int64) (string, error) {
 	return c.send("GET", usersPath+"flood-user", "")
 }
 
-// Hostile case 31: a flood of tokens and organizations that do not exist does not delay callers who have a token.
-// Without -flood the bound is so wide that the test fails only if the flood stops others.
+// A flood of tokens and organizations that do not exist does not delay callers who have a token. Without -flood the
+// bound is so wide that the test fails only if the flood stops others.
 func TestFloodOfInventedTokens(t *testing.T) { // not parallel: it measures times
 	during, most := 3*time.Second, 30*time.Second
 	if *flood > 0 {

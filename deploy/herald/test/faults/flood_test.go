@@ -136,9 +136,9 @@ func moment(t testing.TB, text any) time.Time {
 	return at
 }
 
-// Hostile case 31: an owner of an organization floods the system with all kinds of requests. Another organization's
-// requests take at most twice as long as before and after, and its mails are sent within 5 s. Without -flood the bounds
-// are so wide that the test fails only if the flood stops others.
+// An owner of an organization floods the system with all kinds of requests. Another organization's requests take at
+// most twice as long as before and after, and its mails are sent within 5 s. Without -flood the bounds are so wide that
+// the test fails only if the flood stops others.
 func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares times
 	before, during, slower, late := time.Second, 3*time.Second, 30.0, 30*time.Second
 	if *flood > 0 {

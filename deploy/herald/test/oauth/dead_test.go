@@ -92,7 +92,7 @@ func endings() []ended {
 }
 
 // Introspection and userinfo refuse a token as soon as an object on which it depends was ended. They refuse it forever,
-// also when the object is active again (hostile case 22).
+// also when the object is active again.
 func (s shop) deactivationEndsTokens() {
 	base := s
 	home := base.Org
@@ -152,7 +152,7 @@ func (s shop) inactiveClientsMayNotIntrospect() {
 	}
 }
 
-// Only the whole token exactly as it was issued is accepted, and no token of another kind (hostile case 12).
+// Only the whole token exactly as it was issued is accepted, and no token of another kind.
 func (s shop) tokensAreNotMalleable() {
 	opaque, pat := s.login(), s.pat()
 	s.user = s.machine("robot of "+s.name, `,"accessTokenType":"OIDC_TOKEN_TYPE_JWT"`)

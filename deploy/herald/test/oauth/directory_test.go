@@ -80,9 +80,8 @@ func TestEmployeeLogsIn(t *testing.T) {
 	}
 }
 
-// Hostile case 2: a login is refused if no user is linked to the account, if the account is of another tenant, or if
-// the provider is not active any more. The administrators see the reason. An e-mail address alone is not enough for a
-// login.
+// A login is refused if no user is linked to the account, if the account is of another tenant, or if the provider is
+// not active any more. The administrators see the reason. An e-mail address alone is not enough for a login.
 func TestStrangersOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"emailVerified":true`)

@@ -147,8 +147,8 @@ func (w world) refuseRequests() {
 	}
 }
 
-// An assertion of a machine user that violates a rule of RFC 7523 section 3 is refused, and so are forged forms of JWTs
-// (hostile case 11).
+// An assertion of a machine user that violates a rule of RFC 7523 section 3 is refused, and so are forged forms of
+// JWTs.
 func (w world) assertionsAreRefused() {
 	id, other := w.machine("forger"), w.machine("other")
 	file, foreign := w.keyOf(id), w.keyOf(other)
@@ -202,8 +202,8 @@ func (w world) assertionsAreRefused() {
 	w.token("", "grant_type", bearer, "assertion", w.sign(file, good))
 }
 
-// An assertion with an id works once, also when it is sent many times at once (hostile case 7). For an application its
-// only audience is the issuer.
+// An assertion with an id works once, also when it is sent many times at once. For an application its only audience is
+// the issuer.
 func (w world) assertionsWorkOnce() {
 	id := w.machine("once")
 	file := w.keyOf(id)

@@ -142,8 +142,7 @@ func unescaped(t testing.TB, policy string) string {
 	return server.URL + "/?text="
 }
 
-// Hostile case 15: pages and mails show the markup that a tenant, a stranger or a directory writes into a text as plain
-// text.
+// Pages and mails show the markup that a tenant, a stranger or a directory writes into a text as plain text.
 func TestMarkupIsText(t *testing.T) {
 	t.Parallel()
 	if n := len(payloads) + len(braces) + len(turned); n < 60 {

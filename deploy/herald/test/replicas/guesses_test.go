@@ -54,9 +54,8 @@ func (r *replicas) guess(what, path string, form url.Values) {
 	}
 }
 
-// Hostile cases 10 and 19: with three replicas behind two gateways ten guesses at a password or a code are compared.
-// The same number is allowed for a login name or a code that does not exist, so that the eleventh guess does not show
-// whether it exists.
+// With three replicas behind two gateways ten guesses at a password or a code are compared. The same number is allowed
+// for a login name or a code that does not exist, so that the eleventh guess does not show whether it exists.
 func TestGuessesAtThreeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t, "users", "auth")

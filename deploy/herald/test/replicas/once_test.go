@@ -131,7 +131,7 @@ func (r *replicas) tokensOf(form url.Values) (good []map[string]any) {
 }
 
 // With three replicas behind two gateways, of fifty requests at once with the same code, refresh token or assertion one
-// gets a token (hostile case 7). A code and a refresh token that were used again have ended what they gave.
+// gets a token. A code and a refresh token that were used again have ended what they gave.
 func TestOnceAtThreeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t, "users", "projects", "text", "auth")

@@ -117,9 +117,6 @@ func (w *world) headers() []header {
 	return []header{nil, {w.own.org}, {w.foreign.org}, {unknownOrg}, {w.own.org, w.foreign.org}}
 }
 
-// unknownHeader is where in headers the organization stands that does not exist.
-const unknownHeader = 3
-
 // instance reports whether the caller has a role in the whole instance.
 func (v visitor) instance() bool {
 	return slices.ContainsFunc(v.roles, func(m caller.Membership) bool { return m.OrganizationID == "" })

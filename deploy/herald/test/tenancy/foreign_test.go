@@ -225,12 +225,13 @@ func (w *world) refuses(r *row) {
 			}
 		}
 	}
+	unknown := slices.IndexFunc(r.headers, func(h header) bool { return slices.Equal(h, header{unknownOrg}) })
 	for h := range r.headers {
 		for o := range r.objects {
 			w.like(r, h, o, h, r.missing(o))
 			a := attempt{r.Method, r.visitor, r.headers[h], r.objects[o]}
 			if _, refusal := a.acted(); refusal == http.StatusForbidden {
-				w.like(r, h, o, unknownHeader, o)
+				w.like(r, h, o, unknown, o)
 			}
 		}
 	}

@@ -18,9 +18,8 @@ import (
 	idpv1 "herald/shared/gen/herald/idp/v1"
 )
 
-// updates are bodies of an update (specification 4.4) of a provider whose fields all have values,
-// and what the read shows then, as a JSON merge patch of what a new provider with the
-// same names would show.
+// updates are bodies of an update of a provider whose fields all have values, and what the read shows then, as a JSON
+// merge patch of what a new provider with the same names would show.
 var updates = []struct{ body, shown string }{
 	{``, `{}`},
 	{`{}`, `{}`},

@@ -50,7 +50,7 @@ type SigningKey struct {
 	SignsAt    time.Time
 }
 
-// Activate makes a key sign now that would sign later.
+// Activate makes a waiting key sign now.
 func (k *SigningKey) Activate(now time.Time) error {
 	if !k.SignsAt.After(now) {
 		return authfault.ErrSigningKeyNotWaiting
@@ -81,7 +81,7 @@ func (keys SigningKeys) Of(a Algorithm) SigningKeys {
 	return of
 }
 
-// Next returns when the next key begins to sign. It reports false if that key exists already. A first key signs at
+// Next returns when a new key begins to sign. It reports false if there is a waiting key already. A first key signs at
 // once.
 func (keys SigningKeys) Next(now time.Time, period time.Duration) (signsAt time.Time, due bool) {
 	if len(keys) == 0 {
@@ -120,7 +120,7 @@ type Removal struct {
 	SigningKey
 	// Replaced reports that a later key signs already.
 	Replaced bool
-	// Waiting is the id of the key that signs next, empty if it has not been made.
+	// Waiting is the id of the waiting key, empty if there is none.
 	Waiting string
 }
 

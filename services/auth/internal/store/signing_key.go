@@ -30,7 +30,7 @@ func (s Store) SigningKeys(ctx context.Context) (domain.SigningKeys, error) {
 	return keys, nil
 }
 
-// AddSigningKey adds the key that signs next. If there is already a key that signs after the time last, another replica
+// AddSigningKey adds a waiting key. If there is already a key that signs after the time last, another replica
 // was faster. Then it adds no key, and returns no error.
 func (s Store) AddSigningKey(ctx context.Context, k domain.SigningKey, last time.Time, added proto.Message) error {
 	_, err := s.journal.CreateLocked(ctx, lockSigningKeys, added, event.Statement{
@@ -51,7 +51,7 @@ func (s Store) AddSigningKey(ctx context.Context, k domain.SigningKey, last time
 	return err
 }
 
-// RemoveSigningKey removes a key. If it is the key that signs, the next key signs from now on.
+// RemoveSigningKey removes a key. If it is the key that signs, the waiting key signs from now on.
 func (s Store) RemoveSigningKey(ctx context.Context, id string, removed func(domain.Removal) proto.Message) error {
 	now := s.journal.Now()
 	_, err := event.Change(ctx, s.journal, event.Locked[domain.Removal]{
@@ -90,7 +90,7 @@ func (s Store) RemoveSigningKey(ctx context.Context, id string, removed func(dom
 	return err
 }
 
-// ActivateSigningKey makes a key sign from now on that would sign later.
+// ActivateSigningKey makes a waiting key sign from now on.
 func (s Store) ActivateSigningKey(
 	ctx context.Context, id string, activated func(domain.SigningKey) proto.Message,
 ) error {

@@ -19,7 +19,7 @@ import (
 func TestClientSecretsAreSentAndLoggedNowhere(t *testing.T) {
 	t.Parallel()
 	log := &testkit.Lines{}
-	w := testworld.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log), testworld.Config)
+	w := testworld.NewOn(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, log), testworld.Config)
 	subscription, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.>")
 	w.Must(subscription, err)
 	const first, second, name = "canary-first-secret", "canary-second-secret", "Canaryname"

@@ -30,7 +30,7 @@ func newLogin(t *testing.T) login {
 	d, log := outside.StartDirectory(t), &testkit.Lines{}
 	c := testworld.Config
 	c.Authority, c.OutboundPrivate = d.URL, true
-	w := testworld.NewAt(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
+	w := testworld.NewOn(t, testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, log), c)
 	return login{w, d, idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, "auth")), log}
 }
 

@@ -128,7 +128,7 @@ func TestAddressOfALoginHasItsParameters(t *testing.T) {
 	}
 }
 
-// The tenant of a provider decides which accounts can log in (specification 2.5).
+// The tenant of a provider decides which accounts can log in.
 func TestOnlyAccountsOfTheTenantLogIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

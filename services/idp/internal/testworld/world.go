@@ -29,11 +29,11 @@ var Config = idp.Config{Limit: search.Limit{MaxLimit: 1000}, Authority: "https:/
 // New returns a world for one test.
 func New(t testing.TB) *World {
 	t.Helper()
-	return NewAt(t, testkit.Ground(t), Config)
+	return NewOn(t, testkit.Ground(t), Config)
 }
 
-// NewAt returns a world with the log and the clock of g, and with other settings.
-func NewAt(t testing.TB, g boot.Ground, c idp.Config) *World {
+// NewOn returns a world with the log and the clock of g, and with other settings.
+func NewOn(t testing.TB, g boot.Ground, c idp.Config) *World {
 	t.Helper()
 	return Of(Kit.Start(t, g, func(s *boot.Service) error { return idp.New(t.Context(), s, c) }))
 }

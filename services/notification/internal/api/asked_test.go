@@ -108,7 +108,7 @@ func TestListsAtOnceQueueAMailOnce(t *testing.T) {
 	listing.Wait()
 	w.Settled(w.Users.Ask("ada"))
 	w.Finished()
-	w.Once(len(mails) + 1)
+	w.SentOnce(len(mails) + 1)
 }
 
 // Without users the list could lack a mail that the caller knows of, so listing fails.

@@ -86,8 +86,7 @@ func (s *Sender) draft(c *domain.Claim, r mailer.Rendered) (d draft, err error) 
 	return d, err
 }
 
-// mail returns a draft with its code filled in. Date and boundary are derived from the
-// notification.
+// mail returns the draft as a mail for the mail server. The date and the boundary come from the notification.
 func (d draft) mail(c *domain.Claim) smtp.Mail {
 	return smtp.Mail{
 		MessageID: d.MessageID, From: d.From, ReplyTo: d.ReplyTo, To: d.To, Subject: d.Subject, Text: d.Text,

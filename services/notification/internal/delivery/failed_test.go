@@ -10,8 +10,8 @@ import (
 	"herald/shared/testkit/outside"
 )
 
-// A mail that is given up makes one event and one line in the log. The line has the reply's code,
-// but not the relay's words, which may name the recipient.
+// A mail that is given up makes one event and one line in the log. The line has the reply's code, but not the mail
+// server's words, which may name the recipient.
 func TestMailThatIsGivenUpMakesOneEventAndOneLine(t *testing.T) {
 	t.Parallel()
 	const failed, uncertain = "FAILED", "UNCERTAIN"

@@ -11,9 +11,9 @@ import (
 	"herald/shared/testkit/outside"
 )
 
-// After an hour without the relay 2,000 mails wait, and the pauses are as long as they can be. All
-// mails are sent within a minute of the relay's return. A busy machine may take twice the time
-// that it needs for as many mails without pauses.
+// After an hour without the mail server 2,000 mails wait, and the pauses are as long as they can be. All mails are sent
+// within a minute of the mail server's return. A busy machine may take twice the time that it needs for as many mails
+// without pauses.
 func TestRelayReturns(t *testing.T) {
 	t.Parallel()
 	usual := delivery.UsualTimes()
@@ -45,7 +45,7 @@ func TestRelayReturns(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	w.Finished()
-	w.Once(before + users)
+	w.SentOnce(before + users)
 }
 
 // Four notifiers share one database. Each sends mails, and none sends a mail of another.
@@ -65,7 +65,7 @@ func TestNotifiersShareTheMails(t *testing.T) {
 	relayed(w, mails)
 	t.Logf("four notifiers sent %d mails in %s", mails, time.Since(began).Round(time.Millisecond))
 	w.Finished()
-	w.Once(mails)
+	w.SentOnce(mails)
 	sent := 0.0
 	for i, n := range notifiers {
 		counted := w.Counted(n, "sent")

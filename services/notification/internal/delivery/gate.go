@@ -6,20 +6,20 @@ import (
 	"herald/services/notification/internal/store"
 )
 
-// gate limits sending while no mail can be sent. The reason may be that the relay, users or text cannot be reached,
-// that the relay refuses us, or that it does not answer the final dot. While the gate is closed, one mail at a time is
-// tried, with pauses between the tries.
+// gate limits sending while no mail can be sent. The reason may be that the mail server, users or text cannot be
+// reached, that the mail server refuses us, or that it does not answer the final dot. While the gate is closed, one
+// mail at a time is tried, with pauses between the tries.
 type gate struct {
 	pause time.Duration // 0 while open
 	// rest is a timer that ends the pause before the next probe; nil outside of a pause.
 	rest <-chan time.Time
 	// probe is the mail that is tried while the gate is closed.
 	probe store.Hold
-	// answered is set if the relay answered the last final dot that is known. A mail that may have been delivered is
-	// sent again only while answered is set.
+	// answered is set if the mail server answered the last final dot that is known. A mail that may have been delivered
+	// is sent again only while answered is set.
 	answered bool
-	// unanswered is how many mails the relay has not answered at the final dot since the gate closed for that reason.
-	// Each may be delivered twice.
+	// unanswered is how many mails the mail server has not answered at the final dot since the gate closed for that
+	// reason. Each may be delivered twice.
 	unanswered int
 	// doubts is how often the gate has closed for that reason.
 	doubts int
@@ -53,9 +53,9 @@ func (g *gate) started(h store.Hold) {
 }
 
 // finished closes the gate after the first blocked or unanswered mail. It opens the gate after the first mail that the
-// relay took. If the gate is closed because of unanswered mails, it opens only when the relay answers the final dot of
-// a mail that was started after the gate closed. Blocked mails that were being sent when the gate closed change
-// nothing.
+// mail server took. If the gate is closed because of unanswered mails, it opens only when the mail server answers the
+// final dot of a mail that was started after the gate closed. Blocked mails that were being sent when the gate closed
+// change nothing.
 func (g *gate) finished(r result, t Times) turn {
 	probed := r.hold == g.probe
 	if probed {
@@ -78,8 +78,8 @@ func (g *gate) finished(r result, t Times) turn {
 }
 
 // doubt closes the gate after an unanswered mail. If it is the first, that mail itself may be the cause, so another
-// mail is tried soon. After the second the relay is the cause. Each further try may deliver one more mail twice, so the
-// pauses are long.
+// mail is tried soon. After the second the mail server is the cause. Each further try may deliver one more mail twice,
+// so the pauses are long.
 func (g *gate) doubt(t Times) turn {
 	before := g.pause
 	if g.unanswered == 0 {

@@ -51,7 +51,7 @@ func TestGate(t *testing.T) {
 		<-g.rest
 		g.rest = nil
 		g.started(store.Hold{ID: "probe"})
-		finished(report("probe", unknown), stayed) // says nothing about the relay: the next one is tried at once
+		finished(report("probe", unknown), stayed) // says nothing about the mail server: the next one is tried at once
 		expect(8, 1)
 		finished(report("d", taken), opened)
 		finished(report("e", taken), stayed)
@@ -64,8 +64,9 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// While the relay does not answer final dots, the first try comes soon, because a single mail may be the cause. Later
-// tries come late. The gate opens only after an answer to the final dot of a mail that was started after it closed.
+// While the mail server does not answer final dots, the first try comes soon, because a single mail may be the cause.
+// Later tries come late. The gate opens only after an answer to the final dot of a mail that was started after it
+// closed.
 func TestGateInDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

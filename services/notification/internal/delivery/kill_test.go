@@ -119,9 +119,9 @@ func kill(w *testworld.World, keys, busURL string, at outside.Verb) {
 	_ = c.Wait() // returns an error, because it was killed
 }
 
-// Notifiers are killed many times, at every moment of a session. Every mail is delivered. Only
-// a mail whose notifier died before the relay's answer may come twice. If two notifiers die at the
-// final dot of the same mail, its state is Uncertain.
+// Notifiers are killed many times, at every moment of a session. Every mail is delivered. Only a mail whose notifier
+// died before the mail server's answer may come twice. If two notifiers die at the final dot of the same mail, its
+// state is Uncertain.
 func TestKilledUnderWay(t *testing.T) {
 	t.Parallel()
 	text := secret.NewKeyText()

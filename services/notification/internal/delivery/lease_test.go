@@ -61,13 +61,14 @@ func TestLeaseOfASlowMailIsRenewed(t *testing.T) {
 	w.Accepted(1)
 }
 
-// died leaves a claim in the state in which a notifier that dies leaves it: after Claim or, with rendered, after Mark.
+// died leaves a claim in the state in which a notifier that dies leaves it: after Claim or, with rendered, after
+// BeginSending.
 func died(w *testworld.World, id string, rendered []byte) {
 	w.Helper()
 	db := storeOf(w)
 	ask := store.Ask{Most: 1, Lease: time.Minute, Repeats: true}
 	claims, err := db.Claim(w.Context(), ask)
-	if err == nil && len(claims) == 0 { // it noted that the notifier before died after Mark
+	if err == nil && len(claims) == 0 { // it noted that the notifier before died after BeginSending
 		claims, err = db.Claim(w.Context(), ask)
 	}
 	if err != nil || len(claims) != 1 || claims[0].ID != id {
@@ -76,7 +77,7 @@ func died(w *testworld.World, id string, rendered []byte) {
 	c := claims[0]
 	if rendered != nil {
 		c.Recipient, c.Language, c.Rendered = "ada@example.com", "en", rendered
-		if err := db.Mark(w.Context(), c, w.Ground.Now(), 0); err != nil {
+		if err := db.BeginSending(w.Context(), c, w.Ground.Now(), 0); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -130,8 +131,8 @@ func TestMailOfANotifierThatDied(t *testing.T) {
 	}
 }
 
-// While the database closes all connections again and again, every mail is sent once: the
-// relay's answer is recorded as soon as that is possible.
+// While the database closes all connections again and again, every mail is sent once: the mail server's answer is
+// recorded as soon as that is possible.
 func TestMailsAreSentOnceWhileTheDatabaseClosesConnections(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t, testworld.Setup{Times: func(x *delivery.Times) {
@@ -148,7 +149,7 @@ func TestMailsAreSentOnceWhileTheDatabaseClosesConnections(t *testing.T) {
 		disconnect(w)
 	}
 	w.Until("(select count(*) = $1 and count(due_at) = 0 from notifications)", mails)
-	w.Once(mails)
+	w.SentOnce(mails)
 }
 
 // A waiting mail that fifty callers resend at the same time is sent once.
@@ -171,5 +172,5 @@ func TestMailThatIsResentAtOnceIsSentOnce(t *testing.T) {
 	w.Settled(n.ID)
 	resending.Wait()
 	w.Settled(n.ID)
-	w.Once(1)
+	w.SentOnce(1)
 }

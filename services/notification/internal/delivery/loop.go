@@ -69,8 +69,8 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	return max(next, minPause)
 }
 
-// claim claims mails that are due. A mail that may have been delivered is claimed only while the relay answers. If it
-// is not known whether the relay answers, and no other mail can show it, one such mail is claimed.
+// claim claims mails that are due. A mail that may have been delivered is claimed only while the mail server answers.
+// If it is not known whether the mail server answers, and no other mail can show it, one such mail is claimed.
 func (l *loop) claim(ctx context.Context, room int) ([]domain.Claim, error) {
 	ask := store.Ask{
 		Most: room, After: l.turn, Lease: l.Times.Lease, Repeats: l.gate.answered,

@@ -1,14 +1,14 @@
-// Package delivery sends queued mails: it claims notifications that are due, asks users and text
-// for their contents, and sends them to the mail relay.
+// Package delivery sends queued mails: it claims notifications that are due, asks users and text for their contents,
+// and sends them to the mail server.
 //
 // A claim is a lease that is renewed while its mail is being sent. If a notifier dies, others take
 // over its mails when the leases have run out. A notifier that was stopped for longer than its
 // lease can neither send nor record. Each mail has a worker of its own, so a slow one does not
 // delay others. While no mail can be sent at all, one is tried from time to time.
 //
-// If the relay does not answer the final dot of a mail, the mail may have been delivered. It is sent once more. The
-// cause is the relay and not the mail, so all sending pauses until the relay answers the final dot of another mail.
-// The outcome of a mail is kept in memory until it is written to the database or the process ends.
+// If the mail server does not answer the final dot of a mail, the mail may have been delivered. It is sent once more.
+// The cause is the mail server and not the mail, so all sending pauses until the mail server answers the final dot of
+// another mail. The outcome of a mail is kept in memory until it is written to the database or the process ends.
 package delivery
 
 import (
@@ -26,7 +26,7 @@ import (
 	"herald/shared/retry"
 )
 
-// workers is how many mails are sent at once. Each has a connection to the relay.
+// workers is how many mails are sent at once. Each has a connection to the mail server.
 const workers = 8
 
 // Times are the sender's time limits and intervals.
@@ -37,14 +37,14 @@ type Times struct {
 	Tick time.Duration
 	// Probe is the first pause between tries while no mail can be sent, MaxProbe the longest.
 	Probe, MaxProbe time.Duration
-	// Doubt is the pause between tries while the relay does not answer final dots.
+	// Doubt is the pause between tries while the mail server does not answer final dots.
 	Doubt time.Duration
 	// Grace is how long mails that are being sent may take to finish at the stop.
 	Grace time.Duration
 	// Record is how long the sender then still tries to record outcomes if the database cannot be reached.
 	Record time.Duration
-	// Trial is how long the relay may take, up to the final dot, for a mail that somebody waits for.
-	Trial time.Duration
+	// TestMail is how long the mail server may take, up to the final dot, for a mail that somebody waits for.
+	TestMail time.Duration
 	// Spread varies the pauses before the next tries, so that mails that failed together are not
 	// tried together again.
 	Spread func(time.Duration) time.Duration
@@ -54,7 +54,7 @@ type Times struct {
 func UsualTimes() Times {
 	return Times{
 		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second,
-		Doubt: time.Minute, Grace: 10 * time.Second, Record: 30 * time.Second, Trial: 15 * time.Second,
+		Doubt: time.Minute, Grace: 10 * time.Second, Record: 30 * time.Second, TestMail: 15 * time.Second,
 		Spread: func(d time.Duration) time.Duration { return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64())) },
 	}
 }
@@ -80,9 +80,9 @@ type Sender struct {
 	Times Times
 	// Queued has a buffered signal after something was queued.
 	Queued chan struct{}
-	// Trials receives the mails that somebody waits for.
-	Trials  chan Trial
-	trouble trouble
+	// TestMails receives the mails that somebody waits for.
+	TestMails chan TestMail
+	trouble   trouble
 }
 
 // NewCounter returns a counter for Mails.
@@ -100,8 +100,8 @@ func (s *Sender) Wake() {
 }
 
 // Run sends until ctx ends. Mails that are being sent then have Times.Grace to finish. After that, a mail whose final
-// dot was not sent yet is given back. A mail whose final dot was sent waits for the relay's answer, because without it
-// the outcome is uncertain. Package smtp limits that time.
+// dot was not sent yet is given back. A mail whose final dot was sent waits for the mail server's answer, because
+// without it the outcome is uncertain. Package smtp limits that time.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
@@ -126,7 +126,7 @@ func (s *Sender) Run(ctx context.Context) {
 		case <-ctx.Done():
 			continue
 		case <-s.Queued:
-		case t := <-s.Trials:
+		case t := <-s.TestMails:
 			l.start(t.claim, t.ended)
 		case <-next.C:
 		case r := <-l.done:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/testworld"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
@@ -18,7 +19,8 @@ func delayed(w *testworld.World) string {
 }
 
 // A relay takes mails and then closes the connection. It gets the mails that are being sent, and then one at a time
-// until it answers. All mails are delivered. Only mails without an answer come once more, after the relay has answered.
+// until it answers. All mails are delivered. Only mails without an answer come once more, after the mail server has
+// answered.
 func TestRelayClosesAtTheDot(t *testing.T) {
 	t.Parallel()
 	const mails, unanswered = 100, 30
@@ -82,7 +84,7 @@ func refuse(w *testworld.World) (connect func()) {
 }
 
 // The database cannot be reached while mails of two notifiers are at the final dot, for longer than their leases. The
-// relay's answers are kept in memory, so no mail is sent again.
+// mail server's answers are kept in memory, so no mail is sent again.
 func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 	t.Parallel()
 	const mails = 16
@@ -105,8 +107,8 @@ func TestDatabaseIsAwayAtTheDot(t *testing.T) {
 	w.Exec("update notifications set due_at = now() - interval '1 hour'")
 	connect()
 	drained(w)
-	w.Once(mails)
-	if n := w.Count("attempts where state = 3"); n != mails {
+	w.SentOnce(mails)
+	if n := w.Count("attempts where state = $1", domain.Sent); n != mails {
 		t.Errorf("%d attempts were answered:\n%s", n, w.Dump("attempts"))
 	}
 	for _, stop := range stops {

@@ -63,8 +63,8 @@ func TestMailThatCannotBeMadeDoesNotDelayOthers(t *testing.T) {
 	}
 }
 
-// While the relay or users are away few tries are made and one line is logged. Afterwards every
-// waiting mail is sent once.
+// While the mail server or users are away few tries are made and one line is logged. Afterwards every waiting mail is
+// sent once.
 func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -114,7 +114,7 @@ func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 			w.Logs.Wait(t, test.reason)
 			test.mend(w)
 			w.Finished()
-			w.Once(40)
+			w.SentOnce(40)
 			logged(w, "mails are sent again", 1)
 		})
 	}

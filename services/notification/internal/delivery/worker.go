@@ -23,15 +23,15 @@ const (
 	unmade   = "the mail could not be prepared"
 )
 
-// way is what a try has shown about the way to the relay: whether mails can be sent at present.
+// way is what a try has shown about the way to the mail server: whether mails can be sent at present.
 type way int
 
 const (
 	unknown    way = iota
-	taken          // the relay accepted or refused the mail itself
-	answered       // the relay answered the final dot
+	taken          // the mail server accepted or refused the mail itself
+	answered       // the mail server answered the final dot
 	blocked        // no mail can be sent at present
-	unanswered     // the relay did not answer the final dot
+	unanswered     // the mail server did not answer the final dot
 )
 
 // result is how a try ended.
@@ -81,11 +81,11 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 	relayed := ctx
 	if c.Kind == domain.Test {
 		var cancel context.CancelFunc
-		relayed, cancel = context.WithTimeout(ctx, s.Times.Trial)
+		relayed, cancel = context.WithTimeout(ctx, s.Times.TestMail)
 		defer cancel()
 	}
 	r = s.judge(ctx, c, s.Relay.Send(relayed, mail, func(ctx context.Context) error {
-		return s.Store.Mark(ctx, *c, s.Now(), s.Times.Lease)
+		return s.Store.BeginSending(ctx, *c, s.Now(), s.Times.Lease)
 	}))
 	if relayed.Err() != nil {
 		r.way = unknown
@@ -115,7 +115,7 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 	return r
 }
 
-// judge returns the result of a mail that was sent to the relay.
+// judge returns the result of a mail that was sent to the mail server.
 func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) result {
 	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: taken}
 	if sent.Answered {
@@ -131,7 +131,7 @@ func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) r
 		}
 	case smtp.Uncertain:
 		r.verdict, r.way = c.NotAnswered(s.Now()), unanswered
-	case smtp.Aborted: // Mark failed, but may have stored its change: wait for the lease to run out
+	case smtp.Aborted: // BeginSending failed, but may have stored its change: wait for the lease to run out
 		r.theirs = true
 	case smtp.Deferred:
 		r.verdict = c.Deferred(s.Now(), sent.Relay)

@@ -27,8 +27,8 @@ func queue(w *testworld.World, mails int, age time.Duration) {
 		select id, 'o1', id, 'init', 1, now() - $2::interval, now() from unnest($1::text[]) id`, ids, age)
 }
 
-// relayed waits until the relay has accepted a number of mails. It waits in steps, because the time of each wait is
-// bounded.
+// relayed waits until the mail server has accepted a number of mails. It waits in steps, because the time of each wait
+// is bounded.
 func relayed(w *testworld.World, mails int) {
 	w.Helper()
 	const step = 50

@@ -43,14 +43,14 @@ type Relay struct {
 	closed bool
 }
 
-// NewRelay parses the relay's address:
+// NewRelay parses the mail server's address:
 //
 //	smtp://[user:password@]host:port[?starttls=required|optional|off][&ca=FILE]
 //	smtps://[user:password@]host:port[?ca=FILE]
 //
-// Without starttls, STARTTLS is used if the relay offers it. Certificates are always verified
-// against the PEM file ca or the system's authorities. A password is sent only encrypted or to a
-// loopback address. Errors never quote the address, because it has the password.
+// Without starttls, STARTTLS is used if the mail server offers it. Certificates are always verified against the PEM
+// file ca or the system's authorities. A password is sent only encrypted or to a loopback address. Errors never quote
+// the address, because it has the password.
 func NewRelay(address secret.Text) (*Relay, error) {
 	u, err := url.Parse(address.Reveal())
 	if err != nil || u.Opaque != "" || strings.TrimPrefix(u.Path, "/") != "" || u.Fragment != "" {

@@ -18,11 +18,11 @@ type Outcome int
 
 // The outcomes of an attempt.
 const (
-	// Deferred: the relay does not accept the mail now; it may be tried again.
+	// Deferred: the mail server does not accept the mail now; it may be tried again.
 	Deferred Outcome = iota
-	// Sent: the relay answered the final dot with 2xx and has the mail.
+	// Sent: the mail server answered the final dot with 2xx and has the mail.
 	Sent
-	// Rejected: the relay refuses this mail for good, or its address is not valid.
+	// Rejected: the mail server refuses this mail for good, or its address is not valid.
 	Rejected
 	// Uncertain: the connection ended between the final dot and the reply.
 	Uncertain
@@ -36,7 +36,7 @@ func (o Outcome) String() string {
 }
 
 const (
-	// maxReply bounds Reply, maxWords the relay's words in it, both in runes.
+	// maxReply bounds Reply, maxWords the mail server's words in it, both in runes.
 	maxReply = 500
 	maxWords = 350
 )
@@ -44,18 +44,18 @@ const (
 // Result is an outcome with its reason.
 type Result struct {
 	Outcome Outcome
-	// Reply is the relay's reply, without what it may quote of the mail, or a sentence of ours. It is one line of at
-	// most 500 runes.
+	// Reply is the mail server's reply, without what it may quote of the mail, or a sentence of ours. It is one line of
+	// at most 500 runes.
 	Reply string
-	// Log is Reply for a log, without the relay's words after it knows the recipient, because
-	// they may name the recipient.
+	// Log is Reply for a log, without the mail server's words after it knows the recipient, because they may name the
+	// recipient.
 	Log string
-	// Code is the relay's last reply code (RFC 5321, section 4.2), 0 without one.
+	// Code is the mail server's last reply code (RFC 5321, section 4.2), 0 without one.
 	Code int
-	// Relay is set with Deferred if no mail at all can be sent at present: the relay cannot be
-	// reached or refuses us.
+	// Relay is set with Deferred if no mail at all can be sent at present: the mail server cannot be reached or refuses
+	// us.
 	Relay bool
-	// Answered is set if the relay answered the final dot, whatever it said.
+	// Answered is set if the mail server answered the final dot, whatever it said.
 	Answered bool
 }
 
@@ -72,8 +72,7 @@ func (p private) failed(command string, err error) Result {
 	return p.broken(Deferred, command, err)
 }
 
-// broken returns the result of a connection that ended, or on which the relay sent something that
-// is not a reply.
+// broken returns the result of a connection that ended, or on which the mail server sent something that is not a reply.
 func (p private) broken(outcome Outcome, command string, err error) Result {
 	f := p.explain(command, err)
 	return Result{Outcome: outcome, Reply: oneLine(f.words), Log: f.log, Code: f.code}
@@ -91,8 +90,8 @@ func (p private) answered(command string, reply *textproto.Error) Result {
 	}
 	switch {
 	case reply.Code == 530, reply.Code == 534, reply.Code == 535, reply.Code == 538:
-		// The relay requires a login or encryption (RFC 4954, section 6; RFC 3207, section 4), so
-		// our settings are wrong.
+		// The mail server requires a login or encryption (RFC 4954, section 6; RFC 3207, section 4), so our settings
+		// are wrong.
 		because("the mail relay wants us to log in or to encrypt (%s): check " + setting)
 		result.Relay = true
 		return result
@@ -111,14 +110,14 @@ func (p private) answered(command string, reply *textproto.Error) Result {
 // user's notifications see them.
 type failure struct {
 	words string
-	// log is words without those of the relay.
+	// log is words without those of the mail server.
 	log  string
 	code int
 }
 
 func (f failure) Error() string { return f.words }
 
-// refusal returns an error with the words why, in which %s stands for the relay's words.
+// refusal returns an error with the words why, in which %s stands for the mail server's words.
 func (p private) refusal(why string, reply *textproto.Error) failure {
 	return failure{fmt.Sprintf(why, p.words(reply)), fmt.Sprintf(why, strconv.Itoa(reply.Code)), reply.Code}
 }
@@ -145,7 +144,7 @@ func (p private) explain(command string, err error) failure {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return ours("the mail relay closed the connection at " + command)
-	case errors.As(err, &strange): // its words are the line of the relay
+	case errors.As(err, &strange): // its words are the line of the mail server
 		return ours("the mail relay did not answer in SMTP at " + command)
 	case errors.As(err, &operation):
 		return ours("the mail relay failed at " + command + ": " + operation.Err.Error())

@@ -1,9 +1,9 @@
-// Package smtp sends a mail to the mail relay and returns the outcome.
+// Package smtp sends a mail to the mail server and returns the outcome.
 //
-// The same Mail gives the same bytes, so that a relay and a mailbox can recognize a repetition. The
-// caller's commit runs when the relay has the whole mail, before the final dot, with which the relay
-// becomes responsible for it (RFC 5321, section 4.2.5). In commit the caller records that the mail
-// may be sent from now on. An attempt takes at most a minute.
+// The same Mail gives the same bytes, so that a relay and a mailbox can recognize a repetition. The caller's commit
+// runs when the mail server has the whole mail, before the final dot, with which the mail server becomes responsible
+// for it (RFC 5321, section 4.2.5). In commit the caller records that the mail may be sent from now on. An attempt
+// takes at most a minute.
 package smtp
 
 import (
@@ -39,9 +39,9 @@ func CheckMailbox(text string) error {
 	return err
 }
 
-// Send sends m and calls commit once, just before the final dot. If commit fails, the dot is not
-// sent and the relay drops the mail. The end of ctx ends an attempt before the dot, but not the
-// wait for the reply to the dot, without which the outcome is Uncertain.
+// Send sends m and calls commit once, just before the final dot. If commit fails, the dot is not sent and the mail
+// server drops the mail. The end of ctx ends an attempt before the dot, but not the wait for the reply to the dot,
+// without which the outcome is Uncertain.
 func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) error) Result {
 	mail, err := m.build()
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) e
 	}
 	s, err := r.session(ctx)
 	if err != nil {
-		// The relay does not know the mail yet, so what words returns of its reply may be logged.
+		// The mail server does not know the mail yet, so what words returns of its reply may be logged.
 		result := said(Deferred, err.Error()+": check "+setting)
 		if f, is := errors.AsType[failure](err); is {
 			result.Code = f.code

@@ -143,7 +143,7 @@ func TestOutcomeOfEachReply(t *testing.T) {
 }
 
 // checkTelling fails the test if a result lacks the reply's code. It also fails the test if Log has words of a relay
-// that knows the recipient, or if the relay accepts no mail and the result names no setting.
+// that knows the recipient, or if the mail server accepts no mail and the result names no setting.
 func checkTelling(t *testing.T, result Result, at outside.Verb, reply string) {
 	t.Helper()
 	code, text, _ := strings.Cut(reply, " ")

@@ -17,7 +17,7 @@ import (
 // maxRead bounds the bytes that a relay may send in one session.
 const maxRead = 1 << 20
 
-// session is one connection to the relay, ready for MAIL.
+// session is one connection to the mail server, ready for MAIL.
 type session struct {
 	client   *smtp.Client
 	dialogue *dialogue
@@ -26,7 +26,7 @@ type session struct {
 	expiry   *time.Timer
 }
 
-// connect dials, greets, encrypts and logs in. Its errors concern the relay, not one mail.
+// connect dials, greets, encrypts and logs in. Its errors concern the mail server, not one mail.
 func (r *Relay) connect(ctx context.Context) (*session, error) {
 	conn, err := r.dial(ctx, "tcp", net.JoinHostPort(r.host, r.port))
 	if err != nil {

@@ -71,7 +71,7 @@ func TestOutcomeOfEachHang(t *testing.T) {
 	}
 }
 
-// Giving up before the relay's slow answer would make the outcome uncertain.
+// Giving up before the mail server's slow answer would make the outcome uncertain.
 func TestEndOfContextDoesNotCutTheFinalReply(t *testing.T) {
 	t.Parallel()
 	inBubble(t, outside.MailConfig{}, func(t *testing.T, s *outside.MailServer, r *Relay) {
@@ -158,7 +158,7 @@ func TestIdleConnectionThatHangs(t *testing.T) {
 	})
 }
 
-// Ten mails at once fail in the time of one while the relay does not answer.
+// Ten mails at once fail in the time of one while the mail server does not answer.
 func TestBusyRelay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, outside.MailConfig{}, func(t *testing.T, s *outside.MailServer, r *Relay) {

@@ -14,7 +14,7 @@ import (
 	"herald/shared/postgres"
 )
 
-// noAnswer is the reply of an attempt whose notifier died after Mark, before the relay's answer.
+// noAnswer is the reply of an attempt whose notifier died after BeginSending, before the mail server's answer.
 const noAnswer = "the notifier ended before the mail relay answered"
 
 // Ask is which notifications Claim may claim.
@@ -26,8 +26,8 @@ type Ask struct {
 	Lease time.Duration
 	// Repeats allows mails that may have been delivered already.
 	Repeats bool
-	// Pause is how long a mail waits if its lease ran out after Mark. During that time its notifier can still record
-	// the outcome, if only the database could not be reached and the notifier still runs.
+	// Pause is how long a mail waits if its lease ran out after BeginSending. During that time its notifier can still
+	// record the outcome, if only the database could not be reached and the notifier still runs.
 	Pause time.Duration
 }
 
@@ -89,10 +89,10 @@ func (s Store) Renew(ctx context.Context, holds []Hold, lease time.Duration) err
 	return postgres.Fault(err)
 }
 
-// Mark records, before the final dot, that the mail may be sent from now on, and stores what is
+// BeginSending records, before the final dot, that the mail may be sent from now on, and stores what is
 // sent. It returns ErrLost if the lease has run out. It extends the lease in the same statement, so
 // that a simultaneous Claim waits for the row and then does not take it.
-func (s Store) Mark(ctx context.Context, c domain.Claim, at time.Time, lease time.Duration) error {
+func (s Store) BeginSending(ctx context.Context, c domain.Claim, at time.Time, lease time.Duration) error {
 	tag, err := s.journal.DB.Exec(ctx, `with mine as (
 			update notifications set due_at = now() + @lease::interval, language = @language, recipient = @recipient
 			where id = @id and fence = @fence and state = @sending and due_at > now() returning id

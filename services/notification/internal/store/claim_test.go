@@ -78,14 +78,14 @@ func TestClaimWithoutItsLeaseChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.queue("a")
 	late := w.one(0)
-	if err := w.Mark(t.Context(), late, made, time.Minute); !errors.Is(err, domain.ErrLost) {
+	if err := w.BeginSending(t.Context(), late, made, time.Minute); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("mark after the lease, nobody else has the mail: %v", err)
 	}
 	now := w.one(time.Minute)
 	if err := w.Renew(t.Context(), []store.Hold{{ID: "a", Fence: late.Fence}}, -time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Mark(t.Context(), late, made, time.Minute); !errors.Is(err, domain.ErrLost) {
+	if err := w.BeginSending(t.Context(), late, made, time.Minute); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("mark under an old fence: %v", err)
 	}
 	if err := w.Settle(t.Context(), late, late.Delivered(), nil); !errors.Is(err, domain.ErrLost) {

@@ -53,7 +53,7 @@ var elsewhere = map[string]string{
 	"Now": "asks no database", "Forget": "follows an event of users",
 	"Queue": "needs nothing that is there", "Begin": "needs nothing that is there",
 	"Claim": "is the queue's", "Next": "is the queue's",
-	"Renew": "is by the claim", "Mark": "is by the claim", "Settle": "is by the claim",
+	"Renew": "is by the claim", "BeginSending": "is by the claim", "Settle": "is by the claim",
 }
 
 // No method finds or changes mails to users of another organization or to another user. Each finds

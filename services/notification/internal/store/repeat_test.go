@@ -10,7 +10,7 @@ import (
 	"herald/services/notification/internal/store"
 )
 
-// A notifier whose lease ran out after Mark, because the database was away, can record its outcome
+// A notifier whose lease ran out after BeginSending, because the database was away, can record its outcome
 // before another one sends the mail again, but not afterwards.
 func TestOutcomeAfterTheLease(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,8 @@ func TestRepeatsAreClaimedOnlyIfAllowed(t *testing.T) {
 	}
 }
 
-// A mail whose notifier has died after Mark is noticed also while repeats are not allowed, so that its pause begins.
+// A mail whose notifier has died after BeginSending is noticed also while repeats are not allowed, so that its pause
+// begins.
 func TestUnansweredIsNoticedWithoutRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -141,7 +141,7 @@ func (w world) has(want ...string) {
 
 func (w world) mark(c domain.Claim) {
 	w.Helper()
-	if err := w.Mark(w.Context(), c, made, time.Minute); err != nil {
+	if err := w.BeginSending(w.Context(), c, made, time.Minute); err != nil {
 		w.Fatal(err)
 	}
 }

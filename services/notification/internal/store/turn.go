@@ -27,7 +27,7 @@ func (t Turn) After(claims []domain.Claim) Turn {
 
 // due finds the mails that are claimed next, and their order. A lane is a pair of organization and kind that has mails
 // that were never tried. Lanes are read one by one from the index: first the lanes after the last turn, then the lanes
-// up to it. A mail is marked if the lease of its notifier ran out after Mark.
+// up to it. A mail is marked if the lease of its notifier ran out after BeginSending.
 const due = `recursive lane as (
 		select @org_id::text collate "C" as org_id, @kind::text collate "C" as kind, false as again, 0 as turn
 		union all

@@ -64,8 +64,8 @@ func (w *World) As(role string) context.Context {
 	return testkit.Member(w.Context(), w.Ground, "boss", "o1", role)
 }
 
-// Trial sends a test mail as an owner of the instance whose request acts on another organization.
-func (w *World) Trial(ctx context.Context, recipient string) (*notificationv1.Notification, error) {
+// TestMail sends a test mail as an owner of the instance whose request acts on another organization.
+func (w *World) TestMail(ctx context.Context, recipient string) (*notificationv1.Notification, error) {
 	w.Helper()
 	r, err := w.SendTestMail(testkit.As(ctx, w.Ground, caller.Caller{
 		UserID: "ada", OrganizationID: "o2", HomeOrganizationID: "o1",
@@ -74,17 +74,17 @@ func (w *World) Trial(ctx context.Context, recipient string) (*notificationv1.No
 	return r.GetNotification(), err
 }
 
-// Tried is like Trial, and fails the test if there is no outcome.
+// Tried is like TestMail, and fails the test if there is no outcome.
 func (w *World) Tried(recipient string) *notificationv1.Notification {
 	w.Helper()
-	n, err := w.Trial(w.Context(), recipient)
+	n, err := w.TestMail(w.Context(), recipient)
 	if err != nil {
 		w.Fatal(err)
 	}
 	return n
 }
 
-// Accepted waits until the relay has accepted n mails and fails if it has more.
+// Accepted waits until the mail server has accepted n mails and fails if it has more.
 func (w *World) Accepted(n int) []outside.Delivery {
 	w.Helper()
 	got, err := w.Relay.Wait(w.Context(), n)
@@ -94,20 +94,21 @@ func (w *World) Accepted(n int) []outside.Delivery {
 	return got
 }
 
-// Once fails the test unless each of n mails was accepted once and is recorded as sent.
-func (w *World) Once(n int) {
+// SentOnce fails the test unless each of n mails was accepted once and is recorded as sent.
+func (w *World) SentOnce(n int) {
 	w.Helper()
 	for _, d := range w.Accepted(n) {
 		if d.Repeat != 0 {
 			w.Errorf("%s was sent twice", d.MessageID)
 		}
 	}
-	if sent := w.Count("notifications where state = 3"); sent != n {
+	state := notificationv1.NotificationState_NOTIFICATION_STATE_SENT
+	if sent := w.Count("notifications where state = $1", state); sent != n {
 		w.Errorf("%d of %d mails are recorded as sent", sent, n)
 	}
 }
 
-// Reached waits until sessions at the relay have reached a step n times.
+// Reached waits until sessions at the mail server have reached a step n times.
 func (w *World) Reached(at outside.Verb, n int) {
 	w.Helper()
 	if err := w.Relay.Reached(w.Context(), at, n); err != nil {
@@ -151,9 +152,9 @@ func (w *World) Exec(sql string, args ...any) {
 }
 
 // Count returns the number of rows of a table, with a condition after its name.
-func (w *World) Count(from string) int {
+func (w *World) Count(from string, args ...any) int {
 	w.Helper()
-	return testkit.Rows(w, w.DB, from)
+	return testkit.Rows(w, w.DB, from, args...)
 }
 
 // Text returns the single value of a query.

@@ -49,6 +49,7 @@ func newUsers(t testing.TB, g boot.Ground) *Users {
 	u := &Users{TB: t}
 	u.Asked(nil)
 	var err error
+	// The service needs the tables of the outbox, and the migrations of every service make them.
 	if u.Service, err = g.Open(t.Context(), "users", kit.Database(t), notification.Migrations); err != nil {
 		t.Fatal(err)
 	}

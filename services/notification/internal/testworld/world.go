@@ -1,4 +1,4 @@
-// Package testworld starts the service for its tests, with stand-ins for the services users and text and a mail relay.
+// Package testworld starts the service for its tests, with stand-ins for the services users and text and a mail server.
 package testworld
 
 import (
@@ -129,7 +129,7 @@ func Start(service *boot.Service, relay string, s Setup) error {
 func quick() delivery.Times {
 	return delivery.Times{
 		Lease: time.Hour, Tick: time.Hour, Probe: 10 * time.Millisecond, MaxProbe: 40 * time.Millisecond,
-		Doubt: 60 * time.Millisecond, Grace: 10 * time.Millisecond, Record: 30 * time.Second, Trial: time.Minute,
+		Doubt: 60 * time.Millisecond, Grace: 10 * time.Millisecond, Record: 30 * time.Second, TestMail: time.Minute,
 		Spread: func(d time.Duration) time.Duration { return d / 1000 },
 	}
 }

@@ -537,3 +537,32 @@ func TestEachStateOfAnApplicationAllowsOneChange(t *testing.T) {
 		})
 	}
 }
+
+func TestApplicationIsRenamedOnce(t *testing.T) {
+	t.Parallel()
+	a := domain.Application{Name: "Web"}
+	if a.Rename("Web") || !a.Rename("web") || a.Name != "web" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestSecretIsOfMethodsThatUseOne(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		app  domain.Application
+		want bool
+	}{
+		"Basic":          {domain.Application{OIDC: &domain.OIDCConfig{AuthMethod: domain.AuthBasic}}, true},
+		"Post":           {domain.Application{OIDC: &domain.OIDCConfig{AuthMethod: domain.AuthPost}}, true},
+		"none":           {domain.Application{OIDC: &domain.OIDCConfig{AuthMethod: domain.AuthNone}}, false},
+		"key":            {domain.Application{OIDC: &domain.OIDCConfig{AuthMethod: domain.AuthPrivateKeyJWT}}, false},
+		"API with Basic": {domain.Application{API: &domain.APIConfig{AuthMethod: domain.APIBasic}}, true},
+		"API with a key": {domain.Application{API: &domain.APIConfig{AuthMethod: domain.APIPrivateKeyJWT}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.app.UsesSecret() != c.want {
+				t.Errorf("not %v", c.want)
+			}
+		})
+	}
+}

@@ -78,32 +78,3 @@ func TestCredentialOfAKeyNamesTheKey(t *testing.T) {
 		})
 	}
 }
-
-func TestApplicationIsRenamedOnce(t *testing.T) {
-	t.Parallel()
-	a := Application{Name: "Web"}
-	if a.Rename("Web") || !a.Rename("web") || a.Name != "web" {
-		t.Errorf("%+v", a)
-	}
-}
-
-func TestSecretIsOfMethodsThatUseOne(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		app  Application
-		want bool
-	}{
-		"Basic":          {Application{OIDC: &OIDCConfig{AuthMethod: AuthBasic}}, true},
-		"Post":           {Application{OIDC: &OIDCConfig{AuthMethod: AuthPost}}, true},
-		"none":           {Application{OIDC: &OIDCConfig{AuthMethod: AuthNone}}, false},
-		"key":            {Application{OIDC: &OIDCConfig{AuthMethod: AuthPrivateKeyJWT}}, false},
-		"API with Basic": {Application{API: &APIConfig{AuthMethod: APIBasic}}, true},
-		"API with a key": {Application{API: &APIConfig{AuthMethod: APIPrivateKeyJWT}}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if c.app.UsesSecret() != c.want {
-				t.Errorf("not %v", c.want)
-			}
-		})
-	}
-}

@@ -83,7 +83,7 @@ func TestChangeOfARoleNamesWhatChanged(t *testing.T) {
 
 func TestFaultNamesTheNewRolesThatExist(t *testing.T) {
 	t.Parallel()
-	f := RolesExist([]Role{{Key: "a"}, {Key: "b"}, {Key: "c"}}, []string{"c", "a", "x"})
+	f := TakenRoles([]Role{{Key: "a"}, {Key: "b"}, {Key: "c"}}, []string{"c", "a", "x"})
 	want := projectsfault.ErrProjectRoleExists.Naming(
 		fault.Field{Path: "roles[0].key", Reason: `the project has a role "a" already`},
 		fault.Field{Path: "roles[2].key", Reason: `the project has a role "c" already`})
@@ -91,7 +91,7 @@ func TestFaultNamesTheNewRolesThatExist(t *testing.T) {
 		t.Errorf("%+v, want %+v", f, want)
 	}
 	many := make([]Role, 200)
-	if f := RolesExist(many, []string{""}); len(f.Fields) != 20 || len(projectsfault.ErrProjectRoleExists.Fields) != 1 {
+	if f := TakenRoles(many, []string{""}); len(f.Fields) != 20 || len(projectsfault.ErrProjectRoleExists.Fields) != 1 {
 		t.Errorf("%d fields", len(f.Fields))
 	}
 }

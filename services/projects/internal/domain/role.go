@@ -47,8 +47,8 @@ func CheckDistinct(roles []Role) error {
 	return nil
 }
 
-// RolesExist returns the fault for new roles. taken are the keys that the project has already.
-func RolesExist(roles []Role, taken []string) *fault.Fault {
+// TakenRoles returns the fault for new roles. taken are the keys that the project has already.
+func TakenRoles(roles []Role, taken []string) *fault.Fault {
 	var there []fault.Field
 	for i, r := range roles {
 		if slices.Contains(taken, r.Key) {

@@ -16,7 +16,10 @@ func TestUserGrantNeedsAnActiveProjectGrant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := w.make(clerk)
-	w.make(ids{"org-a", "p2", "clerk", "g2", "a2", "k2", "u2", "ug2"})
+	w.make(ids{
+		org: "org-a", project: "p2", role: "clerk", grant: "g2",
+		app: "a2", key: "k2", user: "u2", userGrant: "ug2",
+	})
 	elsewhere := i.aGrant()
 	elsewhere.ID, elsewhere.GrantedOrgID = "g3", "org-d"
 	w.must(w.CreateProjectGrant(t.Context(), elsewhere, happened))
@@ -48,19 +51,5 @@ func TestUserGrantNeedsAnActiveProjectGrant(t *testing.T) {
 	}
 	if _, err := w.GrantTo(t.Context(), "org-c", "p2", "g1"); !errors.Is(err, projectsfault.ErrProjectGrantNotFound) {
 		t.Errorf("a grant of another project: %v", err)
-	}
-}
-
-// Only the objects of a removed organization are removed with it.
-func TestOrganizationsAreRemovedWithTheirOwnObjectsOnly(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.make(clerk)
-	for org, want := range map[string][2]int{"org-a": {1, 0}, "org-c": {0, 1}, "org-b": {}} {
-		projects, err := w.SomeProjects(t.Context(), org, 10)
-		grants, failed := w.SomeGrantsTo(t.Context(), org, 10)
-		if len(projects) != want[0] || len(grants) != want[1] || err != nil || failed != nil {
-			t.Errorf("%s has the projects %v and the grants %v: %v, %v", org, projects, grants, err, failed)
-		}
 	}
 }

@@ -152,8 +152,14 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.make(clerk)
-	theirs := w.make(ids{"org-b", "p9", "guest", "g9", "a9", "k9", "u9", "ug9"})
-	sibling := ids{"org-a", "p2", "boss", "g2", "a2", "k2", "u2", "ug2"}
+	theirs := w.make(ids{
+		org: "org-b", project: "p9", role: "guest", grant: "g9",
+		app: "a9", key: "k9", user: "u9", userGrant: "ug9",
+	})
+	sibling := ids{
+		org: "org-a", project: "p2", role: "boss", grant: "g2",
+		app: "a2", key: "k2", user: "u2", userGrant: "ug2",
+	}
 	w.make(sibling)
 	second := mine.anApp()
 	second.ID, second.Name = "a0", "a0"

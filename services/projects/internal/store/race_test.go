@@ -13,7 +13,10 @@ import (
 	"herald/shared/testkit"
 )
 
-var clerk = ids{"org-a", "p1", "clerk", "g1", "a1", "k1", "u1", "ug1"}
+var clerk = ids{
+	org: "org-a", project: "p1", role: "clerk", grant: "g1",
+	app: "a1", key: "k1", user: "u1", userGrant: "ug1",
+}
 
 // Adding to a project while it is removed fails: the project is not found.
 func TestNothingIsAddedToAProjectThatIsBeingRemoved(t *testing.T) {

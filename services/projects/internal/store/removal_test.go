@@ -13,7 +13,10 @@ func TestRemovedProjectTakesItsObjectsAlong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := w.make(clerk)
-	w.make(ids{"org-a", "p2", "clerk", "g2", "a2", "k2", "u2", "ug2"})
+	w.make(ids{
+		org: "org-a", project: "p2", role: "clerk", grant: "g2",
+		app: "a2", key: "k2", user: "u2", userGrant: "ug2",
+	})
 	w.must(w.CreateRoles(t.Context(), "org-a", "p1", []domain.Role{{Key: "guest"}}, happened))
 	theirs := i.more("3").aUserGrant()
 	theirs.OrgID, theirs.ProjectGrantID = "org-c", "g1"
@@ -40,6 +43,20 @@ func TestRemovedProjectTakesItsObjectsAlong(t *testing.T) {
 		"project_grants": 1, "user_grants": 1, "applications": 1, "application_keys": 1} {
 		if n := testkit.Rows(t, w.db, sql); n != want {
 			t.Errorf("%d %s, want %d", n, sql, want)
+		}
+	}
+}
+
+// Only the objects of a removed organization are removed with it.
+func TestOrganizationsAreRemovedWithTheirOwnObjectsOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.make(clerk)
+	for org, want := range map[string][2]int{"org-a": {1, 0}, "org-c": {0, 1}, "org-b": {}} {
+		projects, err := w.SomeProjects(t.Context(), org, 10)
+		grants, failed := w.SomeGrantsTo(t.Context(), org, 10)
+		if len(projects) != want[0] || len(grants) != want[1] || err != nil || failed != nil {
+			t.Errorf("%s has the projects %v and the grants %v: %v, %v", org, projects, grants, err, failed)
 		}
 	}
 }

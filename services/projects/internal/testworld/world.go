@@ -42,7 +42,7 @@ func (u *Users) MakeProjectOwner(
 
 // ResolveOrg finds an organization by its id.
 func (u *Users) ResolveOrg(_ context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
-	if !strings.HasPrefix(r.OrgId, "org") {
+	if !strings.HasPrefix(r.OrgId, "org-") {
 		return nil, usersfault.ErrOrgNotFound
 	}
 	return &usersv1.ResolveOrgResponse{Name: r.OrgId, State: usersv1.OrgState_ORG_STATE_ACTIVE}, nil

@@ -84,7 +84,7 @@ func TestDefaultLanguageIsChanged(t *testing.T) {
 	if got := w.events(); !slices.Equal(got, events) {
 		t.Errorf("events %v", got)
 	}
-	// The default is used for specification 4.3 and for readers without a language.
+	// The default is used for languages that are not supported and for readers without a language.
 	if got := w.read("o1", "tlh"); got.Subject != w.read("o1", "it").Subject {
 		t.Errorf("an unsupported language is answered with %q", got.Subject)
 	}

@@ -109,7 +109,7 @@ func TestPreviewEqualsTheMail(t *testing.T) {
 	}
 }
 
-// payloads are markup from the usual collections (hostile case 15).
+// payloads are markup from the usual collections.
 var payloads = strings.Split(`<script>alert(1)</script>
 </title><script>alert(1)</script>
 </style><script>alert(1)</script>
@@ -223,7 +223,7 @@ func TestMarkupIsShownAsText(t *testing.T) {
 	}
 }
 
-// Template languages and line breaks are refused in every part (hostile cases 14 and 16).
+// Template languages and line breaks are refused in every part.
 func TestTemplatesAndLineBreaksAreRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -11,7 +11,7 @@ import (
 	"herald/shared/mail"
 )
 
-// listed are the languages that specification 4.5 requires.
+// listed are the languages that must be supported.
 var listed = strings.Fields("bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh")
 
 func TestTagIsSupportedByTheNearestLanguage(t *testing.T) {

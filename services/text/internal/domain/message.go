@@ -19,8 +19,7 @@ func CheckKind(kind string) error {
 	return nil
 }
 
-// Texts are the parts of a message in one language, as plain text that may have placeholders such
-// as {{.FirstName}} (specification 2.4).
+// Texts are the parts of a message in one language, as plain text that may have placeholders such as {{.FirstName}}.
 type Texts struct {
 	Title      string `json:"title"`
 	PreHeader  string `json:"preHeader"`

@@ -16,5 +16,5 @@ type PAT struct {
 	ExpiresAt time.Time
 }
 
-// PATScopes are the scopes of every personal access token (specification, section 5).
+// PATScopes are the scopes of every personal access token.
 func PATScopes() []string { return []string{"openid", "urn:service:iam:org:project:id:service:aud"} }

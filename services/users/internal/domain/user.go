@@ -78,9 +78,9 @@ func (Hidden) GoString() string { return "***" }
 // MarshalText returns ***.
 func (Hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
 
-// Settle sets the state of a new human user (specification 2.10): active with a verified e-mail and
-// a password, or with a link to an account at an identity provider, else initial. It returns the kind
-// of the mail that the user needs, or "". A linked user may verify the e-mail later.
+// Settle sets the state of a new human user: active with a verified e-mail and a password, or with a link to an account
+// at an identity provider, else initial. It returns the kind of the mail that the user needs, or "". A linked user may
+// verify the e-mail later.
 func (u *User) Settle(linked bool) Kind {
 	if u.DisplayName == "" {
 		u.DisplayName = u.UnchosenName()

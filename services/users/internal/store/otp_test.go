@@ -80,8 +80,8 @@ func (f *factors) check(n int, code string) error {
 	return err
 }
 
-// Hostile case 7: a code that is sent fifty times at once to three replicas is accepted once. The
-// others count as wrong codes, of which five are compared.
+// A code that is sent fifty times at once to three replicas is accepted once. The others count as wrong codes, of which
+// five are compared.
 func TestSecondFactorReplayed(t *testing.T) {
 	t.Parallel()
 	f := newFactors(t)
@@ -118,8 +118,7 @@ func TestRecoveryCodesCountOnce(t *testing.T) {
 	}
 }
 
-// Hostile case 10: of fifty guesses at once five are compared. Then every code is refused, even the
-// right one.
+// Of fifty guesses at once five are compared. Then every code is refused, even the right one.
 func TestSecondFactorGuessed(t *testing.T) {
 	t.Parallel()
 	f := newFactors(t)

@@ -65,11 +65,11 @@ type World struct {
 // New starts the service and returns its world, whose time a test can advance.
 func New(t testing.TB) *World {
 	t.Helper()
-	return Start(t, testkit.Ground(t))
+	return NewOn(t, testkit.Ground(t))
 }
 
-// Start is New on a ground that a test has changed.
-func Start(t testing.TB, g boot.Ground) *World {
+// NewOn is New on a ground that a test has changed.
+func NewOn(t testing.TB, g boot.Ground) *World {
 	t.Helper()
 	ahead := new(atomic.Int64)
 	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -104,8 +104,8 @@ func (w *World) SignIn() {
 	w.Admin, w.AdminID, w.OrgID = w.As(c), c.UserID, c.OrganizationID
 }
 
-// As returns a context with a caller, signed for some minutes, so that slow machines do not fail a
-// test.
+// As returns a context with a caller. The signature is dated five minutes ahead, so that it stays valid on slow
+// machines.
 func (w *World) As(c caller.Caller) context.Context {
 	g := w.Ground
 	g.Now = func() time.Time { return w.Ground.Now().Add(5 * time.Minute) }
@@ -217,8 +217,8 @@ func Minimal(name string) *usersv1.ImportHumanUserRequest {
 	}
 }
 
-// Kinds returns the events of a list, newest first, each with the editor.
-func Kinds(r *heraldv1.SearchChangesResponse) (all []string) {
+// EventTypes returns the events of a list, newest first, each with the editor.
+func EventTypes(r *heraldv1.SearchChangesResponse) (all []string) {
 	for _, c := range r.GetResult() {
 		all = append(all, c.EventType+" by "+c.EditorId)
 	}

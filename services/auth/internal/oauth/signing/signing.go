@@ -1,5 +1,5 @@
-// Package signing signs tokens and verifies the tokens that it has signed. Its keys change by themselves: the next key
-// is made and published when a key begins to sign. A key stays published until the tokens that it signed are no longer
+// Package signing signs tokens and verifies the tokens that it has signed. Its keys change by themselves: when a key
+// begins to sign, another one is made and published, which waits until it signs. A key stays published until the tokens that it signed are no longer
 // needed. All replicas share the keys, hold them in memory, and know each key long before it signs.
 package signing
 

@@ -130,7 +130,7 @@ func TestCodeIsRefused(t *testing.T) {
 	}
 }
 
-// Hostile case 7: of many that use a code at once one succeeds, and the others end what it got.
+// Of many that use a code at once one succeeds, and the others end what it got.
 func TestCodeIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
@@ -270,7 +270,7 @@ func TestRefreshNeedsGrant(t *testing.T) {
 	w.Refused(w.Refresh(token), 400, "unauthorized_client")
 }
 
-// Hostile case 22: what is not active any more gets no tokens, and those of before it are dead for good.
+// What is not active any more gets no tokens, and those of before it are dead for good.
 func TestInactiveGetNoTokens(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -66,10 +66,10 @@ type Pages struct {
 // page is a page. Its name is the part of its path after Path.
 type page struct {
 	name string
-	// fresh pages change how the person logs in. own pages are for people who have logged in with their Herald
+	// fresh pages change how the person logs in. afterPassword pages are for people who have logged in with their Herald
 	// password.
-	fresh, own bool
-	open       handler
+	fresh, afterPassword bool
+	open                 handler
 	// send handles a post to the page; nil if the page takes none.
 	send handler
 }
@@ -102,7 +102,7 @@ func (p *Pages) all() []page {
 		{name: "tokens/end", fresh: true, open: p.asksAbout("tokenend", p.tokenRows), send: p.endToken},
 		{name: "idplinks", open: p.idpLinks},
 		{name: "idplinks/end", fresh: true, open: p.withLink(p.askUnlink), send: p.withLink(p.unlink)},
-		{name: "idplinks/add", fresh: true, own: true, open: p.askLink, send: p.link},
+		{name: "idplinks/add", fresh: true, afterPassword: true, open: p.askLink, send: p.link},
 		{name: "access", open: p.access},
 		{name: "access/end", open: p.asksAbout("accessend", p.accessRows), send: p.endAccess},
 		{name: "sessions", open: p.sessions},
@@ -182,7 +182,7 @@ func (p *Pages) answer(w http.ResponseWriter, v *visit, next handler) (err error
 		return err
 	}
 	v.Request = frame.Branded(v.Request, v.session.OrgID) // empty without a session
-	if !there || v.page.fresh && !v.session.Fresh(p.Now()) || v.page.own && !v.session.Own() {
+	if !there || v.page.fresh && !v.session.Fresh(p.Now()) || v.page.afterPassword && !v.session.Own() {
 		p.logIn(w, *v)
 		return nil
 	}
@@ -199,7 +199,7 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 		name, id = parent(name), ""
 	}
 	other := ""
-	if v.page.own && v.session.ID != "" && !v.session.Own() {
+	if v.page.afterPassword && v.session.ID != "" && !v.session.Own() {
 		// A login with an account at an identity provider is not enough, even if it is fresh: the person needs the
 		// password.
 		other = "true"

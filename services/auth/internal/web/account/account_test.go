@@ -24,9 +24,9 @@ import (
 	"herald/shared/secret"
 )
 
-// ownPages are the pages of an account with what may be posted to them; nil if nothing may. Those that are fresh need a
+// accountPages are the pages of an account with what may be posted to them; nil if nothing may. Those that are fresh need a
 // login that is at most ten minutes old.
-var ownPages = []struct {
+var accountPages = []struct {
 	path  string
 	fresh bool
 	form  url.Values
@@ -130,7 +130,7 @@ func TestAccountPagesRedirectToTheLogin(t *testing.T) {
 	a.Users.Own.Gone = true
 	before := len(a.Users.Requests())
 	for _, cookie := range []string{"", testworld.SessionCookie + "=" + strings.Repeat("a", 43), session} {
-		for _, page := range ownPages {
+		for _, page := range accountPages {
 			testworld.Leads(t, a.open(cookie, page.path), testworld.ToLogin(page.path))
 			if page.form != nil {
 				w := testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", cookie)
@@ -190,7 +190,7 @@ func TestChangeOfALoginNeedsAFreshLogin(t *testing.T) {
 	session := a.Login("here")
 	a.ahead.Store(int64(10*time.Minute + time.Second))
 	before := len(a.Users.Requests())
-	for _, page := range ownPages {
+	for _, page := range accountPages {
 		w := a.open(session, page.path)
 		if stale := w.Header().Get("Location") == testworld.ToLogin(page.path); stale != page.fresh {
 			t.Errorf("%s: %d to %q", page.path, w.Code, w.Header().Get("Location"))
@@ -228,7 +228,7 @@ func TestOtherSitesCannotChangeAnAccount(t *testing.T) {
 	a := newAccount(t)
 	session := a.Login("here")
 	before := len(a.Users.Requests())
-	for _, page := range ownPages {
+	for _, page := range accountPages {
 		if page.form == nil {
 			continue
 		}

@@ -55,14 +55,14 @@ func Branded(r *http.Request, orgID string) *http.Request {
 
 // branding returns the branding of the page for a request, and allows its style in the policy of the page. It is called
 // before the page is written.
-func (l *Frame) branding(w http.ResponseWriter, r *http.Request) branding {
+func (f *Frame) branding(w http.ResponseWriter, r *http.Request) branding {
 	orgID, _ := r.Context().Value(ofOrg{}).(string)
 	if orgID == "" {
 		return branding{}
 	}
-	b := l.brandings.of(r.Context(), orgID)
+	b := f.brandings.of(r.Context(), orgID)
 	if b.Style != "" {
-		l.allow(w, "style-src ", "style-src "+sourceOf(string(b.Style))+" ")
+		f.allow(w, "style-src ", "style-src "+sourceOf(string(b.Style))+" ")
 	}
 	return b
 }

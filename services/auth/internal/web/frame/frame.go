@@ -67,11 +67,11 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Frame
 }
 
 // Languages returns the tags of all languages that pages can have, in their order.
-func (l *Frame) Languages() []string { return slices.Sorted(maps.Keys(l.catalogs)) }
+func (f *Frame) Languages() []string { return slices.Sorted(maps.Keys(f.catalogs)) }
 
 // Offered returns the languages that are allowed, in the order of their tags.
-func (l *Frame) Offered(ctx context.Context) []Offered {
-	return l.languages.current(ctx).allowed
+func (f *Frame) Offered(ctx context.Context) []Offered {
+	return f.languages.current(ctx).allowed
 }
 
 // Page is the content of a page.
@@ -95,17 +95,17 @@ type Page struct {
 }
 
 // Write writes a page in its language, or in the one that the reader has picked or the browser asks for.
-func (l *Frame) Write(w http.ResponseWriter, r *http.Request, p Page) {
-	c := l.languages.current(r.Context())
+func (f *Frame) Write(w http.ResponseWriter, r *http.Request, p Page) {
+	c := f.languages.current(r.Context())
 	if p.Language = c.exact(p.Language); p.Language == "" {
-		p.Language = l.languages.reader(r)
+		p.Language = f.languages.reader(r)
 	}
 	if p.InLanguage == nil {
 		p.InLanguage = sameIn(r)
 	}
 	c.keep(w, r)
-	v := view{Page: p, texts: l.catalogs[p.Language], Style: template.CSS(style),
-		Branding: l.branding(w, r)}
+	v := view{Page: p, texts: f.catalogs[p.Language], Style: template.CSS(style),
+		Branding: f.branding(w, r)}
 	if p.InLanguage != nil {
 		v.Languages = c.links(p.Language, p.InLanguage)
 	}
@@ -120,8 +120,8 @@ func (l *Frame) Write(w http.ResponseWriter, r *http.Request, p Page) {
 }
 
 // Mailed returns the language of mails to a reader with that preferred language, a BCP 47 tag or empty.
-func (l *Frame) Mailed(ctx context.Context, preferred string) string {
-	c := l.languages.current(ctx)
+func (f *Frame) Mailed(ctx context.Context, preferred string) string {
+	c := f.languages.current(ctx)
 	tag, err := language.Parse(preferred)
 	if err != nil {
 		return c.standard
@@ -130,8 +130,8 @@ func (l *Frame) Mailed(ctx context.Context, preferred string) string {
 }
 
 // Wanted returns the first of some languages, BCP 47 tags, in which pages are written. It returns "" if there is none.
-func (l *Frame) Wanted(ctx context.Context, tags []string) string {
-	c := l.languages.current(ctx)
+func (f *Frame) Wanted(ctx context.Context, tags []string) string {
+	c := f.languages.current(ctx)
 	for _, wanted := range tags {
 		if tag, err := language.Parse(wanted); err == nil {
 			if found := c.find(tag); found != "" {
@@ -144,8 +144,8 @@ func (l *Frame) Wanted(ctx context.Context, tags []string) string {
 
 // Notice writes a page that has only the texts name.title and name.text and, if retry is not
 // empty, a link to try again.
-func (l *Frame) Notice(w http.ResponseWriter, r *http.Request, status int, name, retry string) {
-	l.Write(w, r, Page{Status: status, Name: name, Body: NoticeBody, Data: retry})
+func (f *Frame) Notice(w http.ResponseWriter, r *http.Request, status int, name, retry string) {
+	f.Write(w, r, Page{Status: status, Name: name, Body: NoticeBody, Data: retry})
 }
 
 // view is what templates read.

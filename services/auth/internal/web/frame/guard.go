@@ -9,7 +9,7 @@ import (
 // Guard sets the headers of every page and refuses forms that another site posts. public is the address of the pages
 // for browsers. A browser that does not send Sec-Fetch-Site must send its origin. Other sites may post to the paths in
 // open.
-func (l *Frame) Guard(next http.Handler, public *url.URL, open ...string) (http.Handler, error) {
+func (f *Frame) Guard(next http.Handler, public *url.URL, open ...string) (http.Handler, error) {
 	own := http.NewCrossOriginProtection()
 	if err := own.AddTrustedOrigin(public.String()); err != nil {
 		return nil, fmt.Errorf("HERALD_PUBLIC_URL: %w", err)
@@ -18,15 +18,15 @@ func (l *Frame) Guard(next http.Handler, public *url.URL, open ...string) (http.
 		own.AddInsecureBypassPattern("POST " + path)
 	}
 	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		l.Notice(w, r, http.StatusForbidden, "foreign", "")
+		f.Notice(w, r, http.StatusForbidden, "foreign", "")
 	}))
-	return l.headed(own.Handler(next)), nil
+	return f.headed(own.Handler(next)), nil
 }
 
-func (l *Frame) headed(next http.Handler) http.Handler {
+func (f *Frame) headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", l.policy)
+		h.Set("Content-Security-Policy", f.policy)
 		// With no-referrer a browser would send "Origin: null" with Herald's own forms, as with forms of other sites
 		// (Fetch standard, "append a request Origin header").
 		h.Set("Referrer-Policy", "same-origin")

@@ -18,25 +18,25 @@ const (
 )
 
 // Mount adds the path of logos.
-func (l *Frame) Mount(mux *http.ServeMux) { mux.HandleFunc("GET "+logoPath, l.logo) }
+func (f *Frame) Mount(mux *http.ServeMux) { mux.HandleFunc("GET "+logoPath, f.logo) }
 
 // logo writes an organization's logo. The path of a logo contains its hash, so browsers may cache it for ever. The
 // headers prevent a logo that is opened by itself from running scripts, even if a browser takes it for a document.
-func (l *Frame) logo(w http.ResponseWriter, r *http.Request) {
+func (f *Frame) logo(w http.ResponseWriter, r *http.Request) {
 	orgID, hash := r.PathValue("org"), r.PathValue("hash")
 	if len(orgID) > maxOrgID || len(hash) > maxHash {
-		l.Notice(w, r, http.StatusNotFound, "unknown", "")
+		f.Notice(w, r, http.StatusNotFound, "unknown", "")
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), logoTimeout)
 	defer cancel()
-	found, err := l.brandings.text.ResolveLogo(ctx, &textv1.ResolveLogoRequest{OrgId: orgID, Hash: hash})
+	found, err := f.brandings.text.ResolveLogo(ctx, &textv1.ResolveLogoRequest{OrgId: orgID, Hash: hash})
 	switch {
 	case fault.From(err).Code == fault.NotFound:
-		l.Notice(w, r, http.StatusNotFound, "unknown", "")
+		f.Notice(w, r, http.StatusNotFound, "unknown", "")
 		return
 	case err != nil:
-		l.Failed(w, r, err, Retry{})
+		f.Failed(w, r, err, Retry{})
 		return
 	}
 	h := w.Header()

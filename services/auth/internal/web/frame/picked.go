@@ -14,11 +14,11 @@ const (
 
 // Picked returns the first of: the language that the reader has picked, on this page or an earlier one, and those that
 // a client has asked for, as BCP 47 tags. It returns "" if pages are written in none of them.
-func (l *Frame) Picked(r *http.Request, asked []string) string {
-	if tag := l.languages.current(r.Context()).picked(r); tag != "" {
+func (f *Frame) Picked(r *http.Request, asked []string) string {
+	if tag := f.languages.current(r.Context()).picked(r); tag != "" {
 		return tag
 	}
-	return l.Wanted(r.Context(), asked)
+	return f.Wanted(r.Context(), asked)
 }
 
 // picked returns the language that the reader has picked, or "".

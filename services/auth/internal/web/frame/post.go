@@ -12,7 +12,7 @@ const Submit template.JS = "document.forms[0].submit()"
 
 // PostTo allows the forms of a page to post to an address too, or to be redirected to it, because browsers check the
 // redirects after a form. It is called before the page is written. Without an address it changes nothing.
-func (l *Frame) PostTo(w http.ResponseWriter, address string) {
+func (f *Frame) PostTo(w http.ResponseWriter, address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "" || strings.ContainsAny(address, "\r\n") {
 		return
@@ -24,16 +24,16 @@ func (l *Frame) PostTo(w http.ResponseWriter, address string) {
 	if strings.ContainsAny(source, ";, '\"") {
 		return
 	}
-	l.allow(w, "form-action 'self'", "form-action 'self' "+source)
+	f.allow(w, "form-action 'self'", "form-action 'self' "+source)
 }
 
 // LetSubmit allows the page to run Submit. It is called before the page is written.
-func (l *Frame) LetSubmit(w http.ResponseWriter) {
-	l.allow(w, "default-src 'none'", "default-src 'none'; script-src "+sourceOf(string(Submit)))
+func (f *Frame) LetSubmit(w http.ResponseWriter) {
+	f.allow(w, "default-src 'none'", "default-src 'none'; script-src "+sourceOf(string(Submit)))
 }
 
 // allow replaces a part of the policy of a page.
-func (l *Frame) allow(w http.ResponseWriter, part, by string) {
+func (f *Frame) allow(w http.ResponseWriter, part, by string) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), part, by, 1))
 }

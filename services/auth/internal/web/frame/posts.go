@@ -20,8 +20,8 @@ type Posts struct {
 }
 
 // NewPosts returns the count for all pages.
-func NewPosts(l *Frame, now func() time.Time) Posts {
-	return Posts{domain.NewLimit(postsAMinute, time.Minute, now), l}
+func NewPosts(f *Frame, now func() time.Time) Posts {
+	return Posts{domain.NewLimit(postsAMinute, time.Minute, now), f}
 }
 
 // Limited refuses the posts of an address that has sent too many. A post counts before it is answered, so that
@@ -37,7 +37,7 @@ func (p Posts) Limited(next http.HandlerFunc) http.HandlerFunc {
 }
 
 // TooMany writes the page for a browser that has to wait.
-func (l *Frame) TooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+func (f *Frame) TooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	w.Header().Set("Retry-After", fault.RetrySeconds(wait))
-	l.Notice(w, r, http.StatusTooManyRequests, "away", "")
+	f.Notice(w, r, http.StatusTooManyRequests, "away", "")
 }

@@ -28,33 +28,33 @@ type Visit struct {
 
 // Visited returns a handler that reads a request, bounds the time for its answer, and calls next. A request that cannot
 // be read is answered with a page.
-func (l *Frame) Visited(timeout time.Duration, next func(http.ResponseWriter, Visit)) http.HandlerFunc {
+func (f *Frame) Visited(timeout time.Duration, next func(http.ResponseWriter, Visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
 		v := Visit{Request: r.WithContext(ctx)}
 		err := v.ParseForm()
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			l.Notice(w, r, http.StatusRequestEntityTooLarge, "malformed", "")
+			f.Notice(w, r, http.StatusRequestEntityTooLarge, "malformed", "")
 			return
 		}
 		if err != nil {
-			l.Malformed(w, r)
+			f.Malformed(w, r)
 			return
 		}
 		if v.Values = v.Form; r.Method == http.MethodPost {
 			v.Values = v.PostForm
 		}
 		if tag := v.Text("lang", maxTag); tag != "" {
-			v.Picked = l.Wanted(ctx, []string{tag})
+			v.Picked = f.Wanted(ctx, []string{tag})
 		}
 		next(w, v)
 	}
 }
 
 // Malformed writes the page for a request with values that no page of Herald sends.
-func (l *Frame) Malformed(w http.ResponseWriter, r *http.Request) {
-	l.Notice(w, r, http.StatusBadRequest, "malformed", "")
+func (f *Frame) Malformed(w http.ResponseWriter, r *http.Request) {
+	f.Notice(w, r, http.StatusBadRequest, "malformed", "")
 }
 
 // Text returns a value. It returns "" for one that has more bytes than most, or that is not plain text.

@@ -194,7 +194,7 @@ func TestPeopleLogInAtAProvider(t *testing.T) {
 	}
 }
 
-// Hostile case 2: a login comes back once, with its state, in the browser that began it.
+// A login comes back once, with its state, in the browser that began it.
 func TestExternalLoginComesBackOnceToItsBrowser(t *testing.T) {
 	t.Parallel()
 	b := newExternalBrowser(t)

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/projects/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/testkit"
 )
 
@@ -92,7 +93,9 @@ func TestProjectGrantIsSeenByBothOrganizations(t *testing.T) {
 	}
 	granted, err := w.SearchGrantedProjects(w.InB,
 		&projectsv1.SearchGrantedProjectsRequest{Queries: []*projectsv1.GrantedProjectFilter{{
-			ProjectNameQuery:          &projectsv1.GrantedProjectNameQuery{ProjectName: "sho", Method: 3},
+			ProjectNameQuery: &projectsv1.GrantedProjectNameQuery{
+				ProjectName: "sho", Method: heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE,
+			},
 			ProjectResourceOwnerQuery: &projectsv1.ProjectResourceOwnerQuery{ResourceOwner: "org-a"},
 		}}})
 	if err != nil || granted.Details.TotalResult != 1 {

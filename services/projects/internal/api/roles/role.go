@@ -44,7 +44,7 @@ func (s Server) AddProjectRoles(
 	if len(taken) == 0 { // removed meanwhile
 		return nil, err
 	}
-	return nil, domain.RolesExist(all, taken)
+	return nil, domain.TakenRoles(all, taken)
 }
 
 func newRoles(roles []*projectsv1.NewProjectRole) []domain.Role {

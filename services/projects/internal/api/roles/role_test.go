@@ -67,11 +67,12 @@ func TestSearchFindsRolesByKeyAndDisplayName(t *testing.T) {
 		want   []string
 	}{
 		"all": {nil, []string{odd, "admin", "clerk"}},
-		"key": {&projectsv1.ProjectRoleFilter{KeyQuery: &projectsv1.ProjectRoleKeyQuery{Key: "ADMIN", Method: 1}},
-			[]string{"admin"}},
-		"display name": {&projectsv1.ProjectRoleFilter{
-			DisplayNameQuery: &projectsv1.ProjectRoleDisplayNameQuery{DisplayName: "the ", Method: 3},
-		}, []string{"admin", "clerk"}},
+		"key": {&projectsv1.ProjectRoleFilter{KeyQuery: &projectsv1.ProjectRoleKeyQuery{
+			Key: "ADMIN", Method: heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE,
+		}}, []string{"admin"}},
+		"display name": {&projectsv1.ProjectRoleFilter{DisplayNameQuery: &projectsv1.ProjectRoleDisplayNameQuery{
+			DisplayName: "the ", Method: heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE,
+		}}, []string{"admin", "clerk"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &projectsv1.SearchProjectRolesRequest{ProjectId: id, Query: &heraldv1.ListQuery{Asc: true}}

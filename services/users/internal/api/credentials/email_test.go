@@ -296,7 +296,7 @@ func TestResendEmailVerification(t *testing.T) {
 	})
 }
 
-// Hostile case 4: callers cannot set their own new address as verified.
+// Callers cannot set their own new address as verified.
 func TestMyEmail(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

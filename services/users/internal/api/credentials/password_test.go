@@ -220,8 +220,8 @@ func acts(w *testworld.World) map[string]func(ctx context.Context, userID string
 	}
 }
 
-// Hostile case 19a: callers cannot change the e-mail, password or code of a user who has more
-// permissions. A user of another organization is not found, whatever permissions the user has.
+// Callers cannot change the e-mail, password or code of a user who has more permissions. A user of another organization
+// is not found, whatever permissions the user has.
 func TestMailEscalation(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

@@ -75,12 +75,12 @@ func TestOTP(t *testing.T) {
 	for i := range want {
 		want[i] += o.UserID
 	}
-	if got := testworld.Kinds(changes); err != nil || !slices.Equal(got[:4], want) {
+	if got := testworld.EventTypes(changes); err != nil || !slices.Equal(got[:4], want) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
-// Hostile case 5: texts that are no codes are refused.
+// Texts that are no codes are refused.
 func TestOTPWithoutCode(t *testing.T) {
 	t.Parallel()
 	o := testworld.NewOTP(t)
@@ -121,7 +121,7 @@ func TestOTPAtOnce(t *testing.T) {
 		"OTP_ALREADY_VERIFIED")
 }
 
-// Hostile case 10: of fifty guesses five are compared, one after another or at once.
+// Of fifty guesses five are compared, one after another or at once.
 func TestOTPGuesses(t *testing.T) {
 	t.Parallel()
 	for name, guess := range map[string]func(o *testworld.Otp){
@@ -294,12 +294,11 @@ func TestOTPGoesWithItsUser(t *testing.T) {
 	}
 }
 
-// Hostile case 21: the secret, recovery codes and entered codes are in no table, event, message or
-// log.
+// The secret, recovery codes and entered codes are in no table, event, message or log.
 func TestOTPLeaksNothing(t *testing.T) {
 	t.Parallel()
 	var log testkit.Lines
-	w := testworld.Start(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, &log))
+	w := testworld.NewOn(t, testkit.Logged(t, testkit.Ground(t), slog.LevelDebug, &log))
 	events, err := testkit.Connect(t, w.Ground, "subscriber").SubscribeSync("events.users.otp.>")
 	if err != nil {
 		t.Fatal(err)

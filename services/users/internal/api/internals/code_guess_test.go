@@ -15,8 +15,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Hostile case 33: guesses between mails get the same answers whether the user exists or not. A mail that comes too
-// soon, or after the tenth of a day, is not sent, and resets no guesses.
+// Guesses between mails get the same answers whether the user exists or not. A mail that comes too soon, or after the
+// tenth of a day, is not sent, and resets no guesses.
 func TestGuessesBetweenMailsAnswerAlikeForNobody(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -133,8 +133,7 @@ func TestCheckCode(t *testing.T) {
 	testkit.Refused(t, err, "CODE_LOCKED")
 }
 
-// Hostile case 1: all kinds of wrong codes get the same answer, and the eleventh guess is not
-// compared.
+// All kinds of wrong codes get the same answer, and the eleventh guess is not compared.
 func TestInitializationGuesses(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -178,8 +177,8 @@ func TestInitializationGuessesAtOnce(t *testing.T) {
 	})
 }
 
-// Hostile case 33: guesses at an id that does not exist cost no row, and do not count against the code
-// of the user who gets the id later.
+// Guesses at an id that does not exist cost no row, and do not count against the code of the user who gets the id
+// later.
 func TestGuessesAtAFutureIDDoNotCountLater(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -205,8 +204,7 @@ func TestGuessesAtAFutureIDDoNotCountLater(t *testing.T) {
 	}
 }
 
-// Hostile case 31: while 90 clients of one organization have passwords hashed, a right code of another's user is
-// accepted at once.
+// While 90 clients of one organization have passwords hashed, a right code of another's user is accepted at once.
 func TestFloodOfOneOrganizationDoesNotStopAnother(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -236,8 +234,7 @@ func TestFloodOfOneOrganizationDoesNotStopAnother(t *testing.T) {
 	}
 }
 
-// Hostile case 33: a right code that is refused while too many passwords wait to be hashed is not
-// counted as a guess.
+// A right code that is refused while too many passwords wait to be hashed is not counted as a guess.
 func TestOverloadIsNotCountedAsAGuess(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

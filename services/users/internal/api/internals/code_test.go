@@ -230,7 +230,7 @@ func TestRequestCode(t *testing.T) {
 	}
 }
 
-// Hostile case 33: a user gets ten mails a day that were requested without a login, whoever requests them.
+// A user gets ten mails a day that were requested without a login, whoever requests them.
 func TestTenMailsADayAreSentWithoutALogin(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

@@ -102,8 +102,8 @@ func external(name, account string) *usersv1.CreateExternalUserRequest {
 	}}
 }
 
-// A user for an account is active at once, and gets a mail only if the address is not verified (specification 2.10).
-// Nobody else made the account's link, so it stays when the user gets a role.
+// A user for an account is active at once, and gets a mail only if the address is not verified. Nobody else made the
+// account's link, so it stays when the user gets a role.
 func TestCreateExternalUser(t *testing.T) {
 	t.Parallel()
 	w, _ := testworld.NewLinkedWorld(t)

@@ -60,8 +60,8 @@ func guessing(w *testworld.World, people int) (stop func()) {
 	}
 }
 
-// Hostile case 31: while 20 clients guess at the passwords of people with the slowest hashes, people of other
-// organizations log in: at once with Herald's own hash, and in turns with slow ones.
+// While 20 clients guess at the passwords of people with the slowest hashes, people of other organizations log in: at
+// once with Herald's own hash, and in turns with slow ones.
 func TestSlowHashesDoNotDelayOtherLogins(t *testing.T) { // not parallel: it measures times
 	w := testworld.New(t)
 	begun := time.Now()

@@ -60,7 +60,7 @@ func TestMachineSecrets(t *testing.T) {
 	}
 	history, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: id})
 	by := " by " + w.AdminID
-	if err != nil || !slices.Equal(testworld.Kinds(history), []string{
+	if err != nil || !slices.Equal(testworld.EventTypes(history), []string{
 		"machine.secret_removed" + by, "machine.changed" + by, "machine.secret_set" + by, "machine.secret_set" + by,
 		"machine.created" + by,
 	}) {

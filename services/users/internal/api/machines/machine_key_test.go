@@ -135,7 +135,7 @@ func TestOwnMachineKeys(t *testing.T) {
 	history, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: id})
 	added := "machine_key.added by " + w.AdminID
 	if want := []string{added, added, "machine.created by " + w.AdminID}; err != nil ||
-		!slices.Equal(testworld.Kinds(history), want) ||
+		!slices.Equal(testworld.EventTypes(history), want) ||
 		history.Result[0].ObjectId != own.KeyId {
 		t.Errorf("%v, %v", history, err)
 	}

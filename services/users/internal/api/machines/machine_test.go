@@ -65,7 +65,7 @@ func TestMachines(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	history, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: made.UserId})
-	if err != nil || !slices.Equal(testworld.Kinds(history), []string{
+	if err != nil || !slices.Equal(testworld.EventTypes(history), []string{
 		"machine.changed by " + w.AdminID, "machine.created by " + w.AdminID,
 	}) {
 		t.Errorf("%v, %v", history, err)

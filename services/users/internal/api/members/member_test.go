@@ -55,8 +55,7 @@ func TestMembers(t *testing.T) {
 	testkit.Refused(t, err, "MEMBER_NOT_FOUND")
 }
 
-// Hostile case 19a: callers cannot give a role, or create a credential of a user, with a permission
-// that they lack.
+// Callers cannot give a role, or create a credential of a user, with a permission that they lack.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

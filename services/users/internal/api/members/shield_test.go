@@ -9,8 +9,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Hostile case 30: a role in another organization shields nobody. The user's own organization sees it, ends it and
-// revokes tokens. The other organization does not see the name.
+// A role in another organization shields nobody. The user's own organization sees it, ends it and revokes tokens. The
+// other organization does not see the name.
 func TestRolesInOtherOrganizationsProtectNobody(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

@@ -17,7 +17,7 @@ import (
 
 // A change returns its details, is read at once, and has an event without personal values. The same
 // change again does nothing.
-func TestUpdatePeople(t *testing.T) {
+func TestChangeOfAPersonIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
 	id := w.Person(w.Admin, "mini")
@@ -71,16 +71,17 @@ func TestUpdatePeople(t *testing.T) {
 	if u := w.User(id).GetHuman().Profile; u.NickName != "" || u.PreferredLanguage != "de-CH" {
 		t.Errorf("profile %v", u)
 	}
+	const ignoringCase = heraldv1.TextQueryMethod_TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE
 	found, err := w.Gateway.SearchUsers(w.Admin, &usersv1.SearchUsersRequest{Queries: []*usersv1.UserFilter{
-		{FirstNameQuery: &usersv1.FirstNameQuery{FirstName: "MAXI", Method: 1}},
-		{UserNameQuery: &usersv1.UserNameQuery{UserName: "maxi", Method: 1}},
+		{FirstNameQuery: &usersv1.FirstNameQuery{FirstName: "MAXI", Method: ignoringCase}},
+		{UserNameQuery: &usersv1.UserNameQuery{UserName: "maxi", Method: ignoringCase}},
 	}})
 	if err != nil || len(found.Result) != 1 {
 		t.Errorf("the search finds %v, %v", found, err)
 	}
 }
 
-func TestUpdatePeopleRefuses(t *testing.T) {
+func TestInvalidChangeOfAPersonIsRefused(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
 	id, machine, owner := w.Person(w.Admin, "mini"), w.Person(w.Admin, "robot"), w.Person(w.Admin, "owner")
@@ -130,7 +131,7 @@ func TestUpdatePeopleRefuses(t *testing.T) {
 }
 
 // Of many users who take the same name at once one gets it.
-func TestUserNamesAtOnce(t *testing.T) {
+func TestOneOfManyUsersGetsAName(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
 	var ids []string
@@ -143,7 +144,7 @@ func TestUserNamesAtOnce(t *testing.T) {
 	}, "USER_NAME_TAKEN")
 }
 
-func TestUpdateMyProfile(t *testing.T) {
+func TestPeopleChangeTheirProfileWhateverTheOrganization(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
 	_, inA := w.Org("A")
@@ -196,7 +197,7 @@ func TestUpdateMyPassword(t *testing.T) {
 	}
 }
 
-// A token does not change its own user's login name, with which only the user would not log in any more.
+// With a stolen token nobody can change its user's login name, after which the user could not log in any more.
 func TestOwnLoginNameNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)

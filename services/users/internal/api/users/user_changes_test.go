@@ -28,7 +28,7 @@ func TestChanges(t *testing.T) {
 		"human.email_changed by " + w.AdminID, "member.added by " + w.AdminID, "human.imported by " + w.AdminID,
 	}
 	got, err := w.Gateway.SearchUserChanges(w.Admin, &usersv1.SearchUserChangesRequest{UserId: id})
-	if err != nil || !slices.Equal(testworld.Kinds(got), want) || got.Details.TotalResult != 6 {
+	if err != nil || !slices.Equal(testworld.EventTypes(got), want) || got.Details.TotalResult != 6 {
 		t.Errorf("%v, %v", got, err)
 	}
 	if c := got.Result[1]; c.ObjectId != added.TokenId || got.Result[5].ObjectId != id {
@@ -39,14 +39,14 @@ func TestChanges(t *testing.T) {
 	}
 	mine, err := w.Gateway.SearchMyChanges(ada,
 		&usersv1.SearchMyChangesRequest{Query: &heraldv1.ListQuery{Limit: 1, Asc: true}})
-	if err != nil || !slices.Equal(testworld.Kinds(mine), want[5:]) {
+	if err != nil || !slices.Equal(testworld.EventTypes(mine), want[5:]) {
 		t.Errorf("%v, %v", mine, err)
 	}
 
 	org, in := w.Org("Acme")
 	w.Must(w.Gateway.UpdateMyOrg(in, &usersv1.UpdateMyOrgRequest{Name: "Acme Ltd"}))
 	changes, err := w.Gateway.SearchMyOrgChanges(in, &usersv1.SearchMyOrgChangesRequest{})
-	if err != nil || !slices.Equal(testworld.Kinds(changes), []string{"org.changed by " + w.AdminID, "org.created by " +
+	if err != nil || !slices.Equal(testworld.EventTypes(changes), []string{"org.changed by " + w.AdminID, "org.created by " +
 		w.AdminID}) || org == w.OrgID {
 		t.Errorf("%v, %v", changes, err)
 	}

@@ -8,25 +8,25 @@ import (
 	"herald/shared/mailer"
 )
 
-// Trial is a mail that somebody waits for. It is sent like all others, but at once: it needs no
+// TestMail is a mail that somebody waits for. It is sent like all others, but at once: it needs no
 // free worker and no open gate.
-type Trial struct {
+type TestMail struct {
 	claim domain.Claim
 	ended chan struct{}
 }
 
-// Try sends a test mail with the running sender and waits until its outcome is recorded or ctx
+// SendTest sends a test mail with the running sender and waits until its outcome is recorded or ctx
 // ends. The notification is written with its claim. Another notifier can take it only if this one
 // dies, and then does not send it.
-func (s *Sender) Try(ctx context.Context, n domain.Notification) error {
+func (s *Sender) SendTest(ctx context.Context, n domain.Notification) error {
 	n.Kind, n.Language = domain.Test, testLanguage
 	claim, err := s.Store.Begin(ctx, n, s.Times.Lease)
 	if err != nil {
 		return err
 	}
-	t := Trial{claim, make(chan struct{})}
+	t := TestMail{claim, make(chan struct{})}
 	select {
-	case s.Trials <- t:
+	case s.TestMails <- t:
 	case <-ctx.Done():
 		return nil
 	}

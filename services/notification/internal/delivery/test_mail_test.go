@@ -75,7 +75,7 @@ func TestTestMailIsAnsweredInTimeWhileItIsSent(t *testing.T) {
 	w := testworld.New(t, testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	n, err := w.Trial(ctx, "ada@example.com")
+	n, err := w.TestMail(ctx, "ada@example.com")
 	if err != nil || testworld.Story(n) != ": SENDING" {
 		t.Fatalf("%v, %v", n, err)
 	}
@@ -96,7 +96,7 @@ func TestTestMailIsEndedByAnotherNotifier(t *testing.T) {
 	w := testworld.New(t, testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Hang: true}}})
 	answered := make(chan *notificationv1.Notification)
 	go func() {
-		n, err := w.Trial(t.Context(), "ada@example.com")
+		n, err := w.TestMail(t.Context(), "ada@example.com")
 		if err != nil {
 			t.Error(err)
 		}
@@ -116,7 +116,7 @@ func TestTestMailIsEndedByAnotherNotifier(t *testing.T) {
 	}
 }
 
-// If its notifier died after Mark, a test mail is Uncertain.
+// If its notifier died after BeginSending, a test mail is Uncertain.
 func TestTestMailWithoutAnAnswerIsUncertain(t *testing.T) {
 	t.Parallel()
 	w := testworld.Stopped(t, testworld.Setup{})
@@ -127,7 +127,7 @@ func TestTestMailWithoutAnAnswerIsUncertain(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Rendered = []byte(kept)
-	if err := storeOf(w).Mark(t.Context(), c, w.Ground.Now(), 0); err != nil {
+	if err := storeOf(w).BeginSending(t.Context(), c, w.Ground.Now(), 0); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(w, w.Service)

@@ -16,7 +16,7 @@ func TestMarkAfterTheEnd(t *testing.T) {
 	w.queue("a")
 	c := w.one(time.Minute)
 	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Retrying, Reply: "450 later", Pause: time.Hour})
-	if err := w.Mark(t.Context(), c, made, time.Minute); !errors.Is(err, domain.ErrLost) {
+	if err := w.BeginSending(t.Context(), c, made, time.Minute); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("marked: %v", err)
 	}
 }
@@ -35,8 +35,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// The rendered mail of an attempt that the relay refused for now is deleted, because the next attempt
-// renders it again.
+// The rendered mail of an attempt that the mail server refused for now is deleted, because the next attempt renders it
+// again.
 func TestRenderedMailOfARefusal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -62,7 +62,7 @@ func TestTestMailRecipient(t *testing.T) {
 	}
 	for _, me := range []*usersv1.User{nil, human(""), {Type: &usersv1.User_Machine{Machine: &usersv1.Machine{}}}} {
 		w.Users.Me = me
-		_, err := w.Trial(t.Context(), "")
+		_, err := w.TestMail(t.Context(), "")
 		testkit.Refused(t, err, "RECIPIENT_REQUIRED")
 		if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "recipient" {
 			t.Errorf("%+v", f)
@@ -74,7 +74,7 @@ func TestTestMailRecipient(t *testing.T) {
 		"Ada <ada@example.com>":           "RECIPIENT_INVALID",
 		"ada@example.com\r\nBcc: eve@example.com": "INVALID_ARGUMENT", // for invisible characters in any field
 	} {
-		_, err := w.Trial(t.Context(), bad)
+		_, err := w.TestMail(t.Context(), bad)
 		testkit.Refused(t, err, id)
 	}
 	for _, role := range []string{"ORG_OWNER", "ORG_USER_MANAGER"} {
@@ -106,7 +106,7 @@ func TestTestMailAnswersWithTheReason(t *testing.T) {
 			"the mail relay closed the connection at the final dot"},
 		"silence": {testworld.Setup{
 			Faults: []outside.MailFault{{At: outside.EHLO, Hang: true}},
-			Times:  func(x *delivery.Times) { x.Trial = 100 * time.Millisecond },
+			Times:  func(x *delivery.Times) { x.TestMail = 100 * time.Millisecond },
 		}, "FAILED: FAILED", "the mail relay did not answer in time at EHLO: check HERALD_SMTP_URL"},
 	} {
 		t.Run(name, func(t *testing.T) {

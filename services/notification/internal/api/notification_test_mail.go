@@ -49,7 +49,7 @@ func (n Notifications) try(ctx context.Context, test domain.Notification) error 
 	}
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	return n.Mails.Try(ctx, test)
+	return n.Mails.SendTest(ctx, test)
 }
 
 // recipient returns the requested address, or the caller's own if there is none.
