@@ -42,8 +42,9 @@ func TestExpiredRowsAreDeleted(t *testing.T) {
 	w.must(w.Use(t.Context(), domain.Use{Issuer: "i", ID: "old", Until: now}))
 	w.must(w.Use(t.Context(), domain.Use{Issuer: "i", ID: "new", Until: now.Add(time.Second)}))
 	for id, expires := range map[string]time.Duration{"old": 0, "new": time.Second} {
-		w.must(w.RevokeToken(t.Context(), domain.Token{JTI: id, TokenExpiresAt: now.Add(expires)}, nil,
-			&authv1.TokenRevoked{}))
+		jwt := domain.Token{JTI: id, TokenExpiresAt: now.Add(expires)}
+		jwt.OrgID = "o1"
+		w.must(w.RevokeToken(t.Context(), jwt, nil, &authv1.TokenRevoked{}))
 	}
 	for id, expires := range map[string]time.Duration{"old": 0, "new": time.Second} {
 		w.must(w.AddAuthRequest(t.Context(), domain.AuthRequest{ID: id, ExpiresAt: now.Add(expires)}))
@@ -85,11 +86,12 @@ func TestRevokedTokenHasOneEvent(t *testing.T) {
 	a := authorization("a", "u1", time.Hour)
 	w.issue(a, time.Hour)
 	w.issue(authorization("b", "u1", time.Hour), time.Hour)
+	jwt := domain.Token{JTI: "j", TokenExpiresAt: now.Add(time.Hour)}
+	jwt.OrgID = "o1"
 	for range 2 {
 		w.must(w.RevokeToken(t.Context(), domain.Token{Authorization: a}, secret.Hash("a"),
 			&authv1.TokenRevoked{UserId: "u1"}))
-		w.must(w.RevokeToken(t.Context(), domain.Token{JTI: "j", TokenExpiresAt: now.Add(time.Hour)}, nil,
-			&authv1.TokenRevoked{UserId: "u1"}))
+		w.must(w.RevokeToken(t.Context(), jwt, nil, &authv1.TokenRevoked{UserId: "u1"}))
 	}
 	if _, err := w.Token(t.Context(), domain.KindAccess, secret.Hash("a")); err == nil {
 		t.Error("the token is there")
