@@ -43,7 +43,7 @@ type held struct {
 // to wait before the next query. A worker that finishes ends the wait.
 func (l *loop) dispatch(ctx context.Context) time.Duration {
 	room := l.gate.room(workers - len(l.held))
-	if room <= 0 { // negative if trials use more workers than there are
+	if room <= 0 { // negative if test mails use more workers than there are
 		return l.Times.Tick
 	}
 	query, cancel := context.WithTimeout(ctx, queryTime)

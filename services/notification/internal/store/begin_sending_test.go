@@ -43,7 +43,7 @@ func TestRenderedMailOfARefusal(t *testing.T) {
 	w.queue("a")
 	c := w.one(time.Minute)
 	c.Rendered = []byte(`{"text": "first"}`)
-	w.mark(c)
+	w.beginSending(c)
 	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Retrying, Reply: "450 later", Pause: time.Hour})
 	if kept := w.rows("select rendered from attempts where rendered is not null"); kept != "" {
 		t.Errorf("kept is %s", kept)

@@ -91,7 +91,7 @@ func TestClaimWithoutItsLeaseChangesNothing(t *testing.T) {
 	if err := w.Settle(t.Context(), late, late.Delivered(), nil); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("settle under an old fence: %v", err)
 	}
-	w.mark(now)
+	w.beginSending(now)
 	w.settle(now, now.Delivered())
 	if err := w.Settle(t.Context(), now, now.Refused(), nil); !errors.Is(err, domain.ErrLost) {
 		t.Errorf("settle twice: %v", err)
@@ -115,7 +115,7 @@ func TestRenew(t *testing.T) {
 	if claims := w.claim(1, time.Minute); len(claims) != 0 {
 		t.Errorf("a renewed lease was taken: %+v", claims)
 	}
-	w.mark(c)
+	w.beginSending(c)
 	w.settle(c, c.Delivered())
 	if err := w.Renew(t.Context(), []store.Hold{{ID: "a", Fence: c.Fence}}, 0); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestUnanswered(t *testing.T) {
 	w.queue("a")
 	died := w.one(time.Minute)
 	died.Rendered, died.Recipient, died.Language = []byte(`{"text": "first"}`), "ada@example.com", "en"
-	w.mark(died)
+	w.beginSending(died)
 	w.exec("update notifications set due_at = now()")
 	if claims := w.claim(5, time.Minute); len(claims) != 0 {
 		t.Fatalf("claimed without a pause: %+v", claims)
@@ -152,7 +152,7 @@ func TestUnanswered(t *testing.T) {
 		t.Fatalf("after one that was not accepted: %+v", c)
 	}
 	c.Rendered = []byte(`{"text": "again"}`)
-	w.mark(c)
+	w.beginSending(c)
 	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Uncertain, Reply: "gone"})
 	c = w.one(time.Minute)
 	if c.Unanswered != 2 || string(c.Rendered) != `{"text": "first"}` || !c.Hopeless() {

@@ -19,7 +19,7 @@ func TestOutcomeAfterTheLease(t *testing.T) {
 		w.queue("a")
 		c := w.one(time.Minute)
 		c.Rendered = []byte(`{"text": "first"}`)
-		w.mark(c)
+		w.beginSending(c)
 		w.exec("update notifications set due_at = now()")
 		if claims := w.claim(5, time.Minute); len(claims) != 0 {
 			t.Fatalf("claimed without a pause: %+v", claims)
@@ -56,7 +56,7 @@ func TestRepeatsAreClaimedOnlyIfAllowed(t *testing.T) {
 	w.queue("a")
 	c := w.one(time.Minute)
 	c.Rendered = []byte(`{}`)
-	w.mark(c)
+	w.beginSending(c)
 	w.settle(c, domain.Verdict{State: domain.Retrying, Attempt: domain.Uncertain})
 	for _, repeats := range []bool{false, true} {
 		ask := store.Ask{Most: 5, Lease: time.Minute, Repeats: repeats}
@@ -79,7 +79,7 @@ func TestUnansweredIsNoticedWithoutRepeats(t *testing.T) {
 	w.queue("a")
 	c := w.one(time.Minute)
 	c.Rendered = []byte(`{}`)
-	w.mark(c)
+	w.beginSending(c)
 	w.exec("update notifications set due_at = now()")
 	claims, err := w.Claim(t.Context(), store.Ask{Most: 5, Lease: time.Minute, Pause: time.Hour})
 	if err != nil || len(claims) > 0 {

@@ -73,7 +73,7 @@ func TestSettleWithAnEvent(t *testing.T) {
 		t.Errorf("an event was written without its outcome: %s", got)
 	}
 	c.Rendered = []byte(`{"text": "first"}`)
-	w.mark(c)
+	w.beginSending(c)
 	v := c.Refused()
 	v.Reply = "550 no"
 	for _, want := range []error{nil, domain.ErrLost} {

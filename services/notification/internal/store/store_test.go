@@ -139,7 +139,7 @@ func (w world) has(want ...string) {
 	}
 }
 
-func (w world) mark(c domain.Claim) {
+func (w world) beginSending(c domain.Claim) {
 	w.Helper()
 	if err := w.BeginSending(w.Context(), c, made, time.Minute); err != nil {
 		w.Fatal(err)

@@ -1,6 +1,7 @@
 // Package signing signs tokens and verifies the tokens that it has signed. Its keys change by themselves: when a key
-// begins to sign, another one is made and published, which waits until it signs. A key stays published until the tokens that it signed are no longer
-// needed. All replicas share the keys, hold them in memory, and know each key long before it signs.
+// begins to sign, another one is made and published, which waits until it signs. A key stays published until the tokens
+// that it signed are no longer needed. All replicas share the keys, hold them in memory, and know each key long before
+// it signs.
 package signing
 
 import (

@@ -66,8 +66,8 @@ type Pages struct {
 // page is a page. Its name is the part of its path after Path.
 type page struct {
 	name string
-	// fresh pages change how the person logs in. afterPassword pages are for people who have logged in with their Herald
-	// password.
+	// fresh pages change how the person logs in. afterPassword pages are for people who have logged in with their
+	// Herald password.
 	fresh, afterPassword bool
 	open                 handler
 	// send handles a post to the page; nil if the page takes none.

@@ -24,8 +24,8 @@ import (
 	"herald/shared/secret"
 )
 
-// accountPages are the pages of an account with what may be posted to them; nil if nothing may. Those that are fresh need a
-// login that is at most ten minutes old.
+// accountPages are the pages of an account with what may be posted to them; nil if nothing may. Those that are fresh
+// need a login that is at most ten minutes old.
 var accountPages = []struct {
 	path  string
 	fresh bool

@@ -26,7 +26,9 @@ func (f *Frame) locked(w http.ResponseWriter, r *http.Request, wait time.Duratio
 // not answer or is overloaded, or has failed, which is logged.
 func (f *Frame) Failed(w http.ResponseWriter, r *http.Request, err error, again Retry) {
 	cause := fault.From(err)
-	page := Page{Status: cause.HTTPStatus(), Name: "away", Body: NoticeBody, Data: again.Address, Language: again.Language}
+	page := Page{
+		Status: cause.HTTPStatus(), Name: "away", Body: NoticeBody, Data: again.Address, Language: again.Language,
+	}
 	switch {
 	case cause.ID == usersfault.ErrPasswordLocked.ID, cause.ID == usersfault.ErrOTPLocked.ID:
 		f.locked(w, r, cause.RetryAfter, again.Language)

@@ -46,8 +46,8 @@ func TestChanges(t *testing.T) {
 	org, in := w.Org("Acme")
 	w.Must(w.Gateway.UpdateMyOrg(in, &usersv1.UpdateMyOrgRequest{Name: "Acme Ltd"}))
 	changes, err := w.Gateway.SearchMyOrgChanges(in, &usersv1.SearchMyOrgChangesRequest{})
-	if err != nil || !slices.Equal(testworld.EventTypes(changes), []string{"org.changed by " + w.AdminID, "org.created by " +
-		w.AdminID}) || org == w.OrgID {
+	want = []string{"org.changed by " + w.AdminID, "org.created by " + w.AdminID}
+	if err != nil || !slices.Equal(testworld.EventTypes(changes), want) || org == w.OrgID {
 		t.Errorf("%v, %v", changes, err)
 	}
 
