@@ -50,7 +50,7 @@ func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
 }
 
 func (b *backlog) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), CheckLimit)
 	defer cancel()
 	if last := b.read(ctx); !last.at.IsZero() {
 		age := b.service.Now().Sub(last.at)

@@ -16,7 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-const checkLimit = 2 * time.Second
+// CheckLimit is how long a check of /readyz may take.
+const CheckLimit = 2 * time.Second
 
 // Health records whether a process is ready for requests, and if not, why.
 type Health struct {
@@ -45,7 +46,7 @@ func (h *Health) Started() { h.Check("start", func(context.Context) error { retu
 // Causes returns why the process is not ready, by the names of the checks. The map is empty if the process is ready.
 // A check that does not return within 2 s counts as failed.
 func (h *Health) Causes(ctx context.Context) map[string]string {
-	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	ctx, cancel := context.WithTimeout(ctx, CheckLimit)
 	defer cancel()
 	h.mu.Lock()
 	checks := maps.Clone(h.checks)

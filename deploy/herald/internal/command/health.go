@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"herald/shared/boot"
 )
 
-// healthLimit is longer than a check of /readyz may take, so that a check without an answer is named.
-const healthLimit = 2500 * time.Millisecond
+// healthLimit leaves time for the answer that names a check without an answer.
+const healthLimit = boot.CheckLimit + 500*time.Millisecond
 
 func health() *cobra.Command {
 	return &cobra.Command{
