@@ -20,13 +20,13 @@ var (
 	ErrPreferredLanguageInvalid = fault.New(fault.Invalid, "PREFERRED_LANGUAGE_INVALID", "A language tag is one such as de or pt-BR")
 	ErrEmailAlreadyVerified     = fault.New(fault.Precondition, "EMAIL_ALREADY_VERIFIED", "The e-mail address is verified already")
 	ErrEmailNotVerified         = fault.New(fault.Precondition, "EMAIL_NOT_VERIFIED", "The e-mail address is not verified: POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it")
-	ErrEmailOutranked           = fault.New(fault.Precondition, "EMAIL_OUTRANKED", "The e-mail address was chosen by somebody who lacks a permission that the user got later, so no code is sent to it: set the address again")
+	ErrEmailOutranked           = fault.New(fault.Precondition, "EMAIL_OUTRANKED", "The e-mail address was chosen by somebody who may not choose it, so no code is sent to it: set the address again")
 	// For an account of another tenant than the one of the link.
 	ErrIdpLinkOtherTenant  = fault.New(fault.Precondition, "IDP_LINK_OTHER_TENANT", "The link to the account at the identity provider names another tenant or none")
 	ErrIdpUnknown          = fault.New(fault.Precondition, "IDP_UNKNOWN", "The organization has no such identity provider").On("idps", "names an identity provider that does not exist")
 	ErrIdpLinkNotFound     = fault.New(fault.NotFound, "IDP_LINK_NOT_FOUND", "The user is not linked to that account at the identity provider")
 	ErrIdpLinkTaken        = fault.New(fault.Exists, "IDP_LINK_TAKEN", "Another user is linked to that account at the identity provider").On("idps", "names an account that another user is linked to")
-	ErrIdpLinkLimit        = fault.New(fault.Precondition, "IDP_LINK_LIMIT", "A user is linked to at most 20 accounts at identity providers")
+	ErrIdpLinkLimit        = fault.New(fault.Precondition, "IDP_LINK_LIMIT", "The user is linked to as many accounts at identity providers as the quota idp_links allows")
 	ErrIdpLinkTwice        = fault.New(fault.Invalid, "IDP_LINK_TWICE", "Two links name the same account at an identity provider")
 	ErrImportIsBulk        = fault.New(fault.Invalid, "IMPORT_IS_BULK", "This is the shape of the bulk import: send it to POST /admin/v1/import").On("dataOrgs", "belongs to the bulk import")
 	ErrImportMixed         = fault.New(fault.Invalid, "IMPORT_MIXED", "The fields of the user must be either in user or beside userId, not both").On("user", "cannot be combined with the fields of a user")
@@ -54,7 +54,7 @@ var (
 	ErrProjectOwnerMade = fault.New(fault.Exists, "PROJECT_OWNER_MADE", "The project has had its first owner")
 	ErrMetadataKeyTwice = fault.New(fault.Invalid, "METADATA_KEY_TWICE", "A key of metadata is given twice")
 	ErrMetadataNotFound = fault.New(fault.NotFound, "METADATA_NOT_FOUND", "Metadata not found")
-	ErrMetadataLimit    = fault.New(fault.Precondition, "METADATA_LIMIT", "A user has at most 100 keys of metadata")
+	ErrMetadataLimit    = fault.New(fault.Precondition, "METADATA_LIMIT", "The user has as many keys of metadata as the quota metadata allows")
 	ErrOrgNotFound      = fault.New(fault.NotFound, "ORG_NOT_FOUND", "Organization not found")
 	ErrOrgNameTaken     = fault.New(fault.Exists, "ORG_NAME_TAKEN", "The name of the organization is taken").On("name", "is taken")
 	ErrOrgNotActive     = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
@@ -94,5 +94,6 @@ var (
 	// For a password that is the one that it replaces, if that must be changed.
 	ErrPasswordUnchanged = fault.New(fault.Invalid, "PASSWORD_UNCHANGED", "This is the password that must be changed: choose another one")
 	// If another replica has made the first start.
-	ErrInstanceExists = fault.New(fault.Exists, "INSTANCE_EXISTS", "The instance exists already")
+	ErrInstanceExists       = fault.New(fault.Exists, "INSTANCE_EXISTS", "The instance exists already")
+	ErrMembershipNotPending = fault.New(fault.Precondition, "MEMBERSHIP_NOT_PENDING", "The membership is active already")
 )

@@ -41,13 +41,18 @@ type Caller struct {
 	ExpiresAt int64 `protobuf:"varint,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// The personal access token of the call; empty for other tokens.
 	TokenId string `protobuf:"bytes,9,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
-	// The application to which the token was issued, and its project. Empty for personal access tokens
-	// and for tokens that machine users got for themselves.
+	// The application to which the token was issued, and its project. Of a personal access token that an application made,
+	// only the application. Empty for others, and for tokens that machine users got for themselves.
 	ClientId        string `protobuf:"bytes,10,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
 	ClientProjectId string `protobuf:"bytes,11,opt,name=client_project_id,json=clientProjectId,proto3" json:"client_project_id,omitempty"`
 	// What stands for the secret or the key with which the token was asked for (CheckedSubject.credential of users).
 	// Empty for other tokens.
-	Credential    string `protobuf:"bytes,12,opt,name=credential,proto3" json:"credential,omitempty"`
+	Credential string `protobuf:"bytes,12,opt,name=credential,proto3" json:"credential,omitempty"`
+	// What the user gave that application at a login: the authorization of auth. Empty for other tokens.
+	AuthorizationId string `protobuf:"bytes,13,opt,name=authorization_id,json=authorizationId,proto3" json:"authorization_id,omitempty"`
+	// Whether the user's organization trusts that application, which is its own, and trusted it already when the user
+	// gave the authorization.
+	ClientTrusted bool `protobuf:"varint,14,opt,name=client_trusted,json=clientTrusted,proto3" json:"client_trusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -166,6 +171,20 @@ func (x *Caller) GetCredential() string {
 	return ""
 }
 
+func (x *Caller) GetAuthorizationId() string {
+	if x != nil {
+		return x.AuthorizationId
+	}
+	return ""
+}
+
+func (x *Caller) GetClientTrusted() bool {
+	if x != nil {
+		return x.ClientTrusted
+	}
+	return false
+}
+
 type CallerMembership struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty for the instance.
@@ -232,7 +251,7 @@ var File_herald_v1_caller_proto protoreflect.FileDescriptor
 
 const file_herald_v1_caller_proto_rawDesc = "" +
 	"\n" +
-	"\x16herald/v1/caller.proto\x12\therald.v1\"\xbb\x03\n" +
+	"\x16herald/v1/caller.proto\x12\therald.v1\"\x8d\x04\n" +
 	"\x06Caller\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12'\n" +
 	"\x0forganization_id\x18\x02 \x01(\tR\x0eorganizationId\x120\n" +
@@ -249,7 +268,9 @@ const file_herald_v1_caller_proto_rawDesc = "" +
 	"\x11client_project_id\x18\v \x01(\tR\x0fclientProjectId\x12\x1e\n" +
 	"\n" +
 	"credential\x18\f \x01(\tR\n" +
-	"credential\"p\n" +
+	"credential\x12)\n" +
+	"\x10authorization_id\x18\r \x01(\tR\x0fauthorizationId\x12%\n" +
+	"\x0eclient_trusted\x18\x0e \x01(\bR\rclientTrusted\"p\n" +
 	"\x10CallerMembership\x12'\n" +
 	"\x0forganization_id\x18\x01 \x01(\tR\x0eorganizationId\x12\x1d\n" +
 	"\n" +

@@ -43,12 +43,17 @@ const (
 	// For callers who change how they themselves log in, if their login is old or their token has none: somebody
 	// else may have found the session or the token.
 	Fault_FRESH_LOGIN_REQUIRED Fault = 13
+	// For an application that would change how the person for whom it acts logs in, unless the organization trusts it:
+	// the change would stay after the person has taken its access back. Nor does it mark an application as trusted.
+	Fault_APP_NOT_TRUSTED Fault = 18
 	// For a page larger than the configured maximum.
 	Fault_LIMIT_EXCEEDED Fault = 14
 	// For an expiration date that is not in the future.
 	Fault_EXPIRATION_DATE_PAST Fault = 15
 	// For a public key that cannot be used to authenticate.
 	Fault_PUBLIC_KEY_INVALID Fault = 16
+	// For a new object, if its owner has as many as a quota allows. The message names the quota.
+	Fault_QUOTA_EXCEEDED Fault = 17
 )
 
 // Enum value maps for Fault.
@@ -68,9 +73,11 @@ var (
 		11: "TOKEN_INVALID",
 		12: "ANSWER_TOO_LARGE",
 		13: "FRESH_LOGIN_REQUIRED",
+		18: "APP_NOT_TRUSTED",
 		14: "LIMIT_EXCEEDED",
 		15: "EXPIRATION_DATE_PAST",
 		16: "PUBLIC_KEY_INVALID",
+		17: "QUOTA_EXCEEDED",
 	}
 	Fault_value = map[string]int32{
 		"FAULT_UNSPECIFIED":    0,
@@ -87,9 +94,11 @@ var (
 		"TOKEN_INVALID":        11,
 		"ANSWER_TOO_LARGE":     12,
 		"FRESH_LOGIN_REQUIRED": 13,
+		"APP_NOT_TRUSTED":      18,
 		"LIMIT_EXCEEDED":       14,
 		"EXPIRATION_DATE_PAST": 15,
 		"PUBLIC_KEY_INVALID":   16,
+		"QUOTA_EXCEEDED":       17,
 	}
 )
 
@@ -205,7 +214,8 @@ const file_herald_v1_fault_proto_rawDesc = "" +
 	"permission\x88\x01\x01\x12\x1a\n" +
 	"\x06org_id\x18\x04 \x01(\tH\x01R\x05orgId\x88\x01\x01B\r\n" +
 	"\v_permissionB\t\n" +
-	"\a_org_id*\xd4\b\n" +
+	"\a_org_id*\x87\n" +
+	"\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x12=\n" +
 	"\x14CALLER_NOT_AUTHENTIC\x10\x01\x1a#\x8a\x82)\x1f\b\x10\x12\x1bThe caller is not authentic\x12 \n" +
@@ -222,10 +232,12 @@ const file_herald_v1_fault_proto_rawDesc = "" +
 	"\x1a(\x8a\x82)$\b\x10\x12 A valid Bearer token is required\x121\n" +
 	"\rTOKEN_INVALID\x10\v\x1a\x1e\x8a\x82)\x1a\b\x10\x12\x16The token is not valid\x12P\n" +
 	"\x10ANSWER_TOO_LARGE\x10\f\x1a:\x8a\x82)6\b\x03\x12\x17The answer is too large*\vquery.limit2\fask for less\x12S\n" +
-	"\x14FRESH_LOGIN_REQUIRED\x10\r\x1a9\x8a\x82)5\b\a\x121This needs a login that is at most 10 minutes old\x12:\n" +
+	"\x14FRESH_LOGIN_REQUIRED\x10\r\x1a9\x8a\x82)5\b\a\x121This needs a login that is at most 10 minutes old\x12\x80\x01\n" +
+	"\x0fAPP_NOT_TRUSTED\x10\x12\x1ak\x8a\x82)g\b\a\x12cApplications may not change this of the person for whom they act; the person does it at /ui/account\x12:\n" +
 	"\x0eLIMIT_EXCEEDED\x10\x0e\x1a&\x8a\x82)\"\b\x03\x12\x1eThe limit is above the maximum\x12n\n" +
 	"\x14EXPIRATION_DATE_PAST\x10\x0f\x1aT\x8a\x82)P\b\x03\x12%expirationDate: must be in the future*\x0eexpirationDate2\x15must be in the future\x12;\n" +
-	"\x12PUBLIC_KEY_INVALID\x10\x10\x1a#\x8a\x82)\x1f\b\x03\x12\x1bThe public key is not validB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
+	"\x12PUBLIC_KEY_INVALID\x10\x10\x1a#\x8a\x82)\x1f\b\x03\x12\x1bThe public key is not valid\x12.\n" +
+	"\x0eQUOTA_EXCEEDED\x10\x11\x1a\x1a\x8a\x82)\x16\b\t\x12\x12A quota is used upB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
 	file_herald_v1_fault_proto_rawDescOnce sync.Once

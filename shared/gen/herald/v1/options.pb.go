@@ -139,10 +139,9 @@ type Access struct {
 	// The reason why such a method needs no acts_on: it changes nothing with which the user logs
 	// in, or checks what it grants by itself.
 	ActsOnNobody string `protobuf:"bytes,8,opt,name=acts_on_nobody,json=actsOnNobody,proto3" json:"acts_on_nobody,omitempty"`
-	// The scopes that the token needs. Methods below /auth/v1 must name them: openid alone for
-	// methods that read, set up or verify, which a login for any application may call, and both
-	// scopes for all others. Without this option a method needs both: openid and
-	// urn:service:iam:org:project:id:service:aud.
+	// The scopes that the token needs. Methods below /auth/v1 must name them: openid alone for methods that read, and
+	// for the one that prepares a second factor, which a login for any application may call, and both scopes for all
+	// others. Without this option a method needs both: openid and urn:service:iam:org:project:id:service:aud.
 	Scopes []string `protobuf:"bytes,9,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// The method changes with what somebody logs in, such as a password or a token. Callers who
 	// change their own need a login that is at most 10 minutes old; a personal access token does
@@ -154,7 +153,11 @@ type Access struct {
 	EndsToken string `protobuf:"bytes,11,opt,name=ends_token,json=endsToken,proto3" json:"ends_token,omitempty"`
 	// The method works hard before it changes anything: it derives a hash or makes a key pair. The escalation rule
 	// of acts_on is then checked before that work, and again in the transaction.
-	Costly        bool `protobuf:"varint,12,opt,name=costly,proto3" json:"costly,omitempty"`
+	Costly bool `protobuf:"varint,12,opt,name=costly,proto3" json:"costly,omitempty"`
+	// What the method changes does not end with an application's authorization: with a password or an address that it
+	// chose, an application could keep the account after the person has taken its access back. Callers whose token an
+	// application has that the organization does not trust may not change their own. They may change that of others.
+	NotForApps    bool `protobuf:"varint,13,opt,name=not_for_apps,json=notForApps,proto3" json:"not_for_apps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -273,6 +276,13 @@ func (x *Access) GetCostly() bool {
 	return false
 }
 
+func (x *Access) GetNotForApps() bool {
+	if x != nil {
+		return x.NotForApps
+	}
+	return false
+}
+
 type Pages struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A prefix owns its path and all paths below it: /ui/ owns /ui/login, and /oauth/v2/authorize owns itself and
@@ -281,8 +291,12 @@ type Pages struct {
 	Prefixes []string `protobuf:"bytes,1,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
 	// Programs send the requests, and not people's browsers. The gateway forwards their header Authorization and no
 	// cookies, lets scripts of any origin send requests (CORS), answers its own faults with the JSON of RFC 6749, section
-	// 5.2, and keeps answers that say "Cache-Control: public, max-age=…" to a GET without Authorization for that time.
-	Programs      bool `protobuf:"varint,2,opt,name=programs,proto3" json:"programs,omitempty"`
+	// 5.2, and keeps answers that say "Cache-Control: public, max-age=…" to a GET without Authorization for that time, or
+	// until an event that ends everybody.
+	Programs bool `protobuf:"varint,2,opt,name=programs,proto3" json:"programs,omitempty"`
+	// More prefixes, whose POST requests change nothing either: the method owns these too. Only for a method without side
+	// effects. A POST with a client assertion (RFC 7523), which works once, goes to the other method with the prefix.
+	Posts         []string `protobuf:"bytes,3,rep,name=posts,proto3" json:"posts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +343,13 @@ func (x *Pages) GetPrograms() bool {
 		return x.Programs
 	}
 	return false
+}
+
+func (x *Pages) GetPosts() []string {
+	if x != nil {
+		return x.Posts
+	}
+	return nil
 }
 
 // The event's subject is events.<service>.<aggregate>.<name>.<organization id>. The message
@@ -733,6 +754,22 @@ var file_herald_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "herald/v1/options.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         84007,
+		Name:          "herald.v1.quota",
+		Tag:           "bytes,84007,opt,name=quota",
+		Filename:      "herald/v1/options.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         84008,
+		Name:          "herald.v1.no_quota",
+		Tag:           "bytes,84008,opt,name=no_quota",
+		Filename:      "herald/v1/options.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.MessageOptions)(nil),
 		ExtensionType: (*Event)(nil),
 		Field:         84001,
@@ -803,6 +840,15 @@ var (
 	//
 	// repeated string faults = 84006;
 	E_Faults = &file_herald_v1_options_proto_extTypes[5]
+	// The quota that the objects which the method creates count in, by its name in HERALD_QUOTAS. A method whose name
+	// begins with Create, Add or Import has this option or no_quota.
+	//
+	// optional string quota = 84007;
+	E_Quota = &file_herald_v1_options_proto_extTypes[6]
+	// Why no quota bounds what the method creates, or the id of the fault that stands for QUOTA_EXCEEDED.
+	//
+	// optional string no_quota = 84008;
+	E_NoQuota = &file_herald_v1_options_proto_extTypes[7]
 )
 
 // Extension fields to descriptorpb.MessageOptions.
@@ -810,11 +856,11 @@ var (
 	// Makes the message a domain event.
 	//
 	// optional herald.v1.Event event = 84001;
-	E_Event = &file_herald_v1_options_proto_extTypes[6]
+	E_Event = &file_herald_v1_options_proto_extTypes[8]
 	// Marks the message as a query of a search. A query without any field set is refused.
 	//
 	// optional bool filter = 84002;
-	E_Filter = &file_herald_v1_options_proto_extTypes[7]
+	E_Filter = &file_herald_v1_options_proto_extTypes[9]
 )
 
 // Extension fields to descriptorpb.FieldOptions.
@@ -823,11 +869,11 @@ var (
 	// characters or with invisible ones (Unicode Cc, Cf, default-ignorable) is refused.
 	//
 	// optional bool trim = 84001;
-	E_Trim = &file_herald_v1_options_proto_extTypes[8]
+	E_Trim = &file_herald_v1_options_proto_extTypes[10]
 	// What a field with a pattern must be. The fault for other values says it: "must be …".
 	//
 	// optional string says = 84002;
-	E_Says = &file_herald_v1_options_proto_extTypes[9]
+	E_Says = &file_herald_v1_options_proto_extTypes[11]
 )
 
 // Extension fields to descriptorpb.EnumValueOptions.
@@ -835,14 +881,14 @@ var (
 	// Makes a value of an enum Fault a fault. Its name is the fault's id, which is unique in all contracts.
 	//
 	// optional herald.v1.FaultOptions fault = 84001;
-	E_Fault = &file_herald_v1_options_proto_extTypes[10]
+	E_Fault = &file_herald_v1_options_proto_extTypes[12]
 )
 
 var File_herald_v1_options_proto protoreflect.FileDescriptor
 
 const file_herald_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\xe9\x02\n" +
+	"\x17herald/v1/options.proto\x12\therald.v1\x1a google/protobuf/descriptor.proto\"\x8b\x03\n" +
 	"\x06Access\x12\x1e\n" +
 	"\n" +
 	"permission\x18\x01 \x01(\tR\n" +
@@ -860,10 +906,13 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"freshLogin\x12\x1d\n" +
 	"\n" +
 	"ends_token\x18\v \x01(\tR\tendsToken\x12\x16\n" +
-	"\x06costly\x18\f \x01(\bR\x06costly\"?\n" +
+	"\x06costly\x18\f \x01(\bR\x06costly\x12 \n" +
+	"\fnot_for_apps\x18\r \x01(\bR\n" +
+	"notForApps\"U\n" +
 	"\x05Pages\x12\x1a\n" +
 	"\bprefixes\x18\x01 \x03(\tR\bprefixes\x12\x1a\n" +
-	"\bprograms\x18\x02 \x01(\bR\bprograms\"\xf7\x03\n" +
+	"\bprograms\x18\x02 \x01(\bR\bprograms\x12\x14\n" +
+	"\x05posts\x18\x03 \x03(\tR\x05posts\"\xf7\x03\n" +
 	"\x05Event\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -914,7 +963,9 @@ const file_herald_v1_options_proto_rawDesc = "" +
 	"\ahistory\x12\x1e.google.protobuf.MethodOptions\x18\xa3\x90\x05 \x01(\tR\ahistory:<\n" +
 	"\bstreamed\x12\x1e.google.protobuf.MethodOptions\x18\xa4\x90\x05 \x01(\bR\bstreamed::\n" +
 	"\aseconds\x12\x1e.google.protobuf.MethodOptions\x18\xa5\x90\x05 \x01(\rR\aseconds:8\n" +
-	"\x06faults\x12\x1e.google.protobuf.MethodOptions\x18\xa6\x90\x05 \x03(\tR\x06faults:I\n" +
+	"\x06faults\x12\x1e.google.protobuf.MethodOptions\x18\xa6\x90\x05 \x03(\tR\x06faults:6\n" +
+	"\x05quota\x12\x1e.google.protobuf.MethodOptions\x18\xa7\x90\x05 \x01(\tR\x05quota:;\n" +
+	"\bno_quota\x12\x1e.google.protobuf.MethodOptions\x18\xa8\x90\x05 \x01(\tR\anoQuota:I\n" +
 	"\x05event\x12\x1f.google.protobuf.MessageOptions\x18\xa1\x90\x05 \x01(\v2\x10.herald.v1.EventR\x05event:9\n" +
 	"\x06filter\x12\x1f.google.protobuf.MessageOptions\x18\xa2\x90\x05 \x01(\bR\x06filter:3\n" +
 	"\x04trim\x12\x1d.google.protobuf.FieldOptions\x18\xa1\x90\x05 \x01(\bR\x04trim:3\n" +
@@ -954,19 +1005,21 @@ var file_herald_v1_options_proto_depIdxs = []int32{
 	5,  // 4: herald.v1.streamed:extendee -> google.protobuf.MethodOptions
 	5,  // 5: herald.v1.seconds:extendee -> google.protobuf.MethodOptions
 	5,  // 6: herald.v1.faults:extendee -> google.protobuf.MethodOptions
-	6,  // 7: herald.v1.event:extendee -> google.protobuf.MessageOptions
-	6,  // 8: herald.v1.filter:extendee -> google.protobuf.MessageOptions
-	7,  // 9: herald.v1.trim:extendee -> google.protobuf.FieldOptions
-	7,  // 10: herald.v1.says:extendee -> google.protobuf.FieldOptions
-	8,  // 11: herald.v1.fault:extendee -> google.protobuf.EnumValueOptions
-	1,  // 12: herald.v1.access:type_name -> herald.v1.Access
-	2,  // 13: herald.v1.pages:type_name -> herald.v1.Pages
-	3,  // 14: herald.v1.event:type_name -> herald.v1.Event
-	4,  // 15: herald.v1.fault:type_name -> herald.v1.FaultOptions
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	12, // [12:16] is the sub-list for extension type_name
-	1,  // [1:12] is the sub-list for extension extendee
+	5,  // 7: herald.v1.quota:extendee -> google.protobuf.MethodOptions
+	5,  // 8: herald.v1.no_quota:extendee -> google.protobuf.MethodOptions
+	6,  // 9: herald.v1.event:extendee -> google.protobuf.MessageOptions
+	6,  // 10: herald.v1.filter:extendee -> google.protobuf.MessageOptions
+	7,  // 11: herald.v1.trim:extendee -> google.protobuf.FieldOptions
+	7,  // 12: herald.v1.says:extendee -> google.protobuf.FieldOptions
+	8,  // 13: herald.v1.fault:extendee -> google.protobuf.EnumValueOptions
+	1,  // 14: herald.v1.access:type_name -> herald.v1.Access
+	2,  // 15: herald.v1.pages:type_name -> herald.v1.Pages
+	3,  // 16: herald.v1.event:type_name -> herald.v1.Event
+	4,  // 17: herald.v1.fault:type_name -> herald.v1.FaultOptions
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	14, // [14:18] is the sub-list for extension type_name
+	1,  // [1:14] is the sub-list for extension extendee
 	0,  // [0:1] is the sub-list for field type_name
 }
 
@@ -991,7 +1044,7 @@ func file_herald_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_v1_options_proto_rawDesc), len(file_herald_v1_options_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   4,
-			NumExtensions: 11,
+			NumExtensions: 13,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_v1_options_proto_goTypes,

@@ -213,20 +213,20 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xbe\r\n" +
-	"\x04Auth\x12o\n" +
-	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"\x1e\x8a\x82)\t*\agateway\x92\x82)\x06\n" +
-	"\x04/ui/\xa8\x82)\x03\x90\x02\x01\x12\x82\x01\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xea\r\n" +
+	"\x04Auth\x12\x84\x01\n" +
+	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"3\x8a\x82)\t*\agateway\x92\x82)\x1b\n" +
+	"\x04/ui/\n" +
+	"\x13/oauth/v2/authorize\xa8\x82)\x03\x90\x02\x01\x12\x82\x01\n" +
 	"\fExternalPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"-\x8a\x82)\t*\agateway\x92\x82)\x18\n" +
 	"\x16/ui/login/externalidp/\xa8\x82)\x1c\x12\x94\x01\n" +
 	"\tServePage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"B\x8a\x82)\t*\agateway\x92\x82)1\n" +
 	"\x04/ui/\n" +
 	"\x13/oauth/v2/authorize\n" +
-	"\x14/oidc/v1/end_session\x12\xa5\x01\n" +
-	"\fOpenEndpoint\x12$.herald.auth.v1.ServeEndpointRequest\x1a%.herald.auth.v1.ServeEndpointResponse\"H\x8a\x82)\t*\agateway\x92\x82)4\n" +
+	"\x14/oidc/v1/end_session\x12\xbb\x01\n" +
+	"\fOpenEndpoint\x12$.herald.auth.v1.ServeEndpointRequest\x1a%.herald.auth.v1.ServeEndpointResponse\"^\x8a\x82)\t*\agateway\x92\x82)J\n" +
 	"\r/.well-known/\n" +
-	"\x0e/oauth/v2/keys\n" +
-	"\x11/oidc/v1/userinfo\x10\x01\x90\x02\x01\x12\x97\x01\n" +
+	"\x0e/oauth/v2/keys\x10\x01\x1a\x14/oauth/v2/introspect\x1a\x11/oidc/v1/userinfo\x90\x02\x01\x12\x97\x01\n" +
 	"\rServeEndpoint\x12$.herald.auth.v1.ServeEndpointRequest\x1a%.herald.auth.v1.ServeEndpointResponse\"9\x8a\x82)\t*\agateway\x92\x82)(\n" +
 	"\n" +
 	"/oauth/v2/\n" +

@@ -46,7 +46,7 @@ type AuthClient interface {
 	ExternalPage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
 	// Answers a browser's other requests.
 	ServePage(ctx context.Context, in *ServePageRequest, opts ...grpc.CallOption) (*ServePageResponse, error)
-	// Answers a program that gets what changes nothing.
+	// Answers a program that asks for what changes nothing.
 	OpenEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error)
 	// Answers a program's other requests.
 	ServeEndpoint(ctx context.Context, in *ServeEndpointRequest, opts ...grpc.CallOption) (*ServeEndpointResponse, error)
@@ -185,7 +185,7 @@ type AuthServer interface {
 	ExternalPage(context.Context, *ServePageRequest) (*ServePageResponse, error)
 	// Answers a browser's other requests.
 	ServePage(context.Context, *ServePageRequest) (*ServePageResponse, error)
-	// Answers a program that gets what changes nothing.
+	// Answers a program that asks for what changes nothing.
 	OpenEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error)
 	// Answers a program's other requests.
 	ServeEndpoint(context.Context, *ServeEndpointRequest) (*ServeEndpointResponse, error)

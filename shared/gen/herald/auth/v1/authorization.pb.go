@@ -36,6 +36,13 @@ const (
 	AuthorizationEnd_AUTHORIZATION_END_REFRESH_TOKEN_MISUSED AuthorizationEnd = 3
 	// The person took back what they had given the application.
 	AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK AuthorizationEnd = 4
+	// Its time was over.
+	AuthorizationEnd_AUTHORIZATION_END_EXPIRED AuthorizationEnd = 5
+	// The person, or the application for them, logged out.
+	AuthorizationEnd_AUTHORIZATION_END_LOGOUT AuthorizationEnd = 6
+	// Something on which it depended changed: the user or the credential of the login, the application, its project, or
+	// an organization of these.
+	AuthorizationEnd_AUTHORIZATION_END_CHANGED AuthorizationEnd = 7
 )
 
 // Enum value maps for AuthorizationEnd.
@@ -46,6 +53,9 @@ var (
 		2: "AUTHORIZATION_END_CODE_MISUSED",
 		3: "AUTHORIZATION_END_REFRESH_TOKEN_MISUSED",
 		4: "AUTHORIZATION_END_TAKEN_BACK",
+		5: "AUTHORIZATION_END_EXPIRED",
+		6: "AUTHORIZATION_END_LOGOUT",
+		7: "AUTHORIZATION_END_CHANGED",
 	}
 	AuthorizationEnd_value = map[string]int32{
 		"AUTHORIZATION_END_UNSPECIFIED":           0,
@@ -53,6 +63,9 @@ var (
 		"AUTHORIZATION_END_CODE_MISUSED":          2,
 		"AUTHORIZATION_END_REFRESH_TOKEN_MISUSED": 3,
 		"AUTHORIZATION_END_TAKEN_BACK":            4,
+		"AUTHORIZATION_END_EXPIRED":               5,
+		"AUTHORIZATION_END_LOGOUT":                6,
+		"AUTHORIZATION_END_CHANGED":               7,
 	}
 )
 
@@ -154,13 +167,16 @@ func (x *AuthorizationGranted) GetScopes() []string {
 	return nil
 }
 
-// The access that a person gave a client at a login was taken back: all its tokens have ended.
+// The access that a person gave a client at a login has ended, for whatever reason: all its tokens have ended, and what
+// the application made with them in the person's name.
 type AuthorizationEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty for an application that logged in by itself.
-	UserId        string           `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	ClientId      string           `protobuf:"bytes,2,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	By            AuthorizationEnd `protobuf:"varint,3,opt,name=by,proto3,enum=herald.auth.v1.AuthorizationEnd" json:"by,omitempty"`
+	UserId   string           `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	ClientId string           `protobuf:"bytes,2,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	By       AuthorizationEnd `protobuf:"varint,3,opt,name=by,proto3,enum=herald.auth.v1.AuthorizationEnd" json:"by,omitempty"`
+	// The id of the event that caused the end, such as that of a logout. Empty if nothing else changed.
+	Cause         string `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,6 +232,13 @@ func (x *AuthorizationEnded) GetBy() AuthorizationEnd {
 	return AuthorizationEnd_AUTHORIZATION_END_UNSPECIFIED
 }
 
+func (x *AuthorizationEnded) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 var File_herald_auth_v1_authorization_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_authorization_proto_rawDesc = "" +
@@ -227,18 +250,22 @@ const file_herald_auth_v1_authorization_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12'\n" +
 	"\x06scopes\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x102\"\x05r\x03(\xac\x02R\x06scopes:\x85\x01\x8a\x82)\x80\x01\n" +
-	"\rauthorization\x12\agrantedBPthere is one for each login at an application; subscribers of the event see themR\x12its tokens are new0\x01\"\xfb\x01\n" +
+	"\rauthorization\x12\agrantedBPthere is one for each login at an application; subscribers of the event see themR\x12its tokens are new0\x01\"\x91\x02\n" +
 	"\x12AuthorizationEnded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1b\n" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x120\n" +
-	"\x02by\x18\x03 \x01(\x0e2 .herald.auth.v1.AuthorizationEndR\x02by:}\x8a\x82)y\n" +
-	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see whyz\tclient_id\x1a\auser_id*\xc7\x01\n" +
+	"\x02by\x18\x03 \x01(\x0e2 .herald.auth.v1.AuthorizationEndR\x02by\x12\x14\n" +
+	"\x05cause\x18\x04 \x01(\tR\x05cause:}\x8a\x82)y\n" +
+	"\rauthorization\x12\x05endedBMthere is one for each login, and it is gone; subscribers of the event see whyz\tclient_id\x1a\auser_id*\xa3\x02\n" +
 	"\x10AuthorizationEnd\x12!\n" +
 	"\x1dAUTHORIZATION_END_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19AUTHORIZATION_END_REVOKED\x10\x01\x12\"\n" +
 	"\x1eAUTHORIZATION_END_CODE_MISUSED\x10\x02\x12+\n" +
 	"'AUTHORIZATION_END_REFRESH_TOKEN_MISUSED\x10\x03\x12 \n" +
-	"\x1cAUTHORIZATION_END_TAKEN_BACK\x10\x04B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\x1cAUTHORIZATION_END_TAKEN_BACK\x10\x04\x12\x1d\n" +
+	"\x19AUTHORIZATION_END_EXPIRED\x10\x05\x12\x1c\n" +
+	"\x18AUTHORIZATION_END_LOGOUT\x10\x06\x12\x1d\n" +
+	"\x19AUTHORIZATION_END_CHANGED\x10\aB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_authorization_proto_rawDescOnce sync.Once

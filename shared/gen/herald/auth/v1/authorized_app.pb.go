@@ -23,8 +23,57 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// An application to which the caller gave access to the account: it has tokens, or the caller has agreed to what it may
-// learn.
+type MadeByAppType int32
+
+const (
+	MadeByAppType_MADE_BY_APP_TYPE_UNSPECIFIED           MadeByAppType = 0
+	MadeByAppType_MADE_BY_APP_TYPE_PERSONAL_ACCESS_TOKEN MadeByAppType = 1
+	MadeByAppType_MADE_BY_APP_TYPE_OTP                   MadeByAppType = 2
+)
+
+// Enum value maps for MadeByAppType.
+var (
+	MadeByAppType_name = map[int32]string{
+		0: "MADE_BY_APP_TYPE_UNSPECIFIED",
+		1: "MADE_BY_APP_TYPE_PERSONAL_ACCESS_TOKEN",
+		2: "MADE_BY_APP_TYPE_OTP",
+	}
+	MadeByAppType_value = map[string]int32{
+		"MADE_BY_APP_TYPE_UNSPECIFIED":           0,
+		"MADE_BY_APP_TYPE_PERSONAL_ACCESS_TOKEN": 1,
+		"MADE_BY_APP_TYPE_OTP":                   2,
+	}
+)
+
+func (x MadeByAppType) Enum() *MadeByAppType {
+	p := new(MadeByAppType)
+	*p = x
+	return p
+}
+
+func (x MadeByAppType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MadeByAppType) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_auth_v1_authorized_app_proto_enumTypes[0].Descriptor()
+}
+
+func (MadeByAppType) Type() protoreflect.EnumType {
+	return &file_herald_auth_v1_authorized_app_proto_enumTypes[0]
+}
+
+func (x MadeByAppType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MadeByAppType.Descriptor instead.
+func (MadeByAppType) EnumDescriptor() ([]byte, []int) {
+	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{0}
+}
+
+// An application to which the caller gave access to the account: it has tokens, the caller has agreed to what it may
+// learn, or it made something in the caller's name.
 type AuthorizedApp struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	ClientId string                 `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
@@ -32,8 +81,10 @@ type AuthorizedApp struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// When the caller last logged in for it or agreed.
 	AuthorizationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=authorization_date,json=authorizationDate,proto3" json:"authorization_date,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// What it made in the caller's name, the newest first. It ends with the access.
+	Made          []*MadeByApp `protobuf:"bytes,4,rep,name=made,proto3" json:"made,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AuthorizedApp) Reset() {
@@ -87,6 +138,75 @@ func (x *AuthorizedApp) GetAuthorizationDate() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *AuthorizedApp) GetMade() []*MadeByApp {
+	if x != nil {
+		return x.Made
+	}
+	return nil
+}
+
+// Something that an application made in a person's name.
+type MadeByApp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Type  MadeByAppType          `protobuf:"varint,1,opt,name=type,proto3,enum=herald.auth.v1.MadeByAppType" json:"type,omitempty"`
+	// The id of a personal access token. Empty for an authenticator app, of which a person has one.
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	CreationDate  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=creation_date,json=creationDate,proto3" json:"creation_date,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MadeByApp) Reset() {
+	*x = MadeByApp{}
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MadeByApp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MadeByApp) ProtoMessage() {}
+
+func (x *MadeByApp) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MadeByApp.ProtoReflect.Descriptor instead.
+func (*MadeByApp) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *MadeByApp) GetType() MadeByAppType {
+	if x != nil {
+		return x.Type
+	}
+	return MadeByAppType_MADE_BY_APP_TYPE_UNSPECIFIED
+}
+
+func (x *MadeByApp) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MadeByApp) GetCreationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreationDate
+	}
+	return nil
+}
+
 type SearchMyAuthorizedAppsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Query         *v1.ListQuery          `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
@@ -96,7 +216,7 @@ type SearchMyAuthorizedAppsRequest struct {
 
 func (x *SearchMyAuthorizedAppsRequest) Reset() {
 	*x = SearchMyAuthorizedAppsRequest{}
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[1]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -108,7 +228,7 @@ func (x *SearchMyAuthorizedAppsRequest) String() string {
 func (*SearchMyAuthorizedAppsRequest) ProtoMessage() {}
 
 func (x *SearchMyAuthorizedAppsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[1]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -121,7 +241,7 @@ func (x *SearchMyAuthorizedAppsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMyAuthorizedAppsRequest.ProtoReflect.Descriptor instead.
 func (*SearchMyAuthorizedAppsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{1}
+	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SearchMyAuthorizedAppsRequest) GetQuery() *v1.ListQuery {
@@ -141,7 +261,7 @@ type SearchMyAuthorizedAppsResponse struct {
 
 func (x *SearchMyAuthorizedAppsResponse) Reset() {
 	*x = SearchMyAuthorizedAppsResponse{}
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[2]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -153,7 +273,7 @@ func (x *SearchMyAuthorizedAppsResponse) String() string {
 func (*SearchMyAuthorizedAppsResponse) ProtoMessage() {}
 
 func (x *SearchMyAuthorizedAppsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[2]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -166,7 +286,7 @@ func (x *SearchMyAuthorizedAppsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMyAuthorizedAppsResponse.ProtoReflect.Descriptor instead.
 func (*SearchMyAuthorizedAppsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{2}
+	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SearchMyAuthorizedAppsResponse) GetDetails() *v1.ListDetails {
@@ -192,7 +312,7 @@ type RemoveMyAuthorizedAppRequest struct {
 
 func (x *RemoveMyAuthorizedAppRequest) Reset() {
 	*x = RemoveMyAuthorizedAppRequest{}
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[3]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -204,7 +324,7 @@ func (x *RemoveMyAuthorizedAppRequest) String() string {
 func (*RemoveMyAuthorizedAppRequest) ProtoMessage() {}
 
 func (x *RemoveMyAuthorizedAppRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[3]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -217,7 +337,7 @@ func (x *RemoveMyAuthorizedAppRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMyAuthorizedAppRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMyAuthorizedAppRequest) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{3}
+	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RemoveMyAuthorizedAppRequest) GetClientId() string {
@@ -236,7 +356,7 @@ type RemoveMyAuthorizedAppResponse struct {
 
 func (x *RemoveMyAuthorizedAppResponse) Reset() {
 	*x = RemoveMyAuthorizedAppResponse{}
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[4]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -248,7 +368,7 @@ func (x *RemoveMyAuthorizedAppResponse) String() string {
 func (*RemoveMyAuthorizedAppResponse) ProtoMessage() {}
 
 func (x *RemoveMyAuthorizedAppResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[4]
+	mi := &file_herald_auth_v1_authorized_app_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -261,7 +381,7 @@ func (x *RemoveMyAuthorizedAppResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMyAuthorizedAppResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMyAuthorizedAppResponse) Descriptor() ([]byte, []int) {
-	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{4}
+	return file_herald_auth_v1_authorized_app_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RemoveMyAuthorizedAppResponse) GetDetails() *v1.ObjectDetails {
@@ -275,11 +395,16 @@ var File_herald_auth_v1_authorized_app_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_authorized_app_proto_rawDesc = "" +
 	"\n" +
-	"#herald/auth/v1/authorized_app.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\x1a\x18herald/v1/resource.proto\"\x8b\x01\n" +
+	"#herald/auth/v1/authorized_app.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\x1a\x18herald/v1/resource.proto\"\xba\x01\n" +
 	"\rAuthorizedApp\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12I\n" +
-	"\x12authorization_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x11authorizationDate\"K\n" +
+	"\x12authorization_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x11authorizationDate\x12-\n" +
+	"\x04made\x18\x04 \x03(\v2\x19.herald.auth.v1.MadeByAppR\x04made\"\x8f\x01\n" +
+	"\tMadeByApp\x121\n" +
+	"\x04type\x18\x01 \x01(\x0e2\x1d.herald.auth.v1.MadeByAppTypeR\x04type\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12?\n" +
+	"\rcreation_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\fcreationDate\"K\n" +
 	"\x1dSearchMyAuthorizedAppsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"\x89\x01\n" +
 	"\x1eSearchMyAuthorizedAppsResponse\x120\n" +
@@ -288,7 +413,11 @@ const file_herald_auth_v1_authorized_app_proto_rawDesc = "" +
 	"\x1cRemoveMyAuthorizedAppRequest\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\"S\n" +
 	"\x1dRemoveMyAuthorizedAppResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetailsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails*w\n" +
+	"\rMadeByAppType\x12 \n" +
+	"\x1cMADE_BY_APP_TYPE_UNSPECIFIED\x10\x00\x12*\n" +
+	"&MADE_BY_APP_TYPE_PERSONAL_ACCESS_TOKEN\x10\x01\x12\x18\n" +
+	"\x14MADE_BY_APP_TYPE_OTP\x10\x02B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_authorized_app_proto_rawDescOnce sync.Once
@@ -302,29 +431,35 @@ func file_herald_auth_v1_authorized_app_proto_rawDescGZIP() []byte {
 	return file_herald_auth_v1_authorized_app_proto_rawDescData
 }
 
-var file_herald_auth_v1_authorized_app_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_herald_auth_v1_authorized_app_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_herald_auth_v1_authorized_app_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_herald_auth_v1_authorized_app_proto_goTypes = []any{
-	(*AuthorizedApp)(nil),                  // 0: herald.auth.v1.AuthorizedApp
-	(*SearchMyAuthorizedAppsRequest)(nil),  // 1: herald.auth.v1.SearchMyAuthorizedAppsRequest
-	(*SearchMyAuthorizedAppsResponse)(nil), // 2: herald.auth.v1.SearchMyAuthorizedAppsResponse
-	(*RemoveMyAuthorizedAppRequest)(nil),   // 3: herald.auth.v1.RemoveMyAuthorizedAppRequest
-	(*RemoveMyAuthorizedAppResponse)(nil),  // 4: herald.auth.v1.RemoveMyAuthorizedAppResponse
-	(*timestamppb.Timestamp)(nil),          // 5: google.protobuf.Timestamp
-	(*v1.ListQuery)(nil),                   // 6: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),                 // 7: herald.v1.ListDetails
-	(*v1.ObjectDetails)(nil),               // 8: herald.v1.ObjectDetails
+	(MadeByAppType)(0),                     // 0: herald.auth.v1.MadeByAppType
+	(*AuthorizedApp)(nil),                  // 1: herald.auth.v1.AuthorizedApp
+	(*MadeByApp)(nil),                      // 2: herald.auth.v1.MadeByApp
+	(*SearchMyAuthorizedAppsRequest)(nil),  // 3: herald.auth.v1.SearchMyAuthorizedAppsRequest
+	(*SearchMyAuthorizedAppsResponse)(nil), // 4: herald.auth.v1.SearchMyAuthorizedAppsResponse
+	(*RemoveMyAuthorizedAppRequest)(nil),   // 5: herald.auth.v1.RemoveMyAuthorizedAppRequest
+	(*RemoveMyAuthorizedAppResponse)(nil),  // 6: herald.auth.v1.RemoveMyAuthorizedAppResponse
+	(*timestamppb.Timestamp)(nil),          // 7: google.protobuf.Timestamp
+	(*v1.ListQuery)(nil),                   // 8: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),                 // 9: herald.v1.ListDetails
+	(*v1.ObjectDetails)(nil),               // 10: herald.v1.ObjectDetails
 }
 var file_herald_auth_v1_authorized_app_proto_depIdxs = []int32{
-	5, // 0: herald.auth.v1.AuthorizedApp.authorization_date:type_name -> google.protobuf.Timestamp
-	6, // 1: herald.auth.v1.SearchMyAuthorizedAppsRequest.query:type_name -> herald.v1.ListQuery
-	7, // 2: herald.auth.v1.SearchMyAuthorizedAppsResponse.details:type_name -> herald.v1.ListDetails
-	0, // 3: herald.auth.v1.SearchMyAuthorizedAppsResponse.result:type_name -> herald.auth.v1.AuthorizedApp
-	8, // 4: herald.auth.v1.RemoveMyAuthorizedAppResponse.details:type_name -> herald.v1.ObjectDetails
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	7,  // 0: herald.auth.v1.AuthorizedApp.authorization_date:type_name -> google.protobuf.Timestamp
+	2,  // 1: herald.auth.v1.AuthorizedApp.made:type_name -> herald.auth.v1.MadeByApp
+	0,  // 2: herald.auth.v1.MadeByApp.type:type_name -> herald.auth.v1.MadeByAppType
+	7,  // 3: herald.auth.v1.MadeByApp.creation_date:type_name -> google.protobuf.Timestamp
+	8,  // 4: herald.auth.v1.SearchMyAuthorizedAppsRequest.query:type_name -> herald.v1.ListQuery
+	9,  // 5: herald.auth.v1.SearchMyAuthorizedAppsResponse.details:type_name -> herald.v1.ListDetails
+	1,  // 6: herald.auth.v1.SearchMyAuthorizedAppsResponse.result:type_name -> herald.auth.v1.AuthorizedApp
+	10, // 7: herald.auth.v1.RemoveMyAuthorizedAppResponse.details:type_name -> herald.v1.ObjectDetails
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_herald_auth_v1_authorized_app_proto_init() }
@@ -337,13 +472,14 @@ func file_herald_auth_v1_authorized_app_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_auth_v1_authorized_app_proto_rawDesc), len(file_herald_auth_v1_authorized_app_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   5,
+			NumEnums:      1,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_auth_v1_authorized_app_proto_goTypes,
 		DependencyIndexes: file_herald_auth_v1_authorized_app_proto_depIdxs,
+		EnumInfos:         file_herald_auth_v1_authorized_app_proto_enumTypes,
 		MessageInfos:      file_herald_auth_v1_authorized_app_proto_msgTypes,
 	}.Build()
 	File_herald_auth_v1_authorized_app_proto = out.File

@@ -181,15 +181,15 @@ var File_herald_auth_v1_signing_key_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_signing_key_proto_rawDesc = "" +
 	"\n" +
-	" herald/auth/v1/signing_key.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"\xe1\x01\n" +
+	" herald/auth/v1/signing_key.proto\x12\x0eherald.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"\xad\x01\n" +
 	"\x0fSigningKeyAdded\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x125\n" +
-	"\bsigns_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\asignsAt:y\x8a\x82)u\n" +
-	"\vsigning_key\x12\x05addedB&signing keys belong to no other objectR2a token can only be signed with the key afterwards\x80\x01\x010\x01\"\xbd\x01\n" +
+	"\bsigns_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\asignsAt:E\x8a\x82)A\n" +
+	"\vsigning_key\x12\x05addedB&signing keys belong to no other object\x80\x01\x01(\x01\"\xe1\x01\n" +
 	"\x13SigningKeyActivated\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x14\n" +
-	"\x05cause\x18\x02 \x01(\tR\x05cause:r\x8a\x82)n\n" +
-	"\vsigning_key\x12\tactivatedB&signing keys belong to no other objectR'what other keys have signed stays valid\x80\x01\x010\x01\"z\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:\x95\x01\x8a\x82)\x90\x01\n" +
+	"\vsigning_key\x12\tactivatedB&signing keys belong to no other objectRIwhat other keys have signed stays valid, and the key is published already\x80\x01\x010\x01\"z\n" +
 	"\x11SigningKeyRemoved\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm:G\x8a\x82)C\n" +
 	"\vsigning_key\x12\aremovedB&signing keys belong to no other object\x80\x01\x01(\x01B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"

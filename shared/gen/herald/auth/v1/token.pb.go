@@ -120,7 +120,9 @@ type ResolveTokenResponse struct {
 	// It has a user: a token without one is refused.
 	Caller *v1.Caller `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
 	// The origins of web pages that may use the token (RFC 6454). Empty if it may be used from everywhere.
-	Origins       []string `protobuf:"bytes,2,rep,name=origins,proto3" json:"origins,omitempty"`
+	Origins []string `protobuf:"bytes,2,rep,name=origins,proto3" json:"origins,omitempty"`
+	// The projects that the login named, beside that of the application: the token also ends with a grant of one of them.
+	ProjectIds    []string `protobuf:"bytes,3,rep,name=project_ids,json=projectIds,proto3" json:"project_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -169,6 +171,13 @@ func (x *ResolveTokenResponse) GetOrigins() []string {
 	return nil
 }
 
+func (x *ResolveTokenResponse) GetProjectIds() []string {
+	if x != nil {
+		return x.ProjectIds
+	}
+	return nil
+}
+
 var File_herald_auth_v1_token_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_token_proto_rawDesc = "" +
@@ -179,10 +188,12 @@ const file_herald_auth_v1_token_proto_rawDesc = "" +
 	"token_hash\x18\x01 \x01(\fH\x00R\ttokenHash\x12\x12\n" +
 	"\x03jwt\x18\x02 \x01(\tH\x00R\x03jwt\x12\x15\n" +
 	"\x06org_id\x18\x03 \x01(\tR\x05orgIdB\a\n" +
-	"\x05token\"[\n" +
+	"\x05token\"|\n" +
 	"\x14ResolveTokenResponse\x12)\n" +
 	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller\x12\x18\n" +
-	"\aorigins\x18\x02 \x03(\tR\aoriginsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\aorigins\x18\x02 \x03(\tR\aorigins\x12\x1f\n" +
+	"\vproject_ids\x18\x03 \x03(\tR\n" +
+	"projectIdsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_token_proto_rawDescOnce sync.Once

@@ -28,10 +28,10 @@ var File_herald_idp_v1_idps_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\n" +
-	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xb3\x10\n" +
-	"\x04Idps\x12\xbc\x01\n" +
-	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\"Q\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\xb2\x82)\x12IDP_TENANT_INVALID\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\xc3\x01\n" +
+	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xbb\x10\n" +
+	"\x04Idps\x12\xc4\x01\n" +
+	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\"Y\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xb2\x82)\x12IDP_TENANT_INVALID\xba\x82)\x04idps\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\xc3\x01\n" +
 	"\x12UpdateDirectoryIdp\x12(.herald.idp.v1.UpdateDirectoryIdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"g\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\xb2\x82)\rIDP_NOT_FOUND\xb2\x82)\x12IDP_TENANT_INVALID\x82\xd3\xe4\x93\x02':\x01*\x1a\"/management/v1/idps/directory/{id}\x12\x87\x01\n" +
 	"\x06GetIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1d.herald.idp.v1.GetIdpResponse\"C\x8a\x82)\x0e\n" +

@@ -74,7 +74,7 @@ type IdpsClient interface {
 	// The client secret never leaves this service. It fails like BeginIdpLogin, with `IDP_CODE_REFUSED` if the provider
 	// refuses the code or the client, with `IDP_TOKEN_INVALID` and with `IDP_TENANT_REFUSED`.
 	FinishIdpLogin(ctx context.Context, in *FinishIdpLoginRequest, opts ...grpc.CallOption) (*FinishIdpLoginResponse, error)
-	// Adds a refused login to the history of a provider.
+	// Counts a refused login at a provider. The provider's history has the counts.
 	NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginRequest, opts ...grpc.CallOption) (*NoteRefusedLoginResponse, error)
 }
 
@@ -253,7 +253,7 @@ type IdpsServer interface {
 	// The client secret never leaves this service. It fails like BeginIdpLogin, with `IDP_CODE_REFUSED` if the provider
 	// refuses the code or the client, with `IDP_TOKEN_INVALID` and with `IDP_TENANT_REFUSED`.
 	FinishIdpLogin(context.Context, *FinishIdpLoginRequest) (*FinishIdpLoginResponse, error)
-	// Adds a refused login to the history of a provider.
+	// Counts a refused login at a provider. The provider's history has the counts.
 	NoteRefusedLogin(context.Context, *NoteRefusedLoginRequest) (*NoteRefusedLoginResponse, error)
 }
 

@@ -12,6 +12,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
@@ -598,7 +599,7 @@ type NoteRefusedLoginRequest struct {
 	IdpId string                 `protobuf:"bytes,2,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
 	// The id of the fault with the reason.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The account, if it is known.
+	// Not used: refused logins are counted, whoever tries them.
 	TenantId       string `protobuf:"bytes,4,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	ExternalUserId string `protobuf:"bytes,5,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -706,16 +707,23 @@ func (*NoteRefusedLoginResponse) Descriptor() ([]byte, []int) {
 	return file_herald_idp_v1_login_proto_rawDescGZIP(), []int{9}
 }
 
-// Somebody could not log in with an account of the provider.
+// Logins with accounts of the provider were refused. The first one has its event at once. Those of the next minute are
+// counted, because strangers can cause any number, and have one event together.
 type IdpLoginRefused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the fault with the reason, such as IDP_TENANT_REFUSED.
+	// The most frequent reason: the id of a fault, such as IDP_TENANT_REFUSED.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The ids of the account. Empty if they are not known.
+	// Empty. Old events have the ids of the account.
 	TenantId       string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	ExternalUserId string `protobuf:"bytes,3,opt,name=external_user_id,json=externalUserId,proto3" json:"external_user_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How many logins were refused. 0 in old events, which tell one each.
+	Count uint32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// When the first of them was refused.
+	Since *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	// The same logins by reason, the most frequent first.
+	Reasons       []*RefusedLogins `protobuf:"bytes,6,rep,name=reasons,proto3" json:"reasons,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IdpLoginRefused) Reset() {
@@ -769,11 +777,85 @@ func (x *IdpLoginRefused) GetExternalUserId() string {
 	return ""
 }
 
+func (x *IdpLoginRefused) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *IdpLoginRefused) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *IdpLoginRefused) GetReasons() []*RefusedLogins {
+	if x != nil {
+		return x.Reasons
+	}
+	return nil
+}
+
+// How many logins were refused for a reason.
+type RefusedLogins struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefusedLogins) Reset() {
+	*x = RefusedLogins{}
+	mi := &file_herald_idp_v1_login_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefusedLogins) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefusedLogins) ProtoMessage() {}
+
+func (x *RefusedLogins) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_idp_v1_login_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefusedLogins.ProtoReflect.Descriptor instead.
+func (*RefusedLogins) Descriptor() ([]byte, []int) {
+	return file_herald_idp_v1_login_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RefusedLogins) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RefusedLogins) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 var File_herald_idp_v1_login_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_login_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/idp/v1/login.proto\x12\rherald.idp.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x17herald/v1/options.proto\"/\n" +
+	"\x19herald/idp/v1/login.proto\x12\rherald.idp.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x17herald/v1/options.proto\"/\n" +
 	"\x16ListOfferedIdpsRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\"H\n" +
 	"\x17ListOfferedIdpsResponse\x12-\n" +
@@ -825,12 +907,18 @@ const file_herald_idp_v1_login_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x10\x01(dR\x06reason\x12%\n" +
 	"\ttenant_id\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\btenantId\x122\n" +
 	"\x10external_user_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\x0eexternalUserId\"\x1a\n" +
-	"\x18NoteRefusedLoginResponse\"\xae\x01\n" +
+	"\x18NoteRefusedLoginResponse\"\xb8\x02\n" +
 	"\x0fIdpLoginRefused\x12\x1f\n" +
 	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02(dR\x06reason\x12%\n" +
 	"\ttenant_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\btenantId\x122\n" +
-	"\x10external_user_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\x0eexternalUserId:\x1f\x8a\x82)\x1b\n" +
-	"\x03idp\x12\rlogin_refused:\x03idp0\x01B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
+	"\x10external_user_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\x0eexternalUserId\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\rR\x05count\x120\n" +
+	"\x05since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12@\n" +
+	"\areasons\x18\x06 \x03(\v2\x1c.herald.idp.v1.RefusedLoginsB\b\xbaH\x05\x92\x01\x02\x10\x14R\areasons:\x1f\x8a\x82)\x1b\n" +
+	"\x03idp\x12\rlogin_refused:\x03idp0\x01\"F\n" +
+	"\rRefusedLogins\x12\x1f\n" +
+	"\x06reason\x18\x01 \x01(\tB\a\xbaH\x04r\x02(dR\x06reason\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05countB'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var (
 	file_herald_idp_v1_login_proto_rawDescOnce sync.Once
@@ -844,7 +932,7 @@ func file_herald_idp_v1_login_proto_rawDescGZIP() []byte {
 	return file_herald_idp_v1_login_proto_rawDescData
 }
 
-var file_herald_idp_v1_login_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_herald_idp_v1_login_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_herald_idp_v1_login_proto_goTypes = []any{
 	(*ListOfferedIdpsRequest)(nil),   // 0: herald.idp.v1.ListOfferedIdpsRequest
 	(*ListOfferedIdpsResponse)(nil),  // 1: herald.idp.v1.ListOfferedIdpsResponse
@@ -857,17 +945,21 @@ var file_herald_idp_v1_login_proto_goTypes = []any{
 	(*NoteRefusedLoginRequest)(nil),  // 8: herald.idp.v1.NoteRefusedLoginRequest
 	(*NoteRefusedLoginResponse)(nil), // 9: herald.idp.v1.NoteRefusedLoginResponse
 	(*IdpLoginRefused)(nil),          // 10: herald.idp.v1.IdpLoginRefused
-	(*IdpProviderOptions)(nil),       // 11: herald.idp.v1.IdpProviderOptions
+	(*RefusedLogins)(nil),            // 11: herald.idp.v1.RefusedLogins
+	(*IdpProviderOptions)(nil),       // 12: herald.idp.v1.IdpProviderOptions
+	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
 }
 var file_herald_idp_v1_login_proto_depIdxs = []int32{
 	2,  // 0: herald.idp.v1.ListOfferedIdpsResponse.idps:type_name -> herald.idp.v1.OfferedIdp
 	7,  // 1: herald.idp.v1.FinishIdpLoginResponse.account:type_name -> herald.idp.v1.ExternalAccount
-	11, // 2: herald.idp.v1.FinishIdpLoginResponse.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
-	3,  // [3:3] is the sub-list for method output_type
-	3,  // [3:3] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	12, // 2: herald.idp.v1.FinishIdpLoginResponse.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
+	13, // 3: herald.idp.v1.IdpLoginRefused.since:type_name -> google.protobuf.Timestamp
+	11, // 4: herald.idp.v1.IdpLoginRefused.reasons:type_name -> herald.idp.v1.RefusedLogins
+	5,  // [5:5] is the sub-list for method output_type
+	5,  // [5:5] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_herald_idp_v1_login_proto_init() }
@@ -882,7 +974,7 @@ func file_herald_idp_v1_login_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_idp_v1_login_proto_rawDesc), len(file_herald_idp_v1_login_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

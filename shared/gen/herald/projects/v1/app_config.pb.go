@@ -309,8 +309,14 @@ type OidcConfig struct {
 	ClientId          string   `protobuf:"bytes,15,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
 	// The reasons why the application cannot be used as OAuth 2.0 requires, for its owner.
 	ComplianceProblems []string `protobuf:"bytes,16,rep,name=compliance_problems,json=complianceProblems,proto3" json:"compliance_problems,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Whether people of the application's own organization are not asked before it acts for them in Herald itself, with
+	// the scope urn:service:iam:org:project:id:service:aud. Setting or keeping it takes the permission org.write too,
+	// because who configures the application then decides who may act for all of them. Who has a role is always asked.
+	// An application that is not trusted cannot set or keep it. What somebody agreed to before stays that of an
+	// application that is not trusted.
+	Trusted       bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OidcConfig) Reset() {
@@ -455,6 +461,13 @@ func (x *OidcConfig) GetComplianceProblems() []string {
 	return nil
 }
 
+func (x *OidcConfig) GetTrusted() bool {
+	if x != nil {
+		return x.Trusted
+	}
+	return false
+}
+
 type ApiConfig struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ClientId       string                 `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
@@ -537,8 +550,14 @@ type CreateOidcAppRequest struct {
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
 	AdditionalOrigins []string `protobuf:"bytes,16,rep,name=additional_origins,json=additionalOrigins,proto3" json:"additional_origins,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Whether people of the application's own organization are not asked before it acts for them in Herald itself, with
+	// the scope urn:service:iam:org:project:id:service:aud. Setting or keeping it takes the permission org.write too,
+	// because who configures the application then decides who may act for all of them. Who has a role is always asked.
+	// An application that is not trusted cannot set or keep it. What somebody agreed to before stays that of an
+	// application that is not trusted.
+	Trusted       bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateOidcAppRequest) Reset() {
@@ -681,6 +700,13 @@ func (x *CreateOidcAppRequest) GetAdditionalOrigins() []string {
 		return x.AdditionalOrigins
 	}
 	return nil
+}
+
+func (x *CreateOidcAppRequest) GetTrusted() bool {
+	if x != nil {
+		return x.Trusted
+	}
+	return false
 }
 
 type CreateOidcAppResponse struct {
@@ -912,8 +938,14 @@ type UpdateOidcConfigRequest struct {
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
 	AdditionalOrigins []string `protobuf:"bytes,16,rep,name=additional_origins,json=additionalOrigins,proto3" json:"additional_origins,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Whether people of the application's own organization are not asked before it acts for them in Herald itself, with
+	// the scope urn:service:iam:org:project:id:service:aud. Setting or keeping it takes the permission org.write too,
+	// because who configures the application then decides who may act for all of them. Who has a role is always asked.
+	// An application that is not trusted cannot set or keep it. What somebody agreed to before stays that of an
+	// application that is not trusted.
+	Trusted       bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateOidcConfigRequest) Reset() {
@@ -1058,6 +1090,13 @@ func (x *UpdateOidcConfigRequest) GetAdditionalOrigins() []string {
 	return nil
 }
 
+func (x *UpdateOidcConfigRequest) GetTrusted() bool {
+	if x != nil {
+		return x.Trusted
+	}
+	return false
+}
+
 type UpdateApiConfigRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -1123,7 +1162,7 @@ var File_herald_projects_v1_app_config_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"\n" +
-	"#herald/projects/v1/app_config.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xae\b\n" +
+	"#herald/projects/v1/app_config.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xc8\b\n" +
 	"\n" +
 	"OidcConfig\x128\n" +
 	"\rredirect_uris\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xd0\x0fR\fredirectUris\x12`\n" +
@@ -1144,10 +1183,11 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"clock_skew\x18\r \x01(\v2\x19.google.protobuf.DurationB\f\xbaH\t\xaa\x01\x06\"\x02\b\x052\x00R\tclockSkew\x12B\n" +
 	"\x12additional_origins\x18\x0e \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\x12\x1b\n" +
 	"\tclient_id\x18\x0f \x01(\tR\bclientId\x12/\n" +
-	"\x13compliance_problems\x18\x10 \x03(\tR\x12complianceProblems\"y\n" +
+	"\x13compliance_problems\x18\x10 \x03(\tR\x12complianceProblems\x12\x18\n" +
+	"\atrusted\x18\x11 \x01(\bR\atrusted\"y\n" +
 	"\tApiConfig\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12O\n" +
-	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xad\b\n" +
+	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xc7\b\n" +
 	"\x14CreateOidcAppRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\"\n" +
@@ -1168,7 +1208,8 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bR\x18idTokenUserinfoAssertion\x12F\n" +
 	"\n" +
 	"clock_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationB\f\xbaH\t\xaa\x01\x06\"\x02\b\x052\x00R\tclockSkew\x12B\n" +
-	"\x12additional_origins\x18\x10 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\"\xa9\x01\n" +
+	"\x12additional_origins\x18\x10 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\x12\x18\n" +
+	"\atrusted\x18\x11 \x01(\bR\atrusted\"\xa9\x01\n" +
 	"\x15CreateOidcAppResponse\x12\x15\n" +
 	"\x06app_id\x18\x01 \x01(\tR\x05appId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x1b\n" +
@@ -1183,7 +1224,7 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"\x06app_id\x18\x01 \x01(\tR\x05appId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x1b\n" +
 	"\tclient_id\x18\x03 \x01(\tR\bclientId\x12(\n" +
-	"\rclient_secret\x18\x04 \x01(\tB\x03\x80\x01\x01R\fclientSecret\"\xa3\b\n" +
+	"\rclient_secret\x18\x04 \x01(\tB\x03\x80\x01\x01R\fclientSecret\"\xbd\b\n" +
 	"\x17UpdateOidcConfigRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
@@ -1204,7 +1245,8 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bR\x18idTokenUserinfoAssertion\x12F\n" +
 	"\n" +
 	"clock_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationB\f\xbaH\t\xaa\x01\x06\"\x02\b\x052\x00R\tclockSkew\x12B\n" +
-	"\x12additional_origins\x18\x10 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\"\xa9\x01\n" +
+	"\x12additional_origins\x18\x10 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\x12\x18\n" +
+	"\atrusted\x18\x11 \x01(\bR\atrusted\"\xa9\x01\n" +
 	"\x16UpdateApiConfigRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +

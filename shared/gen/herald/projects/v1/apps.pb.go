@@ -1380,14 +1380,14 @@ const file_herald_projects_v1_apps_proto_rawDesc = "" +
 	"\bAppState\x12\x19\n" +
 	"\x15APP_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10APP_STATE_ACTIVE\x10\x01\x12\x16\n" +
-	"\x12APP_STATE_INACTIVE\x10\x022\xa9\x1e\n" +
-	"\x04Apps\x12\x81\x02\n" +
-	"\rCreateOidcApp\x12(.herald.projects.v1.CreateOidcAppRequest\x1a).herald.projects.v1.CreateOidcAppResponse\"\x9a\x01\x8a\x82)\x1f\n" +
+	"\x12APP_STATE_INACTIVE\x10\x022\xf0\x1e\n" +
+	"\x04Apps\x12\x9c\x02\n" +
+	"\rCreateOidcApp\x12(.herald.projects.v1.CreateOidcAppRequest\x1a).herald.projects.v1.CreateOidcAppResponse\"\xb5\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\x13OIDC_CONFIG_INVALID\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/projects/{project_id}/apps/oidc\x12\xe6\x01\n" +
-	"\fCreateApiApp\x12'.herald.projects.v1.CreateApiAppRequest\x1a(.herald.projects.v1.CreateApiAppResponse\"\x82\x01\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\x0fAPP_NOT_TRUSTED\xb2\x82)\x13OIDC_CONFIG_INVALID\xb2\x82)\x11PROJECT_NOT_FOUND\xba\x82)\x04apps\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/projects/{project_id}/apps/oidc\x12\xee\x01\n" +
+	"\fCreateApiApp\x12'.herald.projects.v1.CreateApiAppRequest\x1a(.herald.projects.v1.CreateApiAppResponse\"\x8a\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/{project_id}/apps/api\x12\xbe\x01\n" +
+	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\x11PROJECT_NOT_FOUND\xba\x82)\x04apps\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/{project_id}/apps/api\x12\xbe\x01\n" +
 	"\x06GetApp\x12!.herald.projects.v1.GetAppRequest\x1a\".herald.projects.v1.GetAppResponse\"m\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
 	"project_id\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x024\x122/management/v1/projects/{project_id}/apps/{app_id}\x12\xd3\x01\n" +
@@ -1397,10 +1397,10 @@ const file_herald_projects_v1_apps_proto_rawDesc = "" +
 	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x026:\x01*\"1/management/v1/projects/{project_id}/apps/_search\x90\x02\x01\x12\xd8\x01\n" +
 	"\tUpdateApp\x12$.herald.projects.v1.UpdateAppRequest\x1a\x1f.herald.projects.v1.AppResponse\"\x83\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\x1a2/management/v1/projects/{project_id}/apps/{app_id}\x12\x87\x02\n" +
-	"\x10UpdateOidcConfig\x12+.herald.projects.v1.UpdateOidcConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"\xa4\x01\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\x0eAPP_NAME_TAKEN\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\x1a2/management/v1/projects/{project_id}/apps/{app_id}\x12\x9a\x02\n" +
+	"\x10UpdateOidcConfig\x12+.herald.projects.v1.UpdateOidcConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"\xb7\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\fAPP_NOT_OIDC\xb2\x82)\x13OIDC_CONFIG_INVALID\x82\xd3\xe4\x93\x02C:\x01*\x1a>/management/v1/projects/{project_id}/apps/{app_id}/oidc_config\x12\xec\x01\n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\fAPP_NOT_OIDC\xb2\x82)\x0fAPP_NOT_TRUSTED\xb2\x82)\x13OIDC_CONFIG_INVALID\x82\xd3\xe4\x93\x02C:\x01*\x1a>/management/v1/projects/{project_id}/apps/{app_id}/oidc_config\x12\xec\x01\n" +
 	"\x0fUpdateApiConfig\x12*.herald.projects.v1.UpdateApiConfigRequest\x1a\x1f.herald.projects.v1.AppResponse\"\x8b\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
 	"project_id\xb2\x82)\vAPP_NOT_API\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x02B:\x01*\x1a=/management/v1/projects/{project_id}/apps/{app_id}/api_config\x12\xbb\x02\n" +
@@ -1418,10 +1418,10 @@ const file_herald_projects_v1_apps_proto_rawDesc = "" +
 	"project_id\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\x10APP_NOT_INACTIVE\x82\xd3\xe4\x93\x02C:\x01*\">/management/v1/projects/{project_id}/apps/{app_id}/_reactivate\x90\x02\x02\x12\xbd\x01\n" +
 	"\tRemoveApp\x12\x1e.herald.projects.v1.AppRequest\x1a\x1f.herald.projects.v1.AppResponse\"o\x8a\x82) \n" +
 	"\x12project.app.delete\x12\n" +
-	"project_id\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x024*2/management/v1/projects/{project_id}/apps/{app_id}\x12\x90\x02\n" +
-	"\tAddAppKey\x12$.herald.projects.v1.AddAppKeyRequest\x1a%.herald.projects.v1.AddAppKeyResponse\"\xb5\x01\x8a\x82)\x1f\n" +
+	"project_id\xb2\x82)\rAPP_NOT_FOUND\x82\xd3\xe4\x93\x024*2/management/v1/projects/{project_id}/apps/{app_id}\x12\xa1\x02\n" +
+	"\tAddAppKey\x12$.herald.projects.v1.AddAppKeyRequest\x1a%.herald.projects.v1.AddAppKeyResponse\"\xc6\x01\x8a\x82)\x1f\n" +
 	"\x11project.app.write\x12\n" +
-	"project_id\xb2\x82)\rAPP_KEY_LIMIT\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x12PUBLIC_KEY_INVALID\x82\xd3\xe4\x93\x02<:\x01*\"7/management/v1/projects/{project_id}/apps/{app_id}/keys\x12\xd9\x01\n" +
+	"project_id\xb2\x82)\rAPP_KEY_LIMIT\xb2\x82)\rAPP_NOT_FOUND\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x12PUBLIC_KEY_INVALID\u0082)\rAPP_KEY_LIMIT\x82\xd3\xe4\x93\x02<:\x01*\"7/management/v1/projects/{project_id}/apps/{app_id}/keys\x12\xd9\x01\n" +
 	"\tGetAppKey\x12$.herald.projects.v1.GetAppKeyRequest\x1a%.herald.projects.v1.GetAppKeyResponse\"\x7f\x8a\x82)\x1e\n" +
 	"\x10project.app.read\x12\n" +
 	"project_id\xb2\x82)\x11APP_KEY_NOT_FOUND\x82\xd3\xe4\x93\x02B\x12@/management/v1/projects/{project_id}/apps/{app_id}/keys/{key_id}\x12\xe7\x01\n" +

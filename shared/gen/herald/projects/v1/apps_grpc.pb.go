@@ -44,8 +44,8 @@ const (
 // Applications, their client secrets and their keys.
 type AppsClient interface {
 	// Creates an application that logs users in by OpenID Connect. Only the name is required. It
-	// fails with `OIDC_CONFIG_INVALID` for settings that do not fit together, and with
-	// `APP_NAME_TAKEN`.
+	// fails with `OIDC_CONFIG_INVALID` for settings that do not fit together, with `APP_NAME_TAKEN`, and with
+	// `APP_NOT_TRUSTED` if an application that is not trusted would create a trusted one.
 	CreateOidcApp(ctx context.Context, in *CreateOidcAppRequest, opts ...grpc.CallOption) (*CreateOidcAppResponse, error)
 	// Creates an application that does not log users in, such as an API that checks tokens.
 	CreateApiApp(ctx context.Context, in *CreateApiAppRequest, opts ...grpc.CallOption) (*CreateApiAppResponse, error)
@@ -56,7 +56,8 @@ type AppsClient interface {
 	// Renames an application. It fails with `APP_NAME_TAKEN` if the project has another application
 	// of the name.
 	UpdateApp(ctx context.Context, in *UpdateAppRequest, opts ...grpc.CallOption) (*AppResponse, error)
-	// Replaces the configuration of an OpenID Connect application.
+	// Replaces the configuration of an OpenID Connect application. It fails with `APP_NOT_TRUSTED` if an application that
+	// is not trusted would set or keep `trusted`.
 	UpdateOidcConfig(ctx context.Context, in *UpdateOidcConfigRequest, opts ...grpc.CallOption) (*AppResponse, error)
 	// Replaces the configuration of an API application.
 	UpdateApiConfig(ctx context.Context, in *UpdateApiConfigRequest, opts ...grpc.CallOption) (*AppResponse, error)
@@ -75,7 +76,7 @@ type AppsClient interface {
 	// Removes an application with its keys and secrets.
 	RemoveApp(ctx context.Context, in *AppRequest, opts ...grpc.CallOption) (*AppResponse, error)
 	// Adds a key with which an application authenticates (PRIVATE_KEY_JWT). It fails with
-	// `APP_KEY_LIMIT` if the application has 20 keys.
+	// `APP_KEY_LIMIT` if the application has as many keys as the quota app_keys allows, by default 20.
 	AddAppKey(ctx context.Context, in *AddAppKeyRequest, opts ...grpc.CallOption) (*AddAppKeyResponse, error)
 	// Reads the details of an application's key. Neither the public nor the private key is shown.
 	GetAppKey(ctx context.Context, in *GetAppKeyRequest, opts ...grpc.CallOption) (*GetAppKeyResponse, error)
@@ -260,8 +261,8 @@ func (c *appsClient) RemoveAppKey(ctx context.Context, in *RemoveAppKeyRequest, 
 // Applications, their client secrets and their keys.
 type AppsServer interface {
 	// Creates an application that logs users in by OpenID Connect. Only the name is required. It
-	// fails with `OIDC_CONFIG_INVALID` for settings that do not fit together, and with
-	// `APP_NAME_TAKEN`.
+	// fails with `OIDC_CONFIG_INVALID` for settings that do not fit together, with `APP_NAME_TAKEN`, and with
+	// `APP_NOT_TRUSTED` if an application that is not trusted would create a trusted one.
 	CreateOidcApp(context.Context, *CreateOidcAppRequest) (*CreateOidcAppResponse, error)
 	// Creates an application that does not log users in, such as an API that checks tokens.
 	CreateApiApp(context.Context, *CreateApiAppRequest) (*CreateApiAppResponse, error)
@@ -272,7 +273,8 @@ type AppsServer interface {
 	// Renames an application. It fails with `APP_NAME_TAKEN` if the project has another application
 	// of the name.
 	UpdateApp(context.Context, *UpdateAppRequest) (*AppResponse, error)
-	// Replaces the configuration of an OpenID Connect application.
+	// Replaces the configuration of an OpenID Connect application. It fails with `APP_NOT_TRUSTED` if an application that
+	// is not trusted would set or keep `trusted`.
 	UpdateOidcConfig(context.Context, *UpdateOidcConfigRequest) (*AppResponse, error)
 	// Replaces the configuration of an API application.
 	UpdateApiConfig(context.Context, *UpdateApiConfigRequest) (*AppResponse, error)
@@ -291,7 +293,7 @@ type AppsServer interface {
 	// Removes an application with its keys and secrets.
 	RemoveApp(context.Context, *AppRequest) (*AppResponse, error)
 	// Adds a key with which an application authenticates (PRIVATE_KEY_JWT). It fails with
-	// `APP_KEY_LIMIT` if the application has 20 keys.
+	// `APP_KEY_LIMIT` if the application has as many keys as the quota app_keys allows, by default 20.
 	AddAppKey(context.Context, *AddAppKeyRequest) (*AddAppKeyResponse, error)
 	// Reads the details of an application's key. Neither the public nor the private key is shown.
 	GetAppKey(context.Context, *GetAppKeyRequest) (*GetAppKeyResponse, error)

@@ -686,6 +686,115 @@ func (x *ProjectGrantRemoved) GetCause() string {
 	return ""
 }
 
+// The organization to which the project is granted has accepted the grant. The event is one of that organization.
+type ProjectGrantAccepted struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The id of the event with which it was accepted: of the first role by the grant, or of the grant itself. Empty if it
+	// was accepted alone.
+	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProjectGrantAccepted) Reset() {
+	*x = ProjectGrantAccepted{}
+	mi := &file_herald_projects_v1_events_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProjectGrantAccepted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProjectGrantAccepted) ProtoMessage() {}
+
+func (x *ProjectGrantAccepted) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_events_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProjectGrantAccepted.ProtoReflect.Descriptor instead.
+func (*ProjectGrantAccepted) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ProjectGrantAccepted) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ProjectGrantAccepted) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
+// The organization to which the project is granted has ended the grant. The event is one of that organization. The
+// roles that its users had by the grant were removed too. Each has its own event, whose cause is this one.
+type ProjectGrantEnded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId     string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	GrantedOrgId  string                 `protobuf:"bytes,2,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProjectGrantEnded) Reset() {
+	*x = ProjectGrantEnded{}
+	mi := &file_herald_projects_v1_events_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProjectGrantEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProjectGrantEnded) ProtoMessage() {}
+
+func (x *ProjectGrantEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_events_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProjectGrantEnded.ProtoReflect.Descriptor instead.
+func (*ProjectGrantEnded) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ProjectGrantEnded) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ProjectGrantEnded) GetGrantedOrgId() string {
+	if x != nil {
+		return x.GrantedOrgId
+	}
+	return ""
+}
+
 type UserGrantAdded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -696,7 +805,7 @@ type UserGrantAdded struct {
 
 func (x *UserGrantAdded) Reset() {
 	*x = UserGrantAdded{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[13]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +817,7 @@ func (x *UserGrantAdded) String() string {
 func (*UserGrantAdded) ProtoMessage() {}
 
 func (x *UserGrantAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[13]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +830,7 @@ func (x *UserGrantAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantAdded.ProtoReflect.Descriptor instead.
 func (*UserGrantAdded) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UserGrantAdded) GetUserId() string {
@@ -750,7 +859,7 @@ type UserGrantChanged struct {
 
 func (x *UserGrantChanged) Reset() {
 	*x = UserGrantChanged{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[14]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +871,7 @@ func (x *UserGrantChanged) String() string {
 func (*UserGrantChanged) ProtoMessage() {}
 
 func (x *UserGrantChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[14]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +884,7 @@ func (x *UserGrantChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantChanged.ProtoReflect.Descriptor instead.
 func (*UserGrantChanged) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UserGrantChanged) GetUserId() string {
@@ -817,7 +926,7 @@ type UserGrantRemoved struct {
 
 func (x *UserGrantRemoved) Reset() {
 	*x = UserGrantRemoved{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[15]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +938,7 @@ func (x *UserGrantRemoved) String() string {
 func (*UserGrantRemoved) ProtoMessage() {}
 
 func (x *UserGrantRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[15]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +951,7 @@ func (x *UserGrantRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantRemoved.ProtoReflect.Descriptor instead.
 func (*UserGrantRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UserGrantRemoved) GetUserId() string {
@@ -875,7 +984,7 @@ type ApplicationCreated struct {
 
 func (x *ApplicationCreated) Reset() {
 	*x = ApplicationCreated{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[16]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +996,7 @@ func (x *ApplicationCreated) String() string {
 func (*ApplicationCreated) ProtoMessage() {}
 
 func (x *ApplicationCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[16]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +1009,7 @@ func (x *ApplicationCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationCreated.ProtoReflect.Descriptor instead.
 func (*ApplicationCreated) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ApplicationCreated) GetProjectId() string {
@@ -920,7 +1029,7 @@ type ApplicationChanged struct {
 
 func (x *ApplicationChanged) Reset() {
 	*x = ApplicationChanged{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[17]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1041,7 @@ func (x *ApplicationChanged) String() string {
 func (*ApplicationChanged) ProtoMessage() {}
 
 func (x *ApplicationChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[17]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1054,7 @@ func (x *ApplicationChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationChanged.ProtoReflect.Descriptor instead.
 func (*ApplicationChanged) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ApplicationChanged) GetProjectId() string {
@@ -972,7 +1081,7 @@ type ApplicationSecretGenerated struct {
 
 func (x *ApplicationSecretGenerated) Reset() {
 	*x = ApplicationSecretGenerated{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[18]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1093,7 @@ func (x *ApplicationSecretGenerated) String() string {
 func (*ApplicationSecretGenerated) ProtoMessage() {}
 
 func (x *ApplicationSecretGenerated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[18]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1106,7 @@ func (x *ApplicationSecretGenerated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationSecretGenerated.ProtoReflect.Descriptor instead.
 func (*ApplicationSecretGenerated) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ApplicationSecretGenerated) GetProjectId() string {
@@ -1018,7 +1127,7 @@ type ApplicationDeactivated struct {
 
 func (x *ApplicationDeactivated) Reset() {
 	*x = ApplicationDeactivated{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[19]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1030,7 +1139,7 @@ func (x *ApplicationDeactivated) String() string {
 func (*ApplicationDeactivated) ProtoMessage() {}
 
 func (x *ApplicationDeactivated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[19]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1043,7 +1152,7 @@ func (x *ApplicationDeactivated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationDeactivated.ProtoReflect.Descriptor instead.
 func (*ApplicationDeactivated) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ApplicationDeactivated) GetProjectId() string {
@@ -1069,7 +1178,7 @@ type ApplicationReactivated struct {
 
 func (x *ApplicationReactivated) Reset() {
 	*x = ApplicationReactivated{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[20]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +1190,7 @@ func (x *ApplicationReactivated) String() string {
 func (*ApplicationReactivated) ProtoMessage() {}
 
 func (x *ApplicationReactivated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[20]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +1203,7 @@ func (x *ApplicationReactivated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationReactivated.ProtoReflect.Descriptor instead.
 func (*ApplicationReactivated) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{20}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ApplicationReactivated) GetProjectId() string {
@@ -1114,7 +1223,7 @@ type ApplicationRemoved struct {
 
 func (x *ApplicationRemoved) Reset() {
 	*x = ApplicationRemoved{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[21]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1126,7 +1235,7 @@ func (x *ApplicationRemoved) String() string {
 func (*ApplicationRemoved) ProtoMessage() {}
 
 func (x *ApplicationRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[21]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1139,7 +1248,7 @@ func (x *ApplicationRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationRemoved.ProtoReflect.Descriptor instead.
 func (*ApplicationRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{21}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ApplicationRemoved) GetProjectId() string {
@@ -1166,7 +1275,7 @@ type ApplicationKeyAdded struct {
 
 func (x *ApplicationKeyAdded) Reset() {
 	*x = ApplicationKeyAdded{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[22]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1287,7 @@ func (x *ApplicationKeyAdded) String() string {
 func (*ApplicationKeyAdded) ProtoMessage() {}
 
 func (x *ApplicationKeyAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[22]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1300,7 @@ func (x *ApplicationKeyAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationKeyAdded.ProtoReflect.Descriptor instead.
 func (*ApplicationKeyAdded) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{22}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ApplicationKeyAdded) GetProjectId() string {
@@ -1219,7 +1328,7 @@ type ApplicationKeyRemoved struct {
 
 func (x *ApplicationKeyRemoved) Reset() {
 	*x = ApplicationKeyRemoved{}
-	mi := &file_herald_projects_v1_events_proto_msgTypes[23]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1340,7 @@ func (x *ApplicationKeyRemoved) String() string {
 func (*ApplicationKeyRemoved) ProtoMessage() {}
 
 func (x *ApplicationKeyRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_events_proto_msgTypes[23]
+	mi := &file_herald_projects_v1_events_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1353,7 @@ func (x *ApplicationKeyRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationKeyRemoved.ProtoReflect.Descriptor instead.
 func (*ApplicationKeyRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{23}
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ApplicationKeyRemoved) GetProjectId() string {
@@ -1339,6 +1448,20 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\x05cause\x18\x03 \x01(\tR\x05cause:=\x8a\x82)9\n" +
 	"\rproject_grant\x12\aremoved:\aprojectJ\n" +
 	"project_idb\n" +
+	"project_id\"\x8b\x01\n" +
+	"\x14ProjectGrantAccepted\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause:>\x8a\x82):\n" +
+	"\rproject_grant\x12\baccepted:\aprojectJ\n" +
+	"project_idb\n" +
+	"project_id\"\x95\x01\n" +
+	"\x11ProjectGrantEnded\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12$\n" +
+	"\x0egranted_org_id\x18\x02 \x01(\tR\fgrantedOrgId:;\x8a\x82)7\n" +
+	"\rproject_grant\x12\x05ended:\aprojectJ\n" +
+	"project_idb\n" +
 	"project_id\"\x7f\n" +
 	"\x0eUserGrantAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
@@ -1425,7 +1548,7 @@ func file_herald_projects_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_projects_v1_events_proto_rawDescData
 }
 
-var file_herald_projects_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_herald_projects_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_herald_projects_v1_events_proto_goTypes = []any{
 	(*ProjectCreated)(nil),             // 0: herald.projects.v1.ProjectCreated
 	(*ProjectChanged)(nil),             // 1: herald.projects.v1.ProjectChanged
@@ -1440,17 +1563,19 @@ var file_herald_projects_v1_events_proto_goTypes = []any{
 	(*ProjectGrantDeactivated)(nil),    // 10: herald.projects.v1.ProjectGrantDeactivated
 	(*ProjectGrantReactivated)(nil),    // 11: herald.projects.v1.ProjectGrantReactivated
 	(*ProjectGrantRemoved)(nil),        // 12: herald.projects.v1.ProjectGrantRemoved
-	(*UserGrantAdded)(nil),             // 13: herald.projects.v1.UserGrantAdded
-	(*UserGrantChanged)(nil),           // 14: herald.projects.v1.UserGrantChanged
-	(*UserGrantRemoved)(nil),           // 15: herald.projects.v1.UserGrantRemoved
-	(*ApplicationCreated)(nil),         // 16: herald.projects.v1.ApplicationCreated
-	(*ApplicationChanged)(nil),         // 17: herald.projects.v1.ApplicationChanged
-	(*ApplicationSecretGenerated)(nil), // 18: herald.projects.v1.ApplicationSecretGenerated
-	(*ApplicationDeactivated)(nil),     // 19: herald.projects.v1.ApplicationDeactivated
-	(*ApplicationReactivated)(nil),     // 20: herald.projects.v1.ApplicationReactivated
-	(*ApplicationRemoved)(nil),         // 21: herald.projects.v1.ApplicationRemoved
-	(*ApplicationKeyAdded)(nil),        // 22: herald.projects.v1.ApplicationKeyAdded
-	(*ApplicationKeyRemoved)(nil),      // 23: herald.projects.v1.ApplicationKeyRemoved
+	(*ProjectGrantAccepted)(nil),       // 13: herald.projects.v1.ProjectGrantAccepted
+	(*ProjectGrantEnded)(nil),          // 14: herald.projects.v1.ProjectGrantEnded
+	(*UserGrantAdded)(nil),             // 15: herald.projects.v1.UserGrantAdded
+	(*UserGrantChanged)(nil),           // 16: herald.projects.v1.UserGrantChanged
+	(*UserGrantRemoved)(nil),           // 17: herald.projects.v1.UserGrantRemoved
+	(*ApplicationCreated)(nil),         // 18: herald.projects.v1.ApplicationCreated
+	(*ApplicationChanged)(nil),         // 19: herald.projects.v1.ApplicationChanged
+	(*ApplicationSecretGenerated)(nil), // 20: herald.projects.v1.ApplicationSecretGenerated
+	(*ApplicationDeactivated)(nil),     // 21: herald.projects.v1.ApplicationDeactivated
+	(*ApplicationReactivated)(nil),     // 22: herald.projects.v1.ApplicationReactivated
+	(*ApplicationRemoved)(nil),         // 23: herald.projects.v1.ApplicationRemoved
+	(*ApplicationKeyAdded)(nil),        // 24: herald.projects.v1.ApplicationKeyAdded
+	(*ApplicationKeyRemoved)(nil),      // 25: herald.projects.v1.ApplicationKeyRemoved
 }
 var file_herald_projects_v1_events_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -1471,7 +1596,7 @@ func file_herald_projects_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_events_proto_rawDesc), len(file_herald_projects_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

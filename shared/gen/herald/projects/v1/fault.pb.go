@@ -59,6 +59,7 @@ const (
 	Fault_USER_GRANT_PROJECT_UNKNOWN       Fault = 28
 	Fault_USER_GRANT_PROJECT_GRANT_UNKNOWN Fault = 29
 	Fault_USER_GRANT_OUTDATED              Fault = 30
+	Fault_PROJECT_GRANT_ENDED              Fault = 31
 )
 
 // Enum value maps for Fault.
@@ -95,6 +96,7 @@ var (
 		28: "USER_GRANT_PROJECT_UNKNOWN",
 		29: "USER_GRANT_PROJECT_GRANT_UNKNOWN",
 		30: "USER_GRANT_OUTDATED",
+		31: "PROJECT_GRANT_ENDED",
 	}
 	Fault_value = map[string]int32{
 		"FAULT_UNSPECIFIED":                0,
@@ -128,6 +130,7 @@ var (
 		"USER_GRANT_PROJECT_UNKNOWN":       28,
 		"USER_GRANT_PROJECT_GRANT_UNKNOWN": 29,
 		"USER_GRANT_OUTDATED":              30,
+		"PROJECT_GRANT_ENDED":              31,
 	}
 )
 
@@ -162,7 +165,7 @@ var File_herald_projects_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1eherald/projects/v1/fault.proto\x12\x12herald.projects.v1\x1a\x17herald/v1/options.proto*\xa5\x13\n" +
+	"\x1eherald/projects/v1/fault.proto\x12\x12herald.projects.v1\x1a\x17herald/v1/options.proto*\x97\x14\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x120\n" +
 	"\rAPP_NOT_FOUND\x10\x01\x1a\x1d\x8a\x82)\x19\b\x05\x12\x15Application not found\x12P\n" +
@@ -180,8 +183,8 @@ const file_herald_projects_v1_fault_proto_rawDesc = "" +
 	"\x1aPROJECT_GRANT_NOT_INACTIVE\x10\f\x1a)\x8a\x82)%\b\t\x12!The project grant is not inactive\x12s\n" +
 	"\x16PROJECT_GRANT_TO_OWNER\x10\r\x1aW\x8a\x82)S\b\x03\x12/grantedOrgId: the organization owns the project*\fgrantedOrgId2\x10owns the project\x12w\n" +
 	"\x13GRANTED_ORG_UNKNOWN\x10\x0e\x1a^\x8a\x82)Z\b\t\x120There is no organization to grant the project to*\fgrantedOrgId2\x16is not an organization\x12,\n" +
-	"\x11APP_KEY_NOT_FOUND\x10\x0f\x1a\x15\x8a\x82)\x11\b\x05\x12\rKey not found\x12^\n" +
-	"\rAPP_KEY_LIMIT\x10\x10\x1aK\x8a\x82)G\b\t\x12CThe application has 20 keys, which is the maximum; remove one first\x120\n" +
+	"\x11APP_KEY_NOT_FOUND\x10\x0f\x1a\x15\x8a\x82)\x11\b\x05\x12\rKey not found\x12j\n" +
+	"\rAPP_KEY_LIMIT\x10\x10\x1aW\x8a\x82)S\b\t\x12OThe application has as many keys as the quota app_keys allows; remove one first\x120\n" +
 	"\x11PROJECT_NOT_FOUND\x10\x11\x1a\x19\x8a\x82)\x15\b\x05\x12\x11Project not found\x12P\n" +
 	"\x12PROJECT_NAME_TAKEN\x10\x12\x1a8\x8a\x82)4\b\x06\x12 The name of the project is taken*\x04name2\bis taken\x129\n" +
 	"\x12PROJECT_NOT_ACTIVE\x10\x13\x1a!\x8a\x82)\x1d\b\t\x12\x19The project is not active\x12=\n" +
@@ -195,7 +198,8 @@ const file_herald_projects_v1_fault_proto_rawDesc = "" +
 	"\x17USER_GRANT_USER_REMOVED\x10\x1b\x1a&\x8a\x82)\"\b\x05\x12\x1eThe user has just been removed\x12}\n" +
 	"\x1aUSER_GRANT_PROJECT_UNKNOWN\x10\x1c\x1a]\x8a\x82)Y\b\t\x12$The organization has no such project*\tprojectId2$is not a project of the organization\x12\xa2\x01\n" +
 	" USER_GRANT_PROJECT_GRANT_UNKNOWN\x10\x1d\x1a|\x8a\x82)x\b\t\x121The organization has no such grant of the project*\x0eprojectGrantId21is not a grant of the project to the organization\x12d\n" +
-	"\x13USER_GRANT_OUTDATED\x10\x1e\x1aK\x8a\x82)G\b\t\x12CThe project's roles or its grant have just changed; read them againB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\x13USER_GRANT_OUTDATED\x10\x1e\x1aK\x8a\x82)G\b\t\x12CThe project's roles or its grant have just changed; read them again\x12d\n" +
+	"\x13PROJECT_GRANT_ENDED\x10\x1f\x1aK\x8a\x82)G\b\t\x12CThe organization has ended the project grant; accept it again firstB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_fault_proto_rawDescOnce sync.Once

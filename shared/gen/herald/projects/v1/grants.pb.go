@@ -74,18 +74,76 @@ func (ProjectGrantState) EnumDescriptor() ([]byte, []int) {
 	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{0}
 }
 
+// What the organization to which a project is granted says to it.
+type ProjectGrantAcceptance int32
+
+const (
+	ProjectGrantAcceptance_PROJECT_GRANT_ACCEPTANCE_UNSPECIFIED ProjectGrantAcceptance = 0
+	// Its users may have roles by the grant. Nothing else follows for its people.
+	ProjectGrantAcceptance_PROJECT_GRANT_ACCEPTANCE_PENDING  ProjectGrantAcceptance = 1
+	ProjectGrantAcceptance_PROJECT_GRANT_ACCEPTANCE_ACCEPTED ProjectGrantAcceptance = 2
+	// It has ended the grant. Nobody has roles by it.
+	ProjectGrantAcceptance_PROJECT_GRANT_ACCEPTANCE_ENDED ProjectGrantAcceptance = 3
+)
+
+// Enum value maps for ProjectGrantAcceptance.
+var (
+	ProjectGrantAcceptance_name = map[int32]string{
+		0: "PROJECT_GRANT_ACCEPTANCE_UNSPECIFIED",
+		1: "PROJECT_GRANT_ACCEPTANCE_PENDING",
+		2: "PROJECT_GRANT_ACCEPTANCE_ACCEPTED",
+		3: "PROJECT_GRANT_ACCEPTANCE_ENDED",
+	}
+	ProjectGrantAcceptance_value = map[string]int32{
+		"PROJECT_GRANT_ACCEPTANCE_UNSPECIFIED": 0,
+		"PROJECT_GRANT_ACCEPTANCE_PENDING":     1,
+		"PROJECT_GRANT_ACCEPTANCE_ACCEPTED":    2,
+		"PROJECT_GRANT_ACCEPTANCE_ENDED":       3,
+	}
+)
+
+func (x ProjectGrantAcceptance) Enum() *ProjectGrantAcceptance {
+	p := new(ProjectGrantAcceptance)
+	*p = x
+	return p
+}
+
+func (x ProjectGrantAcceptance) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProjectGrantAcceptance) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_projects_v1_grants_proto_enumTypes[1].Descriptor()
+}
+
+func (ProjectGrantAcceptance) Type() protoreflect.EnumType {
+	return &file_herald_projects_v1_grants_proto_enumTypes[1]
+}
+
+func (x ProjectGrantAcceptance) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProjectGrantAcceptance.Descriptor instead.
+func (ProjectGrantAcceptance) EnumDescriptor() ([]byte, []int) {
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{1}
+}
+
 // Another organization's right to give some of a project's roles to its own users.
 type ProjectGrant struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Details       *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
-	GrantedOrgId  string                 `protobuf:"bytes,3,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
-	RoleKeys      []string               `protobuf:"bytes,4,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
-	State         ProjectGrantState      `protobuf:"varint,5,opt,name=state,proto3,enum=herald.projects.v1.ProjectGrantState" json:"state,omitempty"`
-	ProjectId     string                 `protobuf:"bytes,6,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	ProjectName   string                 `protobuf:"bytes,7,opt,name=project_name,json=projectName,proto3" json:"project_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Details      *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	GrantedOrgId string                 `protobuf:"bytes,3,opt,name=granted_org_id,json=grantedOrgId,proto3" json:"granted_org_id,omitempty"`
+	RoleKeys     []string               `protobuf:"bytes,4,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
+	State        ProjectGrantState      `protobuf:"varint,5,opt,name=state,proto3,enum=herald.projects.v1.ProjectGrantState" json:"state,omitempty"`
+	ProjectId    string                 `protobuf:"bytes,6,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	ProjectName  string                 `protobuf:"bytes,7,opt,name=project_name,json=projectName,proto3" json:"project_name,omitempty"`
+	Acceptance   ProjectGrantAcceptance `protobuf:"varint,8,opt,name=acceptance,proto3,enum=herald.projects.v1.ProjectGrantAcceptance" json:"acceptance,omitempty"`
+	// Not set while the acceptance is pending. Its resource owner is the organization to which the project is granted.
+	AcceptanceDetails *v1.ObjectDetails `protobuf:"bytes,9,opt,name=acceptance_details,json=acceptanceDetails,proto3" json:"acceptance_details,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ProjectGrant) Reset() {
@@ -165,6 +223,20 @@ func (x *ProjectGrant) GetProjectName() string {
 		return x.ProjectName
 	}
 	return ""
+}
+
+func (x *ProjectGrant) GetAcceptance() ProjectGrantAcceptance {
+	if x != nil {
+		return x.Acceptance
+	}
+	return ProjectGrantAcceptance_PROJECT_GRANT_ACCEPTANCE_UNSPECIFIED
+}
+
+func (x *ProjectGrant) GetAcceptanceDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.AcceptanceDetails
+	}
+	return nil
 }
 
 type AddProjectGrantRequest struct {
@@ -791,14 +863,17 @@ type GrantedProject struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ProjectGrantId string                 `protobuf:"bytes,1,opt,name=project_grant_id,json=projectGrantId,proto3" json:"project_grant_id,omitempty"`
 	// Its resource owner is the organization that owns the project.
-	Details       *v1.ObjectDetails `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
-	ProjectId     string            `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	ProjectName   string            `protobuf:"bytes,4,opt,name=project_name,json=projectName,proto3" json:"project_name,omitempty"`
-	State         ProjectGrantState `protobuf:"varint,5,opt,name=state,proto3,enum=herald.projects.v1.ProjectGrantState" json:"state,omitempty"`
-	ProjectState  ProjectState      `protobuf:"varint,6,opt,name=project_state,json=projectState,proto3,enum=herald.projects.v1.ProjectState" json:"project_state,omitempty"`
-	RoleKeys      []string          `protobuf:"bytes,7,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Details      *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	ProjectId    string                 `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	ProjectName  string                 `protobuf:"bytes,4,opt,name=project_name,json=projectName,proto3" json:"project_name,omitempty"`
+	State        ProjectGrantState      `protobuf:"varint,5,opt,name=state,proto3,enum=herald.projects.v1.ProjectGrantState" json:"state,omitempty"`
+	ProjectState ProjectState           `protobuf:"varint,6,opt,name=project_state,json=projectState,proto3,enum=herald.projects.v1.ProjectState" json:"project_state,omitempty"`
+	RoleKeys     []string               `protobuf:"bytes,7,rep,name=role_keys,json=roleKeys,proto3" json:"role_keys,omitempty"`
+	Acceptance   ProjectGrantAcceptance `protobuf:"varint,8,opt,name=acceptance,proto3,enum=herald.projects.v1.ProjectGrantAcceptance" json:"acceptance,omitempty"`
+	// Not set while the acceptance is pending. Its resource owner is the organization acted on.
+	AcceptanceDetails *v1.ObjectDetails `protobuf:"bytes,9,opt,name=acceptance_details,json=acceptanceDetails,proto3" json:"acceptance_details,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GrantedProject) Reset() {
@@ -880,6 +955,109 @@ func (x *GrantedProject) GetRoleKeys() []string {
 	return nil
 }
 
+func (x *GrantedProject) GetAcceptance() ProjectGrantAcceptance {
+	if x != nil {
+		return x.Acceptance
+	}
+	return ProjectGrantAcceptance_PROJECT_GRANT_ACCEPTANCE_UNSPECIFIED
+}
+
+func (x *GrantedProject) GetAcceptanceDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.AcceptanceDetails
+	}
+	return nil
+}
+
+type GrantedProjectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	GrantId       string                 `protobuf:"bytes,1,opt,name=grant_id,json=grantId,proto3" json:"grant_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantedProjectRequest) Reset() {
+	*x = GrantedProjectRequest{}
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantedProjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantedProjectRequest) ProtoMessage() {}
+
+func (x *GrantedProjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantedProjectRequest.ProtoReflect.Descriptor instead.
+func (*GrantedProjectRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GrantedProjectRequest) GetGrantId() string {
+	if x != nil {
+		return x.GrantId
+	}
+	return ""
+}
+
+// The details are those of the acceptance.
+type GrantedProjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantedProjectResponse) Reset() {
+	*x = GrantedProjectResponse{}
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantedProjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantedProjectResponse) ProtoMessage() {}
+
+func (x *GrantedProjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantedProjectResponse.ProtoReflect.Descriptor instead.
+func (*GrantedProjectResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GrantedProjectResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
 type SearchGrantedProjectsRequest struct {
 	state         protoimpl.MessageState  `protogen:"open.v1"`
 	Query         *v1.ListQuery           `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
@@ -890,7 +1068,7 @@ type SearchGrantedProjectsRequest struct {
 
 func (x *SearchGrantedProjectsRequest) Reset() {
 	*x = SearchGrantedProjectsRequest{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[14]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +1080,7 @@ func (x *SearchGrantedProjectsRequest) String() string {
 func (*SearchGrantedProjectsRequest) ProtoMessage() {}
 
 func (x *SearchGrantedProjectsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[14]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +1093,7 @@ func (x *SearchGrantedProjectsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchGrantedProjectsRequest.ProtoReflect.Descriptor instead.
 func (*SearchGrantedProjectsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{14}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SearchGrantedProjectsRequest) GetQuery() *v1.ListQuery {
@@ -943,7 +1121,7 @@ type GrantedProjectFilter struct {
 
 func (x *GrantedProjectFilter) Reset() {
 	*x = GrantedProjectFilter{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[15]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -955,7 +1133,7 @@ func (x *GrantedProjectFilter) String() string {
 func (*GrantedProjectFilter) ProtoMessage() {}
 
 func (x *GrantedProjectFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[15]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -968,7 +1146,7 @@ func (x *GrantedProjectFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantedProjectFilter.ProtoReflect.Descriptor instead.
 func (*GrantedProjectFilter) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{15}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GrantedProjectFilter) GetProjectNameQuery() *GrantedProjectNameQuery {
@@ -995,7 +1173,7 @@ type GrantedProjectNameQuery struct {
 
 func (x *GrantedProjectNameQuery) Reset() {
 	*x = GrantedProjectNameQuery{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[16]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1185,7 @@ func (x *GrantedProjectNameQuery) String() string {
 func (*GrantedProjectNameQuery) ProtoMessage() {}
 
 func (x *GrantedProjectNameQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[16]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1198,7 @@ func (x *GrantedProjectNameQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantedProjectNameQuery.ProtoReflect.Descriptor instead.
 func (*GrantedProjectNameQuery) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{16}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GrantedProjectNameQuery) GetProjectName() string {
@@ -1047,7 +1225,7 @@ type SearchGrantedProjectsResponse struct {
 
 func (x *SearchGrantedProjectsResponse) Reset() {
 	*x = SearchGrantedProjectsResponse{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[17]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1237,7 @@ func (x *SearchGrantedProjectsResponse) String() string {
 func (*SearchGrantedProjectsResponse) ProtoMessage() {}
 
 func (x *SearchGrantedProjectsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[17]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1250,7 @@ func (x *SearchGrantedProjectsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchGrantedProjectsResponse.ProtoReflect.Descriptor instead.
 func (*SearchGrantedProjectsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{17}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SearchGrantedProjectsResponse) GetDetails() *v1.ListDetails {
@@ -1106,7 +1284,7 @@ type UserGrant struct {
 
 func (x *UserGrant) Reset() {
 	*x = UserGrant{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[18]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1118,7 +1296,7 @@ func (x *UserGrant) String() string {
 func (*UserGrant) ProtoMessage() {}
 
 func (x *UserGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[18]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1131,7 +1309,7 @@ func (x *UserGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrant.ProtoReflect.Descriptor instead.
 func (*UserGrant) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{18}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UserGrant) GetId() string {
@@ -1195,7 +1373,7 @@ type AddUserGrantRequest struct {
 
 func (x *AddUserGrantRequest) Reset() {
 	*x = AddUserGrantRequest{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[19]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1385,7 @@ func (x *AddUserGrantRequest) String() string {
 func (*AddUserGrantRequest) ProtoMessage() {}
 
 func (x *AddUserGrantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[19]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1398,7 @@ func (x *AddUserGrantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddUserGrantRequest.ProtoReflect.Descriptor instead.
 func (*AddUserGrantRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{19}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AddUserGrantRequest) GetUserId() string {
@@ -1261,7 +1439,7 @@ type AddUserGrantResponse struct {
 
 func (x *AddUserGrantResponse) Reset() {
 	*x = AddUserGrantResponse{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[20]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1451,7 @@ func (x *AddUserGrantResponse) String() string {
 func (*AddUserGrantResponse) ProtoMessage() {}
 
 func (x *AddUserGrantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[20]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1464,7 @@ func (x *AddUserGrantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddUserGrantResponse.ProtoReflect.Descriptor instead.
 func (*AddUserGrantResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{20}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AddUserGrantResponse) GetGrantId() string {
@@ -1313,7 +1491,7 @@ type GetUserGrantRequest struct {
 
 func (x *GetUserGrantRequest) Reset() {
 	*x = GetUserGrantRequest{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[21]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1325,7 +1503,7 @@ func (x *GetUserGrantRequest) String() string {
 func (*GetUserGrantRequest) ProtoMessage() {}
 
 func (x *GetUserGrantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[21]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1338,7 +1516,7 @@ func (x *GetUserGrantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUserGrantRequest.ProtoReflect.Descriptor instead.
 func (*GetUserGrantRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{21}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetUserGrantRequest) GetUserId() string {
@@ -1364,7 +1542,7 @@ type GetUserGrantResponse struct {
 
 func (x *GetUserGrantResponse) Reset() {
 	*x = GetUserGrantResponse{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[22]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1376,7 +1554,7 @@ func (x *GetUserGrantResponse) String() string {
 func (*GetUserGrantResponse) ProtoMessage() {}
 
 func (x *GetUserGrantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[22]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1389,7 +1567,7 @@ func (x *GetUserGrantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUserGrantResponse.ProtoReflect.Descriptor instead.
 func (*GetUserGrantResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{22}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetUserGrantResponse) GetUserGrant() *UserGrant {
@@ -1410,7 +1588,7 @@ type UpdateUserGrantRequest struct {
 
 func (x *UpdateUserGrantRequest) Reset() {
 	*x = UpdateUserGrantRequest{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[23]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1600,7 @@ func (x *UpdateUserGrantRequest) String() string {
 func (*UpdateUserGrantRequest) ProtoMessage() {}
 
 func (x *UpdateUserGrantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[23]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +1613,7 @@ func (x *UpdateUserGrantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateUserGrantRequest.ProtoReflect.Descriptor instead.
 func (*UpdateUserGrantRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{23}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UpdateUserGrantRequest) GetUserId() string {
@@ -1469,7 +1647,7 @@ type RemoveUserGrantRequest struct {
 
 func (x *RemoveUserGrantRequest) Reset() {
 	*x = RemoveUserGrantRequest{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[24]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1659,7 @@ func (x *RemoveUserGrantRequest) String() string {
 func (*RemoveUserGrantRequest) ProtoMessage() {}
 
 func (x *RemoveUserGrantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[24]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1672,7 @@ func (x *RemoveUserGrantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveUserGrantRequest.ProtoReflect.Descriptor instead.
 func (*RemoveUserGrantRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{24}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RemoveUserGrantRequest) GetUserId() string {
@@ -1520,7 +1698,7 @@ type UserGrantResponse struct {
 
 func (x *UserGrantResponse) Reset() {
 	*x = UserGrantResponse{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[25]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1532,7 +1710,7 @@ func (x *UserGrantResponse) String() string {
 func (*UserGrantResponse) ProtoMessage() {}
 
 func (x *UserGrantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[25]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1545,7 +1723,7 @@ func (x *UserGrantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantResponse.ProtoReflect.Descriptor instead.
 func (*UserGrantResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{25}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UserGrantResponse) GetDetails() *v1.ObjectDetails {
@@ -1565,7 +1743,7 @@ type SearchUserGrantsRequest struct {
 
 func (x *SearchUserGrantsRequest) Reset() {
 	*x = SearchUserGrantsRequest{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[26]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1577,7 +1755,7 @@ func (x *SearchUserGrantsRequest) String() string {
 func (*SearchUserGrantsRequest) ProtoMessage() {}
 
 func (x *SearchUserGrantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[26]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1590,7 +1768,7 @@ func (x *SearchUserGrantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUserGrantsRequest.ProtoReflect.Descriptor instead.
 func (*SearchUserGrantsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{26}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SearchUserGrantsRequest) GetQuery() *v1.ListQuery {
@@ -1620,7 +1798,7 @@ type UserGrantFilter struct {
 
 func (x *UserGrantFilter) Reset() {
 	*x = UserGrantFilter{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[27]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1632,7 +1810,7 @@ func (x *UserGrantFilter) String() string {
 func (*UserGrantFilter) ProtoMessage() {}
 
 func (x *UserGrantFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[27]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1645,7 +1823,7 @@ func (x *UserGrantFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantFilter.ProtoReflect.Descriptor instead.
 func (*UserGrantFilter) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{27}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *UserGrantFilter) GetUserIdQuery() *UserGrantUserIdQuery {
@@ -1685,7 +1863,7 @@ type UserGrantUserIdQuery struct {
 
 func (x *UserGrantUserIdQuery) Reset() {
 	*x = UserGrantUserIdQuery{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[28]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1875,7 @@ func (x *UserGrantUserIdQuery) String() string {
 func (*UserGrantUserIdQuery) ProtoMessage() {}
 
 func (x *UserGrantUserIdQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[28]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1888,7 @@ func (x *UserGrantUserIdQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantUserIdQuery.ProtoReflect.Descriptor instead.
 func (*UserGrantUserIdQuery) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{28}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *UserGrantUserIdQuery) GetUserId() string {
@@ -1729,7 +1907,7 @@ type UserGrantProjectIdQuery struct {
 
 func (x *UserGrantProjectIdQuery) Reset() {
 	*x = UserGrantProjectIdQuery{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[29]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1919,7 @@ func (x *UserGrantProjectIdQuery) String() string {
 func (*UserGrantProjectIdQuery) ProtoMessage() {}
 
 func (x *UserGrantProjectIdQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[29]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1932,7 @@ func (x *UserGrantProjectIdQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantProjectIdQuery.ProtoReflect.Descriptor instead.
 func (*UserGrantProjectIdQuery) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{29}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *UserGrantProjectIdQuery) GetProjectId() string {
@@ -1773,7 +1951,7 @@ type UserGrantProjectGrantIdQuery struct {
 
 func (x *UserGrantProjectGrantIdQuery) Reset() {
 	*x = UserGrantProjectGrantIdQuery{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[30]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1785,7 +1963,7 @@ func (x *UserGrantProjectGrantIdQuery) String() string {
 func (*UserGrantProjectGrantIdQuery) ProtoMessage() {}
 
 func (x *UserGrantProjectGrantIdQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[30]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1798,7 +1976,7 @@ func (x *UserGrantProjectGrantIdQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantProjectGrantIdQuery.ProtoReflect.Descriptor instead.
 func (*UserGrantProjectGrantIdQuery) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{30}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UserGrantProjectGrantIdQuery) GetProjectGrantId() string {
@@ -1818,7 +1996,7 @@ type UserGrantRoleKeyQuery struct {
 
 func (x *UserGrantRoleKeyQuery) Reset() {
 	*x = UserGrantRoleKeyQuery{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[31]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +2008,7 @@ func (x *UserGrantRoleKeyQuery) String() string {
 func (*UserGrantRoleKeyQuery) ProtoMessage() {}
 
 func (x *UserGrantRoleKeyQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[31]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +2021,7 @@ func (x *UserGrantRoleKeyQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UserGrantRoleKeyQuery.ProtoReflect.Descriptor instead.
 func (*UserGrantRoleKeyQuery) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{31}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *UserGrantRoleKeyQuery) GetRoleKey() string {
@@ -1863,7 +2041,7 @@ type SearchUserGrantsResponse struct {
 
 func (x *SearchUserGrantsResponse) Reset() {
 	*x = SearchUserGrantsResponse{}
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[32]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1875,7 +2053,7 @@ func (x *SearchUserGrantsResponse) String() string {
 func (*SearchUserGrantsResponse) ProtoMessage() {}
 
 func (x *SearchUserGrantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_grants_proto_msgTypes[32]
+	mi := &file_herald_projects_v1_grants_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1888,7 +2066,7 @@ func (x *SearchUserGrantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUserGrantsResponse.ProtoReflect.Descriptor instead.
 func (*SearchUserGrantsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{32}
+	return file_herald_projects_v1_grants_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SearchUserGrantsResponse) GetDetails() *v1.ListDetails {
@@ -1909,7 +2087,7 @@ var File_herald_projects_v1_grants_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_grants_proto_rawDesc = "" +
 	"\n" +
-	"\x1fherald/projects/v1/grants.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!herald/projects/v1/projects.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x94\x02\n" +
+	"\x1fherald/projects/v1/grants.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!herald/projects/v1/projects.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xa9\x03\n" +
 	"\fProjectGrant\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12$\n" +
@@ -1918,7 +2096,11 @@ const file_herald_projects_v1_grants_proto_rawDesc = "" +
 	"\x05state\x18\x05 \x01(\x0e2%.herald.projects.v1.ProjectGrantStateR\x05state\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x06 \x01(\tR\tprojectId\x12!\n" +
-	"\fproject_name\x18\a \x01(\tR\vprojectName\"\x9c\x01\n" +
+	"\fproject_name\x18\a \x01(\tR\vprojectName\x12J\n" +
+	"\n" +
+	"acceptance\x18\b \x01(\x0e2*.herald.projects.v1.ProjectGrantAcceptanceR\n" +
+	"acceptance\x12G\n" +
+	"\x12acceptance_details\x18\t \x01(\v2\x18.herald.v1.ObjectDetailsR\x11acceptanceDetails\"\x9c\x01\n" +
 	"\x16AddProjectGrantRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x120\n" +
@@ -1959,7 +2141,7 @@ const file_herald_projects_v1_grants_proto_rawDesc = "" +
 	"\x0egranted_org_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\fgrantedOrgId\"\x89\x01\n" +
 	"\x1bSearchProjectGrantsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x128\n" +
-	"\x06result\x18\x02 \x03(\v2 .herald.projects.v1.ProjectGrantR\x06result\"\xd1\x02\n" +
+	"\x06result\x18\x02 \x03(\v2 .herald.projects.v1.ProjectGrantR\x06result\"\xe6\x03\n" +
 	"\x0eGrantedProject\x12(\n" +
 	"\x10project_grant_id\x18\x01 \x01(\tR\x0eprojectGrantId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x1d\n" +
@@ -1968,7 +2150,15 @@ const file_herald_projects_v1_grants_proto_rawDesc = "" +
 	"\fproject_name\x18\x04 \x01(\tR\vprojectName\x12;\n" +
 	"\x05state\x18\x05 \x01(\x0e2%.herald.projects.v1.ProjectGrantStateR\x05state\x12E\n" +
 	"\rproject_state\x18\x06 \x01(\x0e2 .herald.projects.v1.ProjectStateR\fprojectState\x12\x1b\n" +
-	"\trole_keys\x18\a \x03(\tR\broleKeys\"\x98\x01\n" +
+	"\trole_keys\x18\a \x03(\tR\broleKeys\x12J\n" +
+	"\n" +
+	"acceptance\x18\b \x01(\x0e2*.herald.projects.v1.ProjectGrantAcceptanceR\n" +
+	"acceptance\x12G\n" +
+	"\x12acceptance_details\x18\t \x01(\v2\x18.herald.v1.ObjectDetailsR\x11acceptanceDetails\"2\n" +
+	"\x15GrantedProjectRequest\x12\x19\n" +
+	"\bgrant_id\x18\x01 \x01(\tR\agrantId\"L\n" +
+	"\x16GrantedProjectResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x98\x01\n" +
 	"\x1cSearchGrantedProjectsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12L\n" +
 	"\aqueries\x18\x02 \x03(\v2(.herald.projects.v1.GrantedProjectFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\xe7\x01\n" +
@@ -2038,11 +2228,16 @@ const file_herald_projects_v1_grants_proto_rawDesc = "" +
 	"\x11ProjectGrantState\x12#\n" +
 	"\x1fPROJECT_GRANT_STATE_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aPROJECT_GRANT_STATE_ACTIVE\x10\x01\x12 \n" +
-	"\x1cPROJECT_GRANT_STATE_INACTIVE\x10\x022\xcb\x1d\n" +
-	"\x06Grants\x12\xbe\x02\n" +
-	"\x0fAddProjectGrant\x12*.herald.projects.v1.AddProjectGrantRequest\x1a+.herald.projects.v1.AddProjectGrantResponse\"\xd1\x01\x8a\x82)!\n" +
+	"\x1cPROJECT_GRANT_STATE_INACTIVE\x10\x02*\xb3\x01\n" +
+	"\x16ProjectGrantAcceptance\x12(\n" +
+	"$PROJECT_GRANT_ACCEPTANCE_UNSPECIFIED\x10\x00\x12$\n" +
+	" PROJECT_GRANT_ACCEPTANCE_PENDING\x10\x01\x12%\n" +
+	"!PROJECT_GRANT_ACCEPTANCE_ACCEPTED\x10\x02\x12\"\n" +
+	"\x1ePROJECT_GRANT_ACCEPTANCE_ENDED\x10\x032\xe0!\n" +
+	"\x06Grants\x12\xd0\x02\n" +
+	"\x0fAddProjectGrant\x12*.herald.projects.v1.AddProjectGrantRequest\x1a+.herald.projects.v1.AddProjectGrantResponse\"\xe3\x01\x8a\x82)!\n" +
 	"\x13project.grant.write\x12\n" +
-	"project_id\xb2\x82)\x13GRANTED_ORG_UNKNOWN\xb2\x82)\x14PROJECT_GRANT_EXISTS\xb2\x82)\x16PROJECT_GRANT_TO_OWNER\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/projects/{project_id}/grants\x12\xe9\x01\n" +
+	"project_id\xb2\x82)\x13GRANTED_ORG_UNKNOWN\xb2\x82)\x14PROJECT_GRANT_EXISTS\xb2\x82)\x16PROJECT_GRANT_TO_OWNER\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\xba\x82)\x0eproject_grants\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/projects/{project_id}/grants\x12\xe9\x01\n" +
 	"\x0fGetProjectGrant\x12*.herald.projects.v1.GetProjectGrantRequest\x1a+.herald.projects.v1.GetProjectGrantResponse\"}\x8a\x82) \n" +
 	"\x12project.grant.read\x12\n" +
 	"project_id\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x028\x126/management/v1/projects/{project_id}/grants/{grant_id}\x12\x89\x02\n" +
@@ -2062,13 +2257,17 @@ const file_herald_projects_v1_grants_proto_rawDesc = "" +
 	"\x12project.grant.read\x12\n" +
 	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/projects/{project_id}/grants/_search\x90\x02\x01\x12\xc5\x01\n" +
 	"\x15SearchGrantedProjects\x120.herald.projects.v1.SearchGrantedProjectsRequest\x1a1.herald.projects.v1.SearchGrantedProjectsResponse\"G\x8a\x82)\x0e\n" +
-	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x90\x02\x01\x12\xed\x03\n" +
-	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"\x89\x03\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x18PROJECT_GRANT_NOT_ACTIVE\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\xb2\x82)\x11USER_GRANT_EXISTS\xb2\x82)\x13USER_GRANT_OUTDATED\xb2\x82) USER_GRANT_PROJECT_GRANT_UNKNOWN\xb2\x82)\x1aUSER_GRANT_PROJECT_UNKNOWN\xb2\x82)\x17USER_GRANT_USER_REMOVED\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xc8\x01\n" +
+	"\fproject.read\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/granted_projects/_search\x90\x02\x01\x12\xe3\x01\n" +
+	"\x14AcceptGrantedProject\x12).herald.projects.v1.GrantedProjectRequest\x1a*.herald.projects.v1.GrantedProjectResponse\"t\x8a\x82)\x15\n" +
+	"\x13project.grant.write\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/granted_projects/{grant_id}/_accept\x90\x02\x02\x12\xdd\x01\n" +
+	"\x11EndGrantedProject\x12).herald.projects.v1.GrantedProjectRequest\x1a*.herald.projects.v1.GrantedProjectResponse\"q\x8a\x82)\x15\n" +
+	"\x13project.grant.write\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/granted_projects/{grant_id}/_end\x90\x02\x02\x12\x93\x04\n" +
+	"\fAddUserGrant\x12'.herald.projects.v1.AddUserGrantRequest\x1a(.herald.projects.v1.AddUserGrantResponse\"\xaf\x03\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x13PROJECT_GRANT_ENDED\xb2\x82)\x18PROJECT_GRANT_NOT_ACTIVE\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\xb2\x82)\x11USER_GRANT_EXISTS\xb2\x82)\x13USER_GRANT_OUTDATED\xb2\x82) USER_GRANT_PROJECT_GRANT_UNKNOWN\xb2\x82)\x1aUSER_GRANT_PROJECT_UNKNOWN\xb2\x82)\x17USER_GRANT_USER_REMOVED\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\vuser_grants\x82\xd3\xe4\x93\x02*:\x01*\"%/management/v1/users/{user_id}/grants\x12\xc8\x01\n" +
 	"\fGetUserGrant\x12'.herald.projects.v1.GetUserGrantRequest\x1a(.herald.projects.v1.GetUserGrantResponse\"e\x8a\x82)\x11\n" +
-	"\x0fuser.grant.read\xb2\x82)\x14USER_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x022\x120/management/v1/users/{user_id}/grants/{grant_id}\x12\xec\x03\n" +
-	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x85\x03\x8a\x82)V\n" +
-	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x18PROJECT_GRANT_NOT_ACTIVE\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\xb2\x82)\x14USER_GRANT_NOT_FOUND\xb2\x82)\x13USER_GRANT_OUTDATED\xb2\x82) USER_GRANT_PROJECT_GRANT_UNKNOWN\xb2\x82)\x1aUSER_GRANT_PROJECT_UNKNOWN\xb2\x82)\x17USER_GRANT_USER_REMOVED\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\x91\x02\n" +
+	"\x0fuser.grant.read\xb2\x82)\x14USER_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x022\x120/management/v1/users/{user_id}/grants/{grant_id}\x12\x83\x04\n" +
+	"\x0fUpdateUserGrant\x12*.herald.projects.v1.UpdateUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\x9c\x03\x8a\x82)V\n" +
+	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x13PROJECT_GRANT_ENDED\xb2\x82)\x18PROJECT_GRANT_NOT_ACTIVE\xb2\x82)\x17PROJECT_GRANT_NOT_FOUND\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x14PROJECT_ROLE_UNKNOWN\xb2\x82)\x14USER_GRANT_NOT_FOUND\xb2\x82)\x13USER_GRANT_OUTDATED\xb2\x82) USER_GRANT_PROJECT_GRANT_UNKNOWN\xb2\x82)\x1aUSER_GRANT_PROJECT_UNKNOWN\xb2\x82)\x17USER_GRANT_USER_REMOVED\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/users/{user_id}/grants/{grant_id}\x12\x91\x02\n" +
 	"\x0fRemoveUserGrant\x12*.herald.projects.v1.RemoveUserGrantRequest\x1a%.herald.projects.v1.UserGrantResponse\"\xaa\x01\x8a\x82)V\n" +
 	"\x10user.grant.writeBBthe roles are those of applications, which are no permissions here\xb2\x82)\x14USER_GRANT_NOT_FOUND\x82\xd3\xe4\x93\x022*0/management/v1/users/{user_id}/grants/{grant_id}\x12\xb5\x01\n" +
 	"\x10SearchUserGrants\x12+.herald.projects.v1.SearchUserGrantsRequest\x1a,.herald.projects.v1.SearchUserGrantsResponse\"F\x8a\x82)\x11\n" +
@@ -2086,115 +2285,127 @@ func file_herald_projects_v1_grants_proto_rawDescGZIP() []byte {
 	return file_herald_projects_v1_grants_proto_rawDescData
 }
 
-var file_herald_projects_v1_grants_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_herald_projects_v1_grants_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_herald_projects_v1_grants_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_herald_projects_v1_grants_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_herald_projects_v1_grants_proto_goTypes = []any{
 	(ProjectGrantState)(0),                // 0: herald.projects.v1.ProjectGrantState
-	(*ProjectGrant)(nil),                  // 1: herald.projects.v1.ProjectGrant
-	(*AddProjectGrantRequest)(nil),        // 2: herald.projects.v1.AddProjectGrantRequest
-	(*AddProjectGrantResponse)(nil),       // 3: herald.projects.v1.AddProjectGrantResponse
-	(*GetProjectGrantRequest)(nil),        // 4: herald.projects.v1.GetProjectGrantRequest
-	(*GetProjectGrantResponse)(nil),       // 5: herald.projects.v1.GetProjectGrantResponse
-	(*UpdateProjectGrantRequest)(nil),     // 6: herald.projects.v1.UpdateProjectGrantRequest
-	(*ProjectGrantRequest)(nil),           // 7: herald.projects.v1.ProjectGrantRequest
-	(*ProjectGrantResponse)(nil),          // 8: herald.projects.v1.ProjectGrantResponse
-	(*SearchProjectGrantsRequest)(nil),    // 9: herald.projects.v1.SearchProjectGrantsRequest
-	(*ProjectGrantFilter)(nil),            // 10: herald.projects.v1.ProjectGrantFilter
-	(*ProjectGrantRoleKeyQuery)(nil),      // 11: herald.projects.v1.ProjectGrantRoleKeyQuery
-	(*ProjectGrantGrantedOrgIdQuery)(nil), // 12: herald.projects.v1.ProjectGrantGrantedOrgIdQuery
-	(*SearchProjectGrantsResponse)(nil),   // 13: herald.projects.v1.SearchProjectGrantsResponse
-	(*GrantedProject)(nil),                // 14: herald.projects.v1.GrantedProject
-	(*SearchGrantedProjectsRequest)(nil),  // 15: herald.projects.v1.SearchGrantedProjectsRequest
-	(*GrantedProjectFilter)(nil),          // 16: herald.projects.v1.GrantedProjectFilter
-	(*GrantedProjectNameQuery)(nil),       // 17: herald.projects.v1.GrantedProjectNameQuery
-	(*SearchGrantedProjectsResponse)(nil), // 18: herald.projects.v1.SearchGrantedProjectsResponse
-	(*UserGrant)(nil),                     // 19: herald.projects.v1.UserGrant
-	(*AddUserGrantRequest)(nil),           // 20: herald.projects.v1.AddUserGrantRequest
-	(*AddUserGrantResponse)(nil),          // 21: herald.projects.v1.AddUserGrantResponse
-	(*GetUserGrantRequest)(nil),           // 22: herald.projects.v1.GetUserGrantRequest
-	(*GetUserGrantResponse)(nil),          // 23: herald.projects.v1.GetUserGrantResponse
-	(*UpdateUserGrantRequest)(nil),        // 24: herald.projects.v1.UpdateUserGrantRequest
-	(*RemoveUserGrantRequest)(nil),        // 25: herald.projects.v1.RemoveUserGrantRequest
-	(*UserGrantResponse)(nil),             // 26: herald.projects.v1.UserGrantResponse
-	(*SearchUserGrantsRequest)(nil),       // 27: herald.projects.v1.SearchUserGrantsRequest
-	(*UserGrantFilter)(nil),               // 28: herald.projects.v1.UserGrantFilter
-	(*UserGrantUserIdQuery)(nil),          // 29: herald.projects.v1.UserGrantUserIdQuery
-	(*UserGrantProjectIdQuery)(nil),       // 30: herald.projects.v1.UserGrantProjectIdQuery
-	(*UserGrantProjectGrantIdQuery)(nil),  // 31: herald.projects.v1.UserGrantProjectGrantIdQuery
-	(*UserGrantRoleKeyQuery)(nil),         // 32: herald.projects.v1.UserGrantRoleKeyQuery
-	(*SearchUserGrantsResponse)(nil),      // 33: herald.projects.v1.SearchUserGrantsResponse
-	(*v1.ObjectDetails)(nil),              // 34: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),                  // 35: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),                // 36: herald.v1.ListDetails
-	(ProjectState)(0),                     // 37: herald.projects.v1.ProjectState
-	(*ProjectResourceOwnerQuery)(nil),     // 38: herald.projects.v1.ProjectResourceOwnerQuery
-	(v1.TextQueryMethod)(0),               // 39: herald.v1.TextQueryMethod
+	(ProjectGrantAcceptance)(0),           // 1: herald.projects.v1.ProjectGrantAcceptance
+	(*ProjectGrant)(nil),                  // 2: herald.projects.v1.ProjectGrant
+	(*AddProjectGrantRequest)(nil),        // 3: herald.projects.v1.AddProjectGrantRequest
+	(*AddProjectGrantResponse)(nil),       // 4: herald.projects.v1.AddProjectGrantResponse
+	(*GetProjectGrantRequest)(nil),        // 5: herald.projects.v1.GetProjectGrantRequest
+	(*GetProjectGrantResponse)(nil),       // 6: herald.projects.v1.GetProjectGrantResponse
+	(*UpdateProjectGrantRequest)(nil),     // 7: herald.projects.v1.UpdateProjectGrantRequest
+	(*ProjectGrantRequest)(nil),           // 8: herald.projects.v1.ProjectGrantRequest
+	(*ProjectGrantResponse)(nil),          // 9: herald.projects.v1.ProjectGrantResponse
+	(*SearchProjectGrantsRequest)(nil),    // 10: herald.projects.v1.SearchProjectGrantsRequest
+	(*ProjectGrantFilter)(nil),            // 11: herald.projects.v1.ProjectGrantFilter
+	(*ProjectGrantRoleKeyQuery)(nil),      // 12: herald.projects.v1.ProjectGrantRoleKeyQuery
+	(*ProjectGrantGrantedOrgIdQuery)(nil), // 13: herald.projects.v1.ProjectGrantGrantedOrgIdQuery
+	(*SearchProjectGrantsResponse)(nil),   // 14: herald.projects.v1.SearchProjectGrantsResponse
+	(*GrantedProject)(nil),                // 15: herald.projects.v1.GrantedProject
+	(*GrantedProjectRequest)(nil),         // 16: herald.projects.v1.GrantedProjectRequest
+	(*GrantedProjectResponse)(nil),        // 17: herald.projects.v1.GrantedProjectResponse
+	(*SearchGrantedProjectsRequest)(nil),  // 18: herald.projects.v1.SearchGrantedProjectsRequest
+	(*GrantedProjectFilter)(nil),          // 19: herald.projects.v1.GrantedProjectFilter
+	(*GrantedProjectNameQuery)(nil),       // 20: herald.projects.v1.GrantedProjectNameQuery
+	(*SearchGrantedProjectsResponse)(nil), // 21: herald.projects.v1.SearchGrantedProjectsResponse
+	(*UserGrant)(nil),                     // 22: herald.projects.v1.UserGrant
+	(*AddUserGrantRequest)(nil),           // 23: herald.projects.v1.AddUserGrantRequest
+	(*AddUserGrantResponse)(nil),          // 24: herald.projects.v1.AddUserGrantResponse
+	(*GetUserGrantRequest)(nil),           // 25: herald.projects.v1.GetUserGrantRequest
+	(*GetUserGrantResponse)(nil),          // 26: herald.projects.v1.GetUserGrantResponse
+	(*UpdateUserGrantRequest)(nil),        // 27: herald.projects.v1.UpdateUserGrantRequest
+	(*RemoveUserGrantRequest)(nil),        // 28: herald.projects.v1.RemoveUserGrantRequest
+	(*UserGrantResponse)(nil),             // 29: herald.projects.v1.UserGrantResponse
+	(*SearchUserGrantsRequest)(nil),       // 30: herald.projects.v1.SearchUserGrantsRequest
+	(*UserGrantFilter)(nil),               // 31: herald.projects.v1.UserGrantFilter
+	(*UserGrantUserIdQuery)(nil),          // 32: herald.projects.v1.UserGrantUserIdQuery
+	(*UserGrantProjectIdQuery)(nil),       // 33: herald.projects.v1.UserGrantProjectIdQuery
+	(*UserGrantProjectGrantIdQuery)(nil),  // 34: herald.projects.v1.UserGrantProjectGrantIdQuery
+	(*UserGrantRoleKeyQuery)(nil),         // 35: herald.projects.v1.UserGrantRoleKeyQuery
+	(*SearchUserGrantsResponse)(nil),      // 36: herald.projects.v1.SearchUserGrantsResponse
+	(*v1.ObjectDetails)(nil),              // 37: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),                  // 38: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),                // 39: herald.v1.ListDetails
+	(ProjectState)(0),                     // 40: herald.projects.v1.ProjectState
+	(*ProjectResourceOwnerQuery)(nil),     // 41: herald.projects.v1.ProjectResourceOwnerQuery
+	(v1.TextQueryMethod)(0),               // 42: herald.v1.TextQueryMethod
 }
 var file_herald_projects_v1_grants_proto_depIdxs = []int32{
-	34, // 0: herald.projects.v1.ProjectGrant.details:type_name -> herald.v1.ObjectDetails
+	37, // 0: herald.projects.v1.ProjectGrant.details:type_name -> herald.v1.ObjectDetails
 	0,  // 1: herald.projects.v1.ProjectGrant.state:type_name -> herald.projects.v1.ProjectGrantState
-	34, // 2: herald.projects.v1.AddProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
-	1,  // 3: herald.projects.v1.GetProjectGrantResponse.project_grant:type_name -> herald.projects.v1.ProjectGrant
-	34, // 4: herald.projects.v1.ProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
-	35, // 5: herald.projects.v1.SearchProjectGrantsRequest.query:type_name -> herald.v1.ListQuery
-	10, // 6: herald.projects.v1.SearchProjectGrantsRequest.queries:type_name -> herald.projects.v1.ProjectGrantFilter
-	11, // 7: herald.projects.v1.ProjectGrantFilter.role_key_query:type_name -> herald.projects.v1.ProjectGrantRoleKeyQuery
-	12, // 8: herald.projects.v1.ProjectGrantFilter.granted_org_id_query:type_name -> herald.projects.v1.ProjectGrantGrantedOrgIdQuery
-	36, // 9: herald.projects.v1.SearchProjectGrantsResponse.details:type_name -> herald.v1.ListDetails
-	1,  // 10: herald.projects.v1.SearchProjectGrantsResponse.result:type_name -> herald.projects.v1.ProjectGrant
-	34, // 11: herald.projects.v1.GrantedProject.details:type_name -> herald.v1.ObjectDetails
-	0,  // 12: herald.projects.v1.GrantedProject.state:type_name -> herald.projects.v1.ProjectGrantState
-	37, // 13: herald.projects.v1.GrantedProject.project_state:type_name -> herald.projects.v1.ProjectState
-	35, // 14: herald.projects.v1.SearchGrantedProjectsRequest.query:type_name -> herald.v1.ListQuery
-	16, // 15: herald.projects.v1.SearchGrantedProjectsRequest.queries:type_name -> herald.projects.v1.GrantedProjectFilter
-	17, // 16: herald.projects.v1.GrantedProjectFilter.project_name_query:type_name -> herald.projects.v1.GrantedProjectNameQuery
-	38, // 17: herald.projects.v1.GrantedProjectFilter.project_resource_owner_query:type_name -> herald.projects.v1.ProjectResourceOwnerQuery
-	39, // 18: herald.projects.v1.GrantedProjectNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	36, // 19: herald.projects.v1.SearchGrantedProjectsResponse.details:type_name -> herald.v1.ListDetails
-	14, // 20: herald.projects.v1.SearchGrantedProjectsResponse.result:type_name -> herald.projects.v1.GrantedProject
-	34, // 21: herald.projects.v1.UserGrant.details:type_name -> herald.v1.ObjectDetails
-	34, // 22: herald.projects.v1.AddUserGrantResponse.details:type_name -> herald.v1.ObjectDetails
-	19, // 23: herald.projects.v1.GetUserGrantResponse.user_grant:type_name -> herald.projects.v1.UserGrant
-	34, // 24: herald.projects.v1.UserGrantResponse.details:type_name -> herald.v1.ObjectDetails
-	35, // 25: herald.projects.v1.SearchUserGrantsRequest.query:type_name -> herald.v1.ListQuery
-	28, // 26: herald.projects.v1.SearchUserGrantsRequest.queries:type_name -> herald.projects.v1.UserGrantFilter
-	29, // 27: herald.projects.v1.UserGrantFilter.user_id_query:type_name -> herald.projects.v1.UserGrantUserIdQuery
-	30, // 28: herald.projects.v1.UserGrantFilter.project_id_query:type_name -> herald.projects.v1.UserGrantProjectIdQuery
-	31, // 29: herald.projects.v1.UserGrantFilter.project_grant_id_query:type_name -> herald.projects.v1.UserGrantProjectGrantIdQuery
-	32, // 30: herald.projects.v1.UserGrantFilter.role_key_query:type_name -> herald.projects.v1.UserGrantRoleKeyQuery
-	36, // 31: herald.projects.v1.SearchUserGrantsResponse.details:type_name -> herald.v1.ListDetails
-	19, // 32: herald.projects.v1.SearchUserGrantsResponse.result:type_name -> herald.projects.v1.UserGrant
-	2,  // 33: herald.projects.v1.Grants.AddProjectGrant:input_type -> herald.projects.v1.AddProjectGrantRequest
-	4,  // 34: herald.projects.v1.Grants.GetProjectGrant:input_type -> herald.projects.v1.GetProjectGrantRequest
-	6,  // 35: herald.projects.v1.Grants.UpdateProjectGrant:input_type -> herald.projects.v1.UpdateProjectGrantRequest
-	7,  // 36: herald.projects.v1.Grants.DeactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	7,  // 37: herald.projects.v1.Grants.ReactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	7,  // 38: herald.projects.v1.Grants.RemoveProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
-	9,  // 39: herald.projects.v1.Grants.SearchProjectGrants:input_type -> herald.projects.v1.SearchProjectGrantsRequest
-	15, // 40: herald.projects.v1.Grants.SearchGrantedProjects:input_type -> herald.projects.v1.SearchGrantedProjectsRequest
-	20, // 41: herald.projects.v1.Grants.AddUserGrant:input_type -> herald.projects.v1.AddUserGrantRequest
-	22, // 42: herald.projects.v1.Grants.GetUserGrant:input_type -> herald.projects.v1.GetUserGrantRequest
-	24, // 43: herald.projects.v1.Grants.UpdateUserGrant:input_type -> herald.projects.v1.UpdateUserGrantRequest
-	25, // 44: herald.projects.v1.Grants.RemoveUserGrant:input_type -> herald.projects.v1.RemoveUserGrantRequest
-	27, // 45: herald.projects.v1.Grants.SearchUserGrants:input_type -> herald.projects.v1.SearchUserGrantsRequest
-	3,  // 46: herald.projects.v1.Grants.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
-	5,  // 47: herald.projects.v1.Grants.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse
-	8,  // 48: herald.projects.v1.Grants.UpdateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	8,  // 49: herald.projects.v1.Grants.DeactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	8,  // 50: herald.projects.v1.Grants.ReactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	8,  // 51: herald.projects.v1.Grants.RemoveProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
-	13, // 52: herald.projects.v1.Grants.SearchProjectGrants:output_type -> herald.projects.v1.SearchProjectGrantsResponse
-	18, // 53: herald.projects.v1.Grants.SearchGrantedProjects:output_type -> herald.projects.v1.SearchGrantedProjectsResponse
-	21, // 54: herald.projects.v1.Grants.AddUserGrant:output_type -> herald.projects.v1.AddUserGrantResponse
-	23, // 55: herald.projects.v1.Grants.GetUserGrant:output_type -> herald.projects.v1.GetUserGrantResponse
-	26, // 56: herald.projects.v1.Grants.UpdateUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	26, // 57: herald.projects.v1.Grants.RemoveUserGrant:output_type -> herald.projects.v1.UserGrantResponse
-	33, // 58: herald.projects.v1.Grants.SearchUserGrants:output_type -> herald.projects.v1.SearchUserGrantsResponse
-	46, // [46:59] is the sub-list for method output_type
-	33, // [33:46] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	1,  // 2: herald.projects.v1.ProjectGrant.acceptance:type_name -> herald.projects.v1.ProjectGrantAcceptance
+	37, // 3: herald.projects.v1.ProjectGrant.acceptance_details:type_name -> herald.v1.ObjectDetails
+	37, // 4: herald.projects.v1.AddProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
+	2,  // 5: herald.projects.v1.GetProjectGrantResponse.project_grant:type_name -> herald.projects.v1.ProjectGrant
+	37, // 6: herald.projects.v1.ProjectGrantResponse.details:type_name -> herald.v1.ObjectDetails
+	38, // 7: herald.projects.v1.SearchProjectGrantsRequest.query:type_name -> herald.v1.ListQuery
+	11, // 8: herald.projects.v1.SearchProjectGrantsRequest.queries:type_name -> herald.projects.v1.ProjectGrantFilter
+	12, // 9: herald.projects.v1.ProjectGrantFilter.role_key_query:type_name -> herald.projects.v1.ProjectGrantRoleKeyQuery
+	13, // 10: herald.projects.v1.ProjectGrantFilter.granted_org_id_query:type_name -> herald.projects.v1.ProjectGrantGrantedOrgIdQuery
+	39, // 11: herald.projects.v1.SearchProjectGrantsResponse.details:type_name -> herald.v1.ListDetails
+	2,  // 12: herald.projects.v1.SearchProjectGrantsResponse.result:type_name -> herald.projects.v1.ProjectGrant
+	37, // 13: herald.projects.v1.GrantedProject.details:type_name -> herald.v1.ObjectDetails
+	0,  // 14: herald.projects.v1.GrantedProject.state:type_name -> herald.projects.v1.ProjectGrantState
+	40, // 15: herald.projects.v1.GrantedProject.project_state:type_name -> herald.projects.v1.ProjectState
+	1,  // 16: herald.projects.v1.GrantedProject.acceptance:type_name -> herald.projects.v1.ProjectGrantAcceptance
+	37, // 17: herald.projects.v1.GrantedProject.acceptance_details:type_name -> herald.v1.ObjectDetails
+	37, // 18: herald.projects.v1.GrantedProjectResponse.details:type_name -> herald.v1.ObjectDetails
+	38, // 19: herald.projects.v1.SearchGrantedProjectsRequest.query:type_name -> herald.v1.ListQuery
+	19, // 20: herald.projects.v1.SearchGrantedProjectsRequest.queries:type_name -> herald.projects.v1.GrantedProjectFilter
+	20, // 21: herald.projects.v1.GrantedProjectFilter.project_name_query:type_name -> herald.projects.v1.GrantedProjectNameQuery
+	41, // 22: herald.projects.v1.GrantedProjectFilter.project_resource_owner_query:type_name -> herald.projects.v1.ProjectResourceOwnerQuery
+	42, // 23: herald.projects.v1.GrantedProjectNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	39, // 24: herald.projects.v1.SearchGrantedProjectsResponse.details:type_name -> herald.v1.ListDetails
+	15, // 25: herald.projects.v1.SearchGrantedProjectsResponse.result:type_name -> herald.projects.v1.GrantedProject
+	37, // 26: herald.projects.v1.UserGrant.details:type_name -> herald.v1.ObjectDetails
+	37, // 27: herald.projects.v1.AddUserGrantResponse.details:type_name -> herald.v1.ObjectDetails
+	22, // 28: herald.projects.v1.GetUserGrantResponse.user_grant:type_name -> herald.projects.v1.UserGrant
+	37, // 29: herald.projects.v1.UserGrantResponse.details:type_name -> herald.v1.ObjectDetails
+	38, // 30: herald.projects.v1.SearchUserGrantsRequest.query:type_name -> herald.v1.ListQuery
+	31, // 31: herald.projects.v1.SearchUserGrantsRequest.queries:type_name -> herald.projects.v1.UserGrantFilter
+	32, // 32: herald.projects.v1.UserGrantFilter.user_id_query:type_name -> herald.projects.v1.UserGrantUserIdQuery
+	33, // 33: herald.projects.v1.UserGrantFilter.project_id_query:type_name -> herald.projects.v1.UserGrantProjectIdQuery
+	34, // 34: herald.projects.v1.UserGrantFilter.project_grant_id_query:type_name -> herald.projects.v1.UserGrantProjectGrantIdQuery
+	35, // 35: herald.projects.v1.UserGrantFilter.role_key_query:type_name -> herald.projects.v1.UserGrantRoleKeyQuery
+	39, // 36: herald.projects.v1.SearchUserGrantsResponse.details:type_name -> herald.v1.ListDetails
+	22, // 37: herald.projects.v1.SearchUserGrantsResponse.result:type_name -> herald.projects.v1.UserGrant
+	3,  // 38: herald.projects.v1.Grants.AddProjectGrant:input_type -> herald.projects.v1.AddProjectGrantRequest
+	5,  // 39: herald.projects.v1.Grants.GetProjectGrant:input_type -> herald.projects.v1.GetProjectGrantRequest
+	7,  // 40: herald.projects.v1.Grants.UpdateProjectGrant:input_type -> herald.projects.v1.UpdateProjectGrantRequest
+	8,  // 41: herald.projects.v1.Grants.DeactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
+	8,  // 42: herald.projects.v1.Grants.ReactivateProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
+	8,  // 43: herald.projects.v1.Grants.RemoveProjectGrant:input_type -> herald.projects.v1.ProjectGrantRequest
+	10, // 44: herald.projects.v1.Grants.SearchProjectGrants:input_type -> herald.projects.v1.SearchProjectGrantsRequest
+	18, // 45: herald.projects.v1.Grants.SearchGrantedProjects:input_type -> herald.projects.v1.SearchGrantedProjectsRequest
+	16, // 46: herald.projects.v1.Grants.AcceptGrantedProject:input_type -> herald.projects.v1.GrantedProjectRequest
+	16, // 47: herald.projects.v1.Grants.EndGrantedProject:input_type -> herald.projects.v1.GrantedProjectRequest
+	23, // 48: herald.projects.v1.Grants.AddUserGrant:input_type -> herald.projects.v1.AddUserGrantRequest
+	25, // 49: herald.projects.v1.Grants.GetUserGrant:input_type -> herald.projects.v1.GetUserGrantRequest
+	27, // 50: herald.projects.v1.Grants.UpdateUserGrant:input_type -> herald.projects.v1.UpdateUserGrantRequest
+	28, // 51: herald.projects.v1.Grants.RemoveUserGrant:input_type -> herald.projects.v1.RemoveUserGrantRequest
+	30, // 52: herald.projects.v1.Grants.SearchUserGrants:input_type -> herald.projects.v1.SearchUserGrantsRequest
+	4,  // 53: herald.projects.v1.Grants.AddProjectGrant:output_type -> herald.projects.v1.AddProjectGrantResponse
+	6,  // 54: herald.projects.v1.Grants.GetProjectGrant:output_type -> herald.projects.v1.GetProjectGrantResponse
+	9,  // 55: herald.projects.v1.Grants.UpdateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	9,  // 56: herald.projects.v1.Grants.DeactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	9,  // 57: herald.projects.v1.Grants.ReactivateProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	9,  // 58: herald.projects.v1.Grants.RemoveProjectGrant:output_type -> herald.projects.v1.ProjectGrantResponse
+	14, // 59: herald.projects.v1.Grants.SearchProjectGrants:output_type -> herald.projects.v1.SearchProjectGrantsResponse
+	21, // 60: herald.projects.v1.Grants.SearchGrantedProjects:output_type -> herald.projects.v1.SearchGrantedProjectsResponse
+	17, // 61: herald.projects.v1.Grants.AcceptGrantedProject:output_type -> herald.projects.v1.GrantedProjectResponse
+	17, // 62: herald.projects.v1.Grants.EndGrantedProject:output_type -> herald.projects.v1.GrantedProjectResponse
+	24, // 63: herald.projects.v1.Grants.AddUserGrant:output_type -> herald.projects.v1.AddUserGrantResponse
+	26, // 64: herald.projects.v1.Grants.GetUserGrant:output_type -> herald.projects.v1.GetUserGrantResponse
+	29, // 65: herald.projects.v1.Grants.UpdateUserGrant:output_type -> herald.projects.v1.UserGrantResponse
+	29, // 66: herald.projects.v1.Grants.RemoveUserGrant:output_type -> herald.projects.v1.UserGrantResponse
+	36, // 67: herald.projects.v1.Grants.SearchUserGrants:output_type -> herald.projects.v1.SearchUserGrantsResponse
+	53, // [53:68] is the sub-list for method output_type
+	38, // [38:53] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_herald_projects_v1_grants_proto_init() }
@@ -2208,8 +2419,8 @@ func file_herald_projects_v1_grants_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_grants_proto_rawDesc), len(file_herald_projects_v1_grants_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   33,
+			NumEnums:      2,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,8 @@ const (
 	Grants_RemoveProjectGrant_FullMethodName     = "/herald.projects.v1.Grants/RemoveProjectGrant"
 	Grants_SearchProjectGrants_FullMethodName    = "/herald.projects.v1.Grants/SearchProjectGrants"
 	Grants_SearchGrantedProjects_FullMethodName  = "/herald.projects.v1.Grants/SearchGrantedProjects"
+	Grants_AcceptGrantedProject_FullMethodName   = "/herald.projects.v1.Grants/AcceptGrantedProject"
+	Grants_EndGrantedProject_FullMethodName      = "/herald.projects.v1.Grants/EndGrantedProject"
 	Grants_AddUserGrant_FullMethodName           = "/herald.projects.v1.Grants/AddUserGrant"
 	Grants_GetUserGrant_FullMethodName           = "/herald.projects.v1.Grants/GetUserGrant"
 	Grants_UpdateUserGrant_FullMethodName        = "/herald.projects.v1.Grants/UpdateUserGrant"
@@ -41,7 +43,8 @@ const (
 // Who has which roles: grants of projects to organizations, and of roles to users.
 type GrantsClient interface {
 	// Grants a project to another organization, which can then give the roles of the grant to its own
-	// users. It fails with `GRANTED_ORG_UNKNOWN`, and with `PROJECT_GRANT_EXISTS` if the organization
+	// users. Nothing else follows for its people until that organization accepts the grant. It is accepted at once if the
+	// caller has the permission `project.grant.write` there too. It fails with `GRANTED_ORG_UNKNOWN`, and with `PROJECT_GRANT_EXISTS` if the organization
 	// has a grant of the project.
 	AddProjectGrant(ctx context.Context, in *AddProjectGrantRequest, opts ...grpc.CallOption) (*AddProjectGrantResponse, error)
 	// Reads a grant of a project.
@@ -58,6 +61,14 @@ type GrantsClient interface {
 	SearchProjectGrants(ctx context.Context, in *SearchProjectGrantsRequest, opts ...grpc.CallOption) (*SearchProjectGrantsResponse, error)
 	// Lists the projects that other organizations have granted to the one acted on.
 	SearchGrantedProjects(ctx context.Context, in *SearchGrantedProjectsRequest, opts ...grpc.CallOption) (*SearchGrantedProjectsResponse, error)
+	// Accepts a project that another organization has granted to the one acted on. From then on people of the
+	// organization are not asked whether applications of the project may know them. Accepting again changes nothing.
+	// Giving the first role by a grant accepts it too.
+	AcceptGrantedProject(ctx context.Context, in *GrantedProjectRequest, opts ...grpc.CallOption) (*GrantedProjectResponse, error)
+	// Ends the grant of a project to the organization acted on, accepted or not. The roles that its users have by the
+	// grant are removed, and tokens that its people got because of the grant are refused. Ending again changes nothing. The
+	// organization can accept the grant again.
+	EndGrantedProject(ctx context.Context, in *GrantedProjectRequest, opts ...grpc.CallOption) (*GrantedProjectResponse, error)
 	// Gives a user roles on a project of the organization acted on, or on one granted to it.
 	AddUserGrant(ctx context.Context, in *AddUserGrantRequest, opts ...grpc.CallOption) (*AddUserGrantResponse, error)
 	// Reads the roles that a user has on a project.
@@ -158,6 +169,26 @@ func (c *grantsClient) SearchGrantedProjects(ctx context.Context, in *SearchGran
 	return out, nil
 }
 
+func (c *grantsClient) AcceptGrantedProject(ctx context.Context, in *GrantedProjectRequest, opts ...grpc.CallOption) (*GrantedProjectResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GrantedProjectResponse)
+	err := c.cc.Invoke(ctx, Grants_AcceptGrantedProject_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *grantsClient) EndGrantedProject(ctx context.Context, in *GrantedProjectRequest, opts ...grpc.CallOption) (*GrantedProjectResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GrantedProjectResponse)
+	err := c.cc.Invoke(ctx, Grants_EndGrantedProject_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *grantsClient) AddUserGrant(ctx context.Context, in *AddUserGrantRequest, opts ...grpc.CallOption) (*AddUserGrantResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddUserGrantResponse)
@@ -215,7 +246,8 @@ func (c *grantsClient) SearchUserGrants(ctx context.Context, in *SearchUserGrant
 // Who has which roles: grants of projects to organizations, and of roles to users.
 type GrantsServer interface {
 	// Grants a project to another organization, which can then give the roles of the grant to its own
-	// users. It fails with `GRANTED_ORG_UNKNOWN`, and with `PROJECT_GRANT_EXISTS` if the organization
+	// users. Nothing else follows for its people until that organization accepts the grant. It is accepted at once if the
+	// caller has the permission `project.grant.write` there too. It fails with `GRANTED_ORG_UNKNOWN`, and with `PROJECT_GRANT_EXISTS` if the organization
 	// has a grant of the project.
 	AddProjectGrant(context.Context, *AddProjectGrantRequest) (*AddProjectGrantResponse, error)
 	// Reads a grant of a project.
@@ -232,6 +264,14 @@ type GrantsServer interface {
 	SearchProjectGrants(context.Context, *SearchProjectGrantsRequest) (*SearchProjectGrantsResponse, error)
 	// Lists the projects that other organizations have granted to the one acted on.
 	SearchGrantedProjects(context.Context, *SearchGrantedProjectsRequest) (*SearchGrantedProjectsResponse, error)
+	// Accepts a project that another organization has granted to the one acted on. From then on people of the
+	// organization are not asked whether applications of the project may know them. Accepting again changes nothing.
+	// Giving the first role by a grant accepts it too.
+	AcceptGrantedProject(context.Context, *GrantedProjectRequest) (*GrantedProjectResponse, error)
+	// Ends the grant of a project to the organization acted on, accepted or not. The roles that its users have by the
+	// grant are removed, and tokens that its people got because of the grant are refused. Ending again changes nothing. The
+	// organization can accept the grant again.
+	EndGrantedProject(context.Context, *GrantedProjectRequest) (*GrantedProjectResponse, error)
 	// Gives a user roles on a project of the organization acted on, or on one granted to it.
 	AddUserGrant(context.Context, *AddUserGrantRequest) (*AddUserGrantResponse, error)
 	// Reads the roles that a user has on a project.
@@ -274,6 +314,12 @@ func (UnimplementedGrantsServer) SearchProjectGrants(context.Context, *SearchPro
 }
 func (UnimplementedGrantsServer) SearchGrantedProjects(context.Context, *SearchGrantedProjectsRequest) (*SearchGrantedProjectsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchGrantedProjects not implemented")
+}
+func (UnimplementedGrantsServer) AcceptGrantedProject(context.Context, *GrantedProjectRequest) (*GrantedProjectResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptGrantedProject not implemented")
+}
+func (UnimplementedGrantsServer) EndGrantedProject(context.Context, *GrantedProjectRequest) (*GrantedProjectResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndGrantedProject not implemented")
 }
 func (UnimplementedGrantsServer) AddUserGrant(context.Context, *AddUserGrantRequest) (*AddUserGrantResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddUserGrant not implemented")
@@ -454,6 +500,42 @@ func _Grants_SearchGrantedProjects_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Grants_AcceptGrantedProject_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GrantedProjectRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GrantsServer).AcceptGrantedProject(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Grants_AcceptGrantedProject_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GrantsServer).AcceptGrantedProject(ctx, req.(*GrantedProjectRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Grants_EndGrantedProject_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GrantedProjectRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GrantsServer).EndGrantedProject(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Grants_EndGrantedProject_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GrantsServer).EndGrantedProject(ctx, req.(*GrantedProjectRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Grants_AddUserGrant_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AddUserGrantRequest)
 	if err := dec(in); err != nil {
@@ -582,6 +664,14 @@ var Grants_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SearchGrantedProjects",
 			Handler:    _Grants_SearchGrantedProjects_Handler,
+		},
+		{
+			MethodName: "AcceptGrantedProject",
+			Handler:    _Grants_AcceptGrantedProject_Handler,
+		},
+		{
+			MethodName: "EndGrantedProject",
+			Handler:    _Grants_EndGrantedProject_Handler,
 		},
 		{
 			MethodName: "AddUserGrant",

@@ -7,6 +7,7 @@
 package projectsv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	_ "herald/shared/gen/herald/v1"
@@ -22,6 +23,95 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type FindTakenRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindTakenRequest) Reset() {
+	*x = FindTakenRequest{}
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindTakenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindTakenRequest) ProtoMessage() {}
+
+func (x *FindTakenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindTakenRequest.ProtoReflect.Descriptor instead.
+func (*FindTakenRequest) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *FindTakenRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+type FindTakenResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those of the request that are there.
+	Ids           []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindTakenResponse) Reset() {
+	*x = FindTakenResponse{}
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindTakenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindTakenResponse) ProtoMessage() {}
+
+func (x *FindTakenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindTakenResponse.ProtoReflect.Descriptor instead.
+func (*FindTakenResponse) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *FindTakenResponse) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
 type ResolveProjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The organization that must own the project.
@@ -33,7 +123,7 @@ type ResolveProjectRequest struct {
 
 func (x *ResolveProjectRequest) Reset() {
 	*x = ResolveProjectRequest{}
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +135,7 @@ func (x *ResolveProjectRequest) String() string {
 func (*ResolveProjectRequest) ProtoMessage() {}
 
 func (x *ResolveProjectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[0]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +148,7 @@ func (x *ResolveProjectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveProjectRequest.ProtoReflect.Descriptor instead.
 func (*ResolveProjectRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{0}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ResolveProjectRequest) GetOrgId() string {
@@ -83,7 +173,7 @@ type ResolveProjectResponse struct {
 
 func (x *ResolveProjectResponse) Reset() {
 	*x = ResolveProjectResponse{}
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[1]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -95,7 +185,7 @@ func (x *ResolveProjectResponse) String() string {
 func (*ResolveProjectResponse) ProtoMessage() {}
 
 func (x *ResolveProjectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[1]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -108,7 +198,7 @@ func (x *ResolveProjectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveProjectResponse.ProtoReflect.Descriptor instead.
 func (*ResolveProjectResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{1}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{3}
 }
 
 type ResolveClientRequest struct {
@@ -126,7 +216,7 @@ type ResolveClientRequest struct {
 
 func (x *ResolveClientRequest) Reset() {
 	*x = ResolveClientRequest{}
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -138,7 +228,7 @@ func (x *ResolveClientRequest) String() string {
 func (*ResolveClientRequest) ProtoMessage() {}
 
 func (x *ResolveClientRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[2]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -151,7 +241,7 @@ func (x *ResolveClientRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveClientRequest.ProtoReflect.Descriptor instead.
 func (*ResolveClientRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{2}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ResolveClientRequest) GetClientId() string {
@@ -205,7 +295,7 @@ type ResolveClientResponse struct {
 
 func (x *ResolveClientResponse) Reset() {
 	*x = ResolveClientResponse{}
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -217,7 +307,7 @@ func (x *ResolveClientResponse) String() string {
 func (*ResolveClientResponse) ProtoMessage() {}
 
 func (x *ResolveClientResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[3]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -230,7 +320,7 @@ func (x *ResolveClientResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveClientResponse.ProtoReflect.Descriptor instead.
 func (*ResolveClientResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{3}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ResolveClientResponse) GetOrgId() string {
@@ -290,18 +380,24 @@ func (x *ResolveClientResponse) GetCredential() string {
 }
 
 type ResolveAccessRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	UserId    string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project of the application. Empty for a machine user or an application that is only asked about named projects.
+	ProjectId string `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Empty for an application that logs in by itself.
+	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The organization that the user belongs to.
-	OrgId         string `protobuf:"bytes,3,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	OrgId string `protobuf:"bytes,3,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	// The organization whose application or machine user asks for a token.
+	ClientOrgId string `protobuf:"bytes,4,opt,name=client_org_id,json=clientOrgId,proto3" json:"client_org_id,omitempty"`
+	// Further projects for which the token is.
+	NamedIds      []string `protobuf:"bytes,5,rep,name=named_ids,json=namedIds,proto3" json:"named_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ResolveAccessRequest) Reset() {
 	*x = ResolveAccessRequest{}
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[4]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -313,7 +409,7 @@ func (x *ResolveAccessRequest) String() string {
 func (*ResolveAccessRequest) ProtoMessage() {}
 
 func (x *ResolveAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[4]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -326,7 +422,7 @@ func (x *ResolveAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAccessRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAccessRequest) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{4}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ResolveAccessRequest) GetProjectId() string {
@@ -350,19 +446,40 @@ func (x *ResolveAccessRequest) GetOrgId() string {
 	return ""
 }
 
+func (x *ResolveAccessRequest) GetClientOrgId() string {
+	if x != nil {
+		return x.ClientOrgId
+	}
+	return ""
+}
+
+func (x *ResolveAccessRequest) GetNamedIds() []string {
+	if x != nil {
+		return x.NamedIds
+	}
+	return nil
+}
+
 type ResolveAccessResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the organization owns the project or has an active grant of it.
+	// Whether the organization owns the project or has accepted an active grant of it. Its people are not asked then.
 	OrgHasProject bool `protobuf:"varint,1,opt,name=org_has_project,json=orgHasProject,proto3" json:"org_has_project,omitempty"`
 	// The user's roles on the project, without those of inactive grants. They are sorted.
-	Roles         []*GrantedRole `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
+	Roles   []*GrantedRole `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
+	Project *Project       `protobuf:"bytes,3,opt,name=project,proto3" json:"project,omitempty"`
+	// A name for why the organization of the application may have tokens for the project: it owns the project, or has
+	// accepted an active grant of it. Empty if it may not, or if the project is not active. After a deactivation of the
+	// project, or the end of the grant, it is never the same again.
+	Grounds string `protobuf:"bytes,4,opt,name=grounds,proto3" json:"grounds,omitempty"`
+	// The same for those of the named projects that exist, by id.
+	Named         []*ResolveAccessResponse `protobuf:"bytes,5,rep,name=named,proto3" json:"named,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ResolveAccessResponse) Reset() {
 	*x = ResolveAccessResponse{}
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[5]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -374,7 +491,7 @@ func (x *ResolveAccessResponse) String() string {
 func (*ResolveAccessResponse) ProtoMessage() {}
 
 func (x *ResolveAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[5]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -387,7 +504,7 @@ func (x *ResolveAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAccessResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAccessResponse) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{5}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ResolveAccessResponse) GetOrgHasProject() bool {
@@ -404,6 +521,27 @@ func (x *ResolveAccessResponse) GetRoles() []*GrantedRole {
 	return nil
 }
 
+func (x *ResolveAccessResponse) GetProject() *Project {
+	if x != nil {
+		return x.Project
+	}
+	return nil
+}
+
+func (x *ResolveAccessResponse) GetGrounds() string {
+	if x != nil {
+		return x.Grounds
+	}
+	return ""
+}
+
+func (x *ResolveAccessResponse) GetNamed() []*ResolveAccessResponse {
+	if x != nil {
+		return x.Named
+	}
+	return nil
+}
+
 type GrantedRole struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -415,7 +553,7 @@ type GrantedRole struct {
 
 func (x *GrantedRole) Reset() {
 	*x = GrantedRole{}
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[6]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -427,7 +565,7 @@ func (x *GrantedRole) String() string {
 func (*GrantedRole) ProtoMessage() {}
 
 func (x *GrantedRole) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_projects_v1_internal_proto_msgTypes[6]
+	mi := &file_herald_projects_v1_internal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -440,7 +578,7 @@ func (x *GrantedRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantedRole.ProtoReflect.Descriptor instead.
 func (*GrantedRole) Descriptor() ([]byte, []int) {
-	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{6}
+	return file_herald_projects_v1_internal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GrantedRole) GetKey() string {
@@ -461,7 +599,11 @@ var File_herald_projects_v1_internal_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_internal_proto_rawDesc = "" +
 	"\n" +
-	"!herald/projects/v1/internal.proto\x12\x12herald.projects.v1\x1a\x1dherald/projects/v1/apps.proto\x1a!herald/projects/v1/projects.proto\x1a\x17herald/v1/options.proto\"M\n" +
+	"!herald/projects/v1/internal.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/projects/v1/apps.proto\x1a!herald/projects/v1/projects.proto\x1a\x17herald/v1/options.proto\"/\n" +
+	"\x10FindTakenRequest\x12\x1b\n" +
+	"\x03ids\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x03ids\"%\n" +
+	"\x11FindTakenResponse\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\"M\n" +
 	"\x15ResolveProjectRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
 	"\n" +
@@ -488,22 +630,28 @@ const file_herald_projects_v1_internal_proto_rawDesc = "" +
 	"public_key\x18\a \x01(\fR\tpublicKey\x12\x1e\n" +
 	"\n" +
 	"credential\x18\b \x01(\tR\n" +
-	"credential\"e\n" +
+	"credential\"\xb0\x01\n" +
 	"\x14ResolveAccessRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x15\n" +
-	"\x06org_id\x18\x03 \x01(\tR\x05orgId\"v\n" +
+	"\x06org_id\x18\x03 \x01(\tR\x05orgId\x12\"\n" +
+	"\rclient_org_id\x18\x04 \x01(\tR\vclientOrgId\x12%\n" +
+	"\tnamed_ids\x18\x05 \x03(\tB\b\xbaH\x05\x92\x01\x02\x102R\bnamedIds\"\x88\x02\n" +
 	"\x15ResolveAccessResponse\x12&\n" +
 	"\x0forg_has_project\x18\x01 \x01(\bR\rorgHasProject\x125\n" +
-	"\x05roles\x18\x02 \x03(\v2\x1f.herald.projects.v1.GrantedRoleR\x05roles\"6\n" +
+	"\x05roles\x18\x02 \x03(\v2\x1f.herald.projects.v1.GrantedRoleR\x05roles\x125\n" +
+	"\aproject\x18\x03 \x01(\v2\x1b.herald.projects.v1.ProjectR\aproject\x12\x18\n" +
+	"\agrounds\x18\x04 \x01(\tR\agrounds\x12?\n" +
+	"\x05named\x18\x05 \x03(\v2).herald.projects.v1.ResolveAccessResponseR\x05named\"6\n" +
 	"\vGrantedRole\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x15\n" +
-	"\x06org_id\x18\x02 \x01(\tR\x05orgId2\xab\x03\n" +
+	"\x06org_id\x18\x02 \x01(\tR\x05orgId2\x95\x04\n" +
 	"\bInternal\x12\x8c\x01\n" +
 	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"#\x8a\x82)\a*\x05users\xb2\x82)\x11PROJECT_NOT_FOUND\x90\x02\x01\x12\x84\x01\n" +
 	"\rResolveClient\x12(.herald.projects.v1.ResolveClientRequest\x1a).herald.projects.v1.ResolveClientResponse\"\x1e\x8a\x82)\x06*\x04auth\xb2\x82)\rAPP_NOT_FOUND\x90\x02\x01\x12\x88\x01\n" +
-	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\"\x8a\x82)\x06*\x04auth\xb2\x82)\x11PROJECT_NOT_FOUND\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\"\x8a\x82)\x06*\x04auth\xb2\x82)\x11PROJECT_NOT_FOUND\x90\x02\x01\x12h\n" +
+	"\tFindTaken\x12$.herald.projects.v1.FindTakenRequest\x1a%.herald.projects.v1.FindTakenResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_internal_proto_rawDescOnce sync.Once
@@ -517,33 +665,39 @@ func file_herald_projects_v1_internal_proto_rawDescGZIP() []byte {
 	return file_herald_projects_v1_internal_proto_rawDescData
 }
 
-var file_herald_projects_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_herald_projects_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_herald_projects_v1_internal_proto_goTypes = []any{
-	(*ResolveProjectRequest)(nil),  // 0: herald.projects.v1.ResolveProjectRequest
-	(*ResolveProjectResponse)(nil), // 1: herald.projects.v1.ResolveProjectResponse
-	(*ResolveClientRequest)(nil),   // 2: herald.projects.v1.ResolveClientRequest
-	(*ResolveClientResponse)(nil),  // 3: herald.projects.v1.ResolveClientResponse
-	(*ResolveAccessRequest)(nil),   // 4: herald.projects.v1.ResolveAccessRequest
-	(*ResolveAccessResponse)(nil),  // 5: herald.projects.v1.ResolveAccessResponse
-	(*GrantedRole)(nil),            // 6: herald.projects.v1.GrantedRole
-	(*App)(nil),                    // 7: herald.projects.v1.App
-	(*Project)(nil),                // 8: herald.projects.v1.Project
+	(*FindTakenRequest)(nil),       // 0: herald.projects.v1.FindTakenRequest
+	(*FindTakenResponse)(nil),      // 1: herald.projects.v1.FindTakenResponse
+	(*ResolveProjectRequest)(nil),  // 2: herald.projects.v1.ResolveProjectRequest
+	(*ResolveProjectResponse)(nil), // 3: herald.projects.v1.ResolveProjectResponse
+	(*ResolveClientRequest)(nil),   // 4: herald.projects.v1.ResolveClientRequest
+	(*ResolveClientResponse)(nil),  // 5: herald.projects.v1.ResolveClientResponse
+	(*ResolveAccessRequest)(nil),   // 6: herald.projects.v1.ResolveAccessRequest
+	(*ResolveAccessResponse)(nil),  // 7: herald.projects.v1.ResolveAccessResponse
+	(*GrantedRole)(nil),            // 8: herald.projects.v1.GrantedRole
+	(*App)(nil),                    // 9: herald.projects.v1.App
+	(*Project)(nil),                // 10: herald.projects.v1.Project
 }
 var file_herald_projects_v1_internal_proto_depIdxs = []int32{
-	7, // 0: herald.projects.v1.ResolveClientResponse.app:type_name -> herald.projects.v1.App
-	8, // 1: herald.projects.v1.ResolveClientResponse.project:type_name -> herald.projects.v1.Project
-	6, // 2: herald.projects.v1.ResolveAccessResponse.roles:type_name -> herald.projects.v1.GrantedRole
-	0, // 3: herald.projects.v1.Internal.ResolveProject:input_type -> herald.projects.v1.ResolveProjectRequest
-	2, // 4: herald.projects.v1.Internal.ResolveClient:input_type -> herald.projects.v1.ResolveClientRequest
-	4, // 5: herald.projects.v1.Internal.ResolveAccess:input_type -> herald.projects.v1.ResolveAccessRequest
-	1, // 6: herald.projects.v1.Internal.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
-	3, // 7: herald.projects.v1.Internal.ResolveClient:output_type -> herald.projects.v1.ResolveClientResponse
-	5, // 8: herald.projects.v1.Internal.ResolveAccess:output_type -> herald.projects.v1.ResolveAccessResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	9,  // 0: herald.projects.v1.ResolveClientResponse.app:type_name -> herald.projects.v1.App
+	10, // 1: herald.projects.v1.ResolveClientResponse.project:type_name -> herald.projects.v1.Project
+	8,  // 2: herald.projects.v1.ResolveAccessResponse.roles:type_name -> herald.projects.v1.GrantedRole
+	10, // 3: herald.projects.v1.ResolveAccessResponse.project:type_name -> herald.projects.v1.Project
+	7,  // 4: herald.projects.v1.ResolveAccessResponse.named:type_name -> herald.projects.v1.ResolveAccessResponse
+	2,  // 5: herald.projects.v1.Internal.ResolveProject:input_type -> herald.projects.v1.ResolveProjectRequest
+	4,  // 6: herald.projects.v1.Internal.ResolveClient:input_type -> herald.projects.v1.ResolveClientRequest
+	6,  // 7: herald.projects.v1.Internal.ResolveAccess:input_type -> herald.projects.v1.ResolveAccessRequest
+	0,  // 8: herald.projects.v1.Internal.FindTaken:input_type -> herald.projects.v1.FindTakenRequest
+	3,  // 9: herald.projects.v1.Internal.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
+	5,  // 10: herald.projects.v1.Internal.ResolveClient:output_type -> herald.projects.v1.ResolveClientResponse
+	7,  // 11: herald.projects.v1.Internal.ResolveAccess:output_type -> herald.projects.v1.ResolveAccessResponse
+	1,  // 12: herald.projects.v1.Internal.FindTaken:output_type -> herald.projects.v1.FindTakenResponse
+	9,  // [9:13] is the sub-list for method output_type
+	5,  // [5:9] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_herald_projects_v1_internal_proto_init() }
@@ -559,7 +713,7 @@ func file_herald_projects_v1_internal_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_internal_proto_rawDesc), len(file_herald_projects_v1_internal_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

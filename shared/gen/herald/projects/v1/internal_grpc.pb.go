@@ -22,6 +22,7 @@ const (
 	Internal_ResolveProject_FullMethodName = "/herald.projects.v1.Internal/ResolveProject"
 	Internal_ResolveClient_FullMethodName  = "/herald.projects.v1.Internal/ResolveClient"
 	Internal_ResolveAccess_FullMethodName  = "/herald.projects.v1.Internal/ResolveAccess"
+	Internal_FindTaken_FullMethodName      = "/herald.projects.v1.Internal/FindTaken"
 )
 
 // InternalClient is the client API for Internal service.
@@ -35,8 +36,12 @@ type InternalClient interface {
 	ResolveProject(ctx context.Context, in *ResolveProjectRequest, opts ...grpc.CallOption) (*ResolveProjectResponse, error)
 	// Returns the application with a client id, of any organization.
 	ResolveClient(ctx context.Context, in *ResolveClientRequest, opts ...grpc.CallOption) (*ResolveClientResponse, error)
-	// Returns the roles of a user on a project of any organization.
+	// Returns what a user, and the organization of an application, have on the application's project and on further
+	// projects, of any organization.
 	ResolveAccess(ctx context.Context, in *ResolveAccessRequest, opts ...grpc.CallOption) (*ResolveAccessResponse, error)
+	// Returns which of some ids belong to a project or an application, or are a client id, of any organization. Users,
+	// projects, applications and clients have one namespace. The service users asks before it gives users chosen ids.
+	FindTaken(ctx context.Context, in *FindTakenRequest, opts ...grpc.CallOption) (*FindTakenResponse, error)
 }
 
 type internalClient struct {
@@ -77,6 +82,16 @@ func (c *internalClient) ResolveAccess(ctx context.Context, in *ResolveAccessReq
 	return out, nil
 }
 
+func (c *internalClient) FindTaken(ctx context.Context, in *FindTakenRequest, opts ...grpc.CallOption) (*FindTakenResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FindTakenResponse)
+	err := c.cc.Invoke(ctx, Internal_FindTaken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InternalServer is the server API for Internal service.
 // All implementations should embed UnimplementedInternalServer
 // for forward compatibility.
@@ -88,8 +103,12 @@ type InternalServer interface {
 	ResolveProject(context.Context, *ResolveProjectRequest) (*ResolveProjectResponse, error)
 	// Returns the application with a client id, of any organization.
 	ResolveClient(context.Context, *ResolveClientRequest) (*ResolveClientResponse, error)
-	// Returns the roles of a user on a project of any organization.
+	// Returns what a user, and the organization of an application, have on the application's project and on further
+	// projects, of any organization.
 	ResolveAccess(context.Context, *ResolveAccessRequest) (*ResolveAccessResponse, error)
+	// Returns which of some ids belong to a project or an application, or are a client id, of any organization. Users,
+	// projects, applications and clients have one namespace. The service users asks before it gives users chosen ids.
+	FindTaken(context.Context, *FindTakenRequest) (*FindTakenResponse, error)
 }
 
 // UnimplementedInternalServer should be embedded to have
@@ -107,6 +126,9 @@ func (UnimplementedInternalServer) ResolveClient(context.Context, *ResolveClient
 }
 func (UnimplementedInternalServer) ResolveAccess(context.Context, *ResolveAccessRequest) (*ResolveAccessResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveAccess not implemented")
+}
+func (UnimplementedInternalServer) FindTaken(context.Context, *FindTakenRequest) (*FindTakenResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FindTaken not implemented")
 }
 func (UnimplementedInternalServer) testEmbeddedByValue() {}
 
@@ -182,6 +204,24 @@ func _Internal_ResolveAccess_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Internal_FindTaken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FindTakenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InternalServer).FindTaken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Internal_FindTaken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InternalServer).FindTaken(ctx, req.(*FindTakenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Internal_ServiceDesc is the grpc.ServiceDesc for Internal service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -200,6 +240,10 @@ var Internal_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveAccess",
 			Handler:    _Internal_ResolveAccess_Handler,
+		},
+		{
+			MethodName: "FindTaken",
+			Handler:    _Internal_FindTaken_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1223,10 +1223,10 @@ const file_herald_projects_v1_projects_proto_rawDesc = "" +
 	"\x16PrivateLabelingSetting\x12(\n" +
 	"$PRIVATE_LABELING_SETTING_UNSPECIFIED\x10\x00\x12B\n" +
 	">PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY\x10\x01\x12C\n" +
-	"?PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY\x10\x022\xb6\r\n" +
-	"\bProjects\x12\xb2\x01\n" +
-	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"L\x8a\x82)\x10\n" +
-	"\x0eproject.create\xb2\x82)\x12PROJECT_NAME_TAKEN\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xbc\x01\n" +
+	"?PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY\x10\x022\xc2\r\n" +
+	"\bProjects\x12\xbe\x01\n" +
+	"\rCreateProject\x12(.herald.projects.v1.CreateProjectRequest\x1a).herald.projects.v1.CreateProjectResponse\"X\x8a\x82)\x10\n" +
+	"\x0eproject.create\xb2\x82)\x12PROJECT_NAME_TAKEN\xba\x82)\bprojects\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/management/v1/projects\x12\xbc\x01\n" +
 	"\n" +
 	"GetProject\x12%.herald.projects.v1.GetProjectRequest\x1a&.herald.projects.v1.GetProjectResponse\"_\x8a\x82)\x1a\n" +
 	"\fproject.read\x12\n" +

@@ -759,14 +759,14 @@ const file_herald_projects_v1_roles_proto_rawDesc = "" +
 	"\x06method\x18\x02 \x01(\x0e2\x1a.herald.v1.TextQueryMethodB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06method\"\x87\x01\n" +
 	"\x1aSearchProjectRolesResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x127\n" +
-	"\x06result\x18\x02 \x03(\v2\x1f.herald.projects.v1.ProjectRoleR\x06result2\xd7\t\n" +
-	"\x05Roles\x12\x82\x02\n" +
-	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"\x9b\x01\x8a\x82) \n" +
+	"\x06result\x18\x02 \x03(\v2\x1f.herald.projects.v1.ProjectRoleR\x06result2\xe9\t\n" +
+	"\x05Roles\x12\x8b\x02\n" +
+	"\x0eAddProjectRole\x12).herald.projects.v1.AddProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"\xa4\x01\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x13PROJECT_ROLE_EXISTS\xb2\x82)\x12PROJECT_ROLE_TWICE\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\x8a\x02\n" +
-	"\x0fAddProjectRoles\x12*.herald.projects.v1.AddProjectRolesRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"\xa1\x01\x8a\x82) \n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x13PROJECT_ROLE_EXISTS\xb2\x82)\x12PROJECT_ROLE_TWICE\xba\x82)\x05roles\x82\xd3\xe4\x93\x02/:\x01*\"*/management/v1/projects/{project_id}/roles\x12\x93\x02\n" +
+	"\x0fAddProjectRoles\x12*.herald.projects.v1.AddProjectRolesRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"\xaa\x01\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
-	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x13PROJECT_ROLE_EXISTS\xb2\x82)\x12PROJECT_ROLE_TWICE\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xe5\x01\n" +
+	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x13PROJECT_ROLE_EXISTS\xb2\x82)\x12PROJECT_ROLE_TWICE\xba\x82)\x05roles\x82\xd3\xe4\x93\x025:\x01*\"0/management/v1/projects/{project_id}/roles/_bulk\x12\xe5\x01\n" +
 	"\x11UpdateProjectRole\x12,.herald.projects.v1.UpdateProjectRoleRequest\x1a'.herald.projects.v1.ProjectRoleResponse\"y\x8a\x82) \n" +
 	"\x12project.role.write\x12\n" +
 	"project_id\xb2\x82)\x16PROJECT_ROLE_NOT_FOUND\x82\xd3\xe4\x93\x025:\x01*\x1a0/management/v1/projects/{project_id}/roles/{key}\x12\xe3\x01\n" +

@@ -57,7 +57,9 @@ type TextClient interface {
 	GetDefaultMessageText(ctx context.Context, in *GetMessageTextRequest, opts ...grpc.CallOption) (*GetMessageTextResponse, error)
 	// Replaces the organization's own text of a message. An empty field gets the default text. It
 	// fails with `LANGUAGE_NOT_SUPPORTED`, and with `MESSAGE_TEXT_INVALID` for an unknown
-	// placeholder.
+	// placeholder. `{{.Code}}` must stand alone, between spaces or brackets, and neither in `subject` nor in `preHeader`.
+	// A message whose mail shows a code (all but notices of a change) must hold no address in any field: nothing of which a
+	// mail program makes a link.
 	SetMessageText(ctx context.Context, in *SetMessageTextRequest, opts ...grpc.CallOption) (*SetMessageTextResponse, error)
 	// Removes the organization's own text of a message. Mails have the default text again.
 	RemoveMessageText(ctx context.Context, in *RemoveMessageTextRequest, opts ...grpc.CallOption) (*RemoveMessageTextResponse, error)
@@ -300,7 +302,9 @@ type TextServer interface {
 	GetDefaultMessageText(context.Context, *GetMessageTextRequest) (*GetMessageTextResponse, error)
 	// Replaces the organization's own text of a message. An empty field gets the default text. It
 	// fails with `LANGUAGE_NOT_SUPPORTED`, and with `MESSAGE_TEXT_INVALID` for an unknown
-	// placeholder.
+	// placeholder. `{{.Code}}` must stand alone, between spaces or brackets, and neither in `subject` nor in `preHeader`.
+	// A message whose mail shows a code (all but notices of a change) must hold no address in any field: nothing of which a
+	// mail program makes a link.
 	SetMessageText(context.Context, *SetMessageTextRequest) (*SetMessageTextResponse, error)
 	// Removes the organization's own text of a message. Mails have the default text again.
 	RemoveMessageText(context.Context, *RemoveMessageTextRequest) (*RemoveMessageTextResponse, error)

@@ -869,8 +869,10 @@ type PersonalAccessToken struct {
 	Details        *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
 	Scopes         []string               `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The application that made it in the user's name. It ends with the application's access. Empty if none did.
+	ClientId      string `protobuf:"bytes,5,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PersonalAccessToken) Reset() {
@@ -929,6 +931,13 @@ func (x *PersonalAccessToken) GetScopes() []string {
 		return x.Scopes
 	}
 	return nil
+}
+
+func (x *PersonalAccessToken) GetClientId() string {
+	if x != nil {
+		return x.ClientId
+	}
+	return ""
 }
 
 type AddPersonalAccessTokenRequest struct {
@@ -1523,12 +1532,13 @@ const file_herald_users_v1_credentials_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\"{\n" +
 	"\x1cRequestPasswordResetResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"\xb6\x01\n" +
+	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"\xd3\x01\n" +
 	"\x13PersonalAccessToken\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12C\n" +
 	"\x0fexpiration_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\x12\x16\n" +
-	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"}\n" +
+	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\x1b\n" +
+	"\tclient_id\x18\x05 \x01(\tR\bclientId\"}\n" +
 	"\x1dAddPersonalAccessTokenRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12C\n" +
 	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\"\x8a\x01\n" +
@@ -1557,35 +1567,35 @@ const file_herald_users_v1_credentials_proto_rawDesc = "" +
 	"#SearchMyPersonalAccessTokensRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"?\n" +
 	"\"RemoveMyPersonalAccessTokenRequest\x12\x19\n" +
-	"\btoken_id\x18\x01 \x01(\tR\atokenId2\x8e+\n" +
-	"\vCredentials\x12\xdd\x02\n" +
-	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"\x82\x02\x8a\x82)$\n" +
-	"\x15user.credential.write:\auser_idP\x01`\x01\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\x87\x03\n" +
+	"\btoken_id\x18\x01 \x01(\tR\atokenId2\xd2+\n" +
+	"\vCredentials\x12\xdf\x02\n" +
+	"\vSetPassword\x12#.herald.users.v1.SetPasswordRequest\x1a$.herald.users.v1.SetPasswordResponse\"\x84\x02\x8a\x82)&\n" +
+	"\x15user.credential.write:\auser_idP\x01`\x01h\x01\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02,:\x01*\"'/management/v1/users/{user_id}/password\x12\x87\x03\n" +
 	"\x14RequestPasswordReset\x12,.herald.users.v1.RequestPasswordResetRequest\x1a-.herald.users.v1.RequestPasswordResetResponse\"\x91\x02\x8a\x82).\n" +
-	"\x15user.credential.write2\fnotification:\auser_id\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xb1\x03\n" +
-	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"\xc7\x02\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x0fPASSWORD_LOCKED\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0ePASSWORD_WRONG\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\x94\x03\n" +
+	"\x15user.credential.write2\fnotification:\auser_id\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x023:\x01*\"./management/v1/users/{user_id}/password/_reset\x12\xb3\x03\n" +
+	"\x10UpdateMyPassword\x12(.herald.users.v1.UpdateMyPasswordRequest\x1a).herald.users.v1.UpdateMyPasswordResponse\"\xc9\x02\x8a\x82)@\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01h\x01\xb2\x82)\x0fPASSWORD_LOCKED\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0ePASSWORD_WRONG\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02\x1f:\x01*\x1a\x1a/auth/v1/users/me/password\x12\x94\x03\n" +
 	"\x14ResendInitialization\x12,.herald.users.v1.ResendInitializationRequest\x1a-.herald.users.v1.ResendInitializationResponse\"\x9e\x02\x8a\x82)#\n" +
 	"\n" +
-	"user.write2\fnotification:\auser_id\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xee\x02\n" +
-	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"\x93\x02\x8a\x82)\x17\n" +
+	"user.write2\fnotification:\auser_id\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02::\x01*\"5/management/v1/users/{user_id}/_resend_initialization\x12\xf0\x02\n" +
+	"\vUpdateEmail\x12#.herald.users.v1.UpdateEmailRequest\x1a$.herald.users.v1.UpdateEmailResponse\"\x95\x02\x8a\x82)\x19\n" +
 	"\n" +
-	"user.write:\auser_idP\x01\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\x90\x03\n" +
+	"user.write:\auser_idP\x01h\x01\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/email\x12\x90\x03\n" +
 	"\x17ResendEmailVerification\x12/.herald.users.v1.ResendEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"\x91\x02\x8a\x82)#\n" +
 	"\n" +
-	"user.write2\fnotification:\auser_id\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\x8e\x03\n" +
-	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"\xad\x02\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xb2\x03\n" +
-	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"\xaf\x02\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\xf4\x03\n" +
-	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"\x93\x03\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\fCODE_EXPIRED\xb2\x82)\vCODE_LOCKED\xb2\x82)\n" +
-	"CODE_WRONG\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xa5\x02\n" +
-	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"\xa9\x01\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xe1\x01\n" +
+	"user.write2\fnotification:\auser_id\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02>:\x01*\"9/management/v1/users/{user_id}/email/_resend_verification\x12\x90\x03\n" +
+	"\rUpdateMyEmail\x12%.herald.users.v1.UpdateMyEmailRequest\x1a&.herald.users.v1.UpdateMyEmailResponse\"\xaf\x02\x8a\x82)@\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01h\x01\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02\x1c:\x01*\x1a\x17/auth/v1/users/me/email\x12\xb2\x03\n" +
+	"\x19ResendMyEmailVerification\x121.herald.users.v1.ResendMyEmailVerificationRequest\x1a0.herald.users.v1.ResendEmailVerificationResponse\"\xaf\x02\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x021:\x01*\",/auth/v1/users/me/email/_resend_verification\x12\xa0\x04\n" +
+	"\rVerifyMyEmail\x12%.herald.users.v1.VerifyMyEmailRequest\x1a&.herald.users.v1.VerifyMyEmailResponse\"\xbf\x03\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\fCODE_EXPIRED\xb2\x82)\vCODE_LOCKED\xb2\x82)\n" +
+	"CODE_WRONG\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/users/me/email/_verify\x12\xad\x02\n" +
+	"\x16AddPersonalAccessToken\x12..herald.users.v1.AddPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"\xb1\x01\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x14USER_NOT_INITIALIZED\xba\x82)\x04pats\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/pats\x12\xe1\x01\n" +
 	"\x1aSearchPersonalAccessTokens\x122.herald.users.v1.SearchPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"Z\x8a\x82)\v\n" +
 	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/pats/_search\x90\x02\x01\x12\xd1\x01\n" +
 	"\x16GetPersonalAccessToken\x12..herald.users.v1.GetPersonalAccessTokenRequest\x1a/.herald.users.v1.GetPersonalAccessTokenResponse\"V\x8a\x82)\v\n" +
 	"\tuser.read\xb2\x82)\rPAT_NOT_FOUND\x82\xd3\xe4\x93\x020\x12./management/v1/users/{user_id}/pats/{token_id}\x12\xfb\x01\n" +
 	"\x19RemovePersonalAccessToken\x121.herald.users.v1.RemovePersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"w\x8a\x82),\n" +
-	"\x15user.credential.write:\auser_idP\x01Z\btoken_id\xb2\x82)\rPAT_NOT_FOUND\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xb8\x02\n" +
-	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"\xb8\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xdd\x01\n" +
+	"\x15user.credential.write:\auser_idP\x01Z\btoken_id\xb2\x82)\rPAT_NOT_FOUND\x82\xd3\xe4\x93\x020*./management/v1/users/{user_id}/pats/{token_id}\x12\xc0\x02\n" +
+	"\x18AddMyPersonalAccessToken\x120.herald.users.v1.AddMyPersonalAccessTokenRequest\x1a/.herald.users.v1.AddPersonalAccessTokenResponse\"\xc0\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x14USER_NOT_INITIALIZED\xba\x82)\x04pats\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/auth/v1/users/me/pats\x12\xdd\x01\n" +
 	"\x1cSearchMyPersonalAccessTokens\x124.herald.users.v1.SearchMyPersonalAccessTokensRequest\x1a3.herald.users.v1.SearchPersonalAccessTokensResponse\"R\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/pats/_search\x90\x02\x01\x12\x8f\x02\n" +
 	"\x1bRemoveMyPersonalAccessToken\x123.herald.users.v1.RemoveMyPersonalAccessTokenRequest\x1a2.herald.users.v1.RemovePersonalAccessTokenResponse\"\x86\x01\x8a\x82)H\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01Z\btoken_id\xb2\x82)\rPAT_NOT_FOUND\x82\xd3\xe4\x93\x02#*!/auth/v1/users/me/pats/{token_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 

@@ -55,12 +55,11 @@ type CredentialsClient interface {
 	// them. If the old one must be changed, the new one cannot be the same: `PASSWORD_UNCHANGED`.
 	UpdateMyPassword(ctx context.Context, in *UpdateMyPasswordRequest, opts ...grpc.CallOption) (*UpdateMyPasswordResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
-	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
-	// address also takes the permission user.credential.write.
+	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL.
 	ResendInitialization(ctx context.Context, in *ResendInitializationRequest, opts ...grpc.CallOption) (*ResendInitializationResponse, error)
-	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
-	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
-	// permission user.credential.write. For callers who name themselves it fails with `TOO_MANY_MAILS` after ten mails to
+	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the user to verify it. It
+	// also takes the permission user.credential.write, unless the user is in the state INITIAL, or was before a lock or a
+	// deactivation, and the address is not set as verified. For callers who name themselves it fails with `TOO_MANY_MAILS` after ten mails to
 	// them, or to the address, within a day.
 	UpdateEmail(ctx context.Context, in *UpdateEmailRequest, opts ...grpc.CallOption) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older
@@ -281,12 +280,11 @@ type CredentialsServer interface {
 	// them. If the old one must be changed, the new one cannot be the same: `PASSWORD_UNCHANGED`.
 	UpdateMyPassword(context.Context, *UpdateMyPasswordRequest) (*UpdateMyPasswordResponse, error)
 	// Sends the initialize-user mail again, with a new code. Older codes are no longer valid. It
-	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL. Replacing a verified
-	// address also takes the permission user.credential.write.
+	// fails with `USER_NOT_INITIAL` if the user is not in the state INITIAL.
 	ResendInitialization(context.Context, *ResendInitializationRequest) (*ResendInitializationResponse, error)
-	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the
-	// user to verify it. Replacing a verified address, or setting one as verified, also takes the
-	// permission user.credential.write. For callers who name themselves it fails with `TOO_MANY_MAILS` after ten mails to
+	// Replaces a user's e-mail address. Unless it is set as verified, a mail with a code asks the user to verify it. It
+	// also takes the permission user.credential.write, unless the user is in the state INITIAL, or was before a lock or a
+	// deactivation, and the address is not set as verified. For callers who name themselves it fails with `TOO_MANY_MAILS` after ten mails to
 	// them, or to the address, within a day.
 	UpdateEmail(context.Context, *UpdateEmailRequest) (*UpdateEmailResponse, error)
 	// Sends the mail that asks a user to verify the e-mail address again, with a new code. Older

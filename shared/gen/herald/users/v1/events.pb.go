@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
@@ -663,6 +664,52 @@ func (x *HumanPasswordResetRequested) GetMail() string {
 	return ""
 }
 
+// A password was wrong too many times in one count: of a browser in which the person logged in before, of changes of the
+// own password, or of everybody else. None is checked there for a while.
+type HumanPasswordLocked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanPasswordLocked) Reset() {
+	*x = HumanPasswordLocked{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanPasswordLocked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanPasswordLocked) ProtoMessage() {}
+
+func (x *HumanPasswordLocked) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanPasswordLocked.ProtoReflect.Descriptor instead.
+func (*HumanPasswordLocked) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *HumanPasswordLocked) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 // Changed by an administrator, or by the user, with the old password or a mailed code.
 type HumanPasswordChanged struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -677,7 +724,7 @@ type HumanPasswordChanged struct {
 
 func (x *HumanPasswordChanged) Reset() {
 	*x = HumanPasswordChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -689,7 +736,7 @@ func (x *HumanPasswordChanged) String() string {
 func (*HumanPasswordChanged) ProtoMessage() {}
 
 func (x *HumanPasswordChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[13]
+	mi := &file_herald_users_v1_events_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -702,7 +749,7 @@ func (x *HumanPasswordChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanPasswordChanged.ProtoReflect.Descriptor instead.
 func (*HumanPasswordChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HumanPasswordChanged) GetState() UserState {
@@ -738,7 +785,7 @@ type HumanPasswordRemoved struct {
 
 func (x *HumanPasswordRemoved) Reset() {
 	*x = HumanPasswordRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +797,7 @@ func (x *HumanPasswordRemoved) String() string {
 func (*HumanPasswordRemoved) ProtoMessage() {}
 
 func (x *HumanPasswordRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[14]
+	mi := &file_herald_users_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +810,7 @@ func (x *HumanPasswordRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanPasswordRemoved.ProtoReflect.Descriptor instead.
 func (*HumanPasswordRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HumanPasswordRemoved) GetCause() string {
@@ -782,7 +829,7 @@ type MachineCreated struct {
 
 func (x *MachineCreated) Reset() {
 	*x = MachineCreated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +841,7 @@ func (x *MachineCreated) String() string {
 func (*MachineCreated) ProtoMessage() {}
 
 func (x *MachineCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[15]
+	mi := &file_herald_users_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +854,7 @@ func (x *MachineCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineCreated.ProtoReflect.Descriptor instead.
 func (*MachineCreated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MachineCreated) GetState() UserState {
@@ -827,7 +874,7 @@ type MachineChanged struct {
 
 func (x *MachineChanged) Reset() {
 	*x = MachineChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -839,7 +886,7 @@ func (x *MachineChanged) String() string {
 func (*MachineChanged) ProtoMessage() {}
 
 func (x *MachineChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[16]
+	mi := &file_herald_users_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -852,7 +899,7 @@ func (x *MachineChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineChanged.ProtoReflect.Descriptor instead.
 func (*MachineChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MachineChanged) GetChanged() []string {
@@ -871,7 +918,7 @@ type MachineSecretSet struct {
 
 func (x *MachineSecretSet) Reset() {
 	*x = MachineSecretSet{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +930,7 @@ func (x *MachineSecretSet) String() string {
 func (*MachineSecretSet) ProtoMessage() {}
 
 func (x *MachineSecretSet) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[17]
+	mi := &file_herald_users_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +943,7 @@ func (x *MachineSecretSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineSecretSet.ProtoReflect.Descriptor instead.
 func (*MachineSecretSet) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 type MachineSecretRemoved struct {
@@ -910,7 +957,7 @@ type MachineSecretRemoved struct {
 
 func (x *MachineSecretRemoved) Reset() {
 	*x = MachineSecretRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -922,7 +969,7 @@ func (x *MachineSecretRemoved) String() string {
 func (*MachineSecretRemoved) ProtoMessage() {}
 
 func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[18]
+	mi := &file_herald_users_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -935,7 +982,7 @@ func (x *MachineSecretRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineSecretRemoved.ProtoReflect.Descriptor instead.
 func (*MachineSecretRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MachineSecretRemoved) GetCause() string {
@@ -954,7 +1001,7 @@ type MachineKeyAdded struct {
 
 func (x *MachineKeyAdded) Reset() {
 	*x = MachineKeyAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1013,7 @@ func (x *MachineKeyAdded) String() string {
 func (*MachineKeyAdded) ProtoMessage() {}
 
 func (x *MachineKeyAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[19]
+	mi := &file_herald_users_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1026,7 @@ func (x *MachineKeyAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineKeyAdded.ProtoReflect.Descriptor instead.
 func (*MachineKeyAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MachineKeyAdded) GetUserId() string {
@@ -1001,7 +1048,7 @@ type MachineKeyRemoved struct {
 
 func (x *MachineKeyRemoved) Reset() {
 	*x = MachineKeyRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1060,7 @@ func (x *MachineKeyRemoved) String() string {
 func (*MachineKeyRemoved) ProtoMessage() {}
 
 func (x *MachineKeyRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[20]
+	mi := &file_herald_users_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1073,7 @@ func (x *MachineKeyRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MachineKeyRemoved.ProtoReflect.Descriptor instead.
 func (*MachineKeyRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{20}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MachineKeyRemoved) GetUserId() string {
@@ -1052,14 +1099,16 @@ type MemberAdded struct {
 	// The project on which the roles are. Empty if they are not on one project.
 	ProjectId string `protobuf:"bytes,4,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The id of the event of the organization's creation, whose creator becomes its owner.
-	Cause         string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
+	Cause string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
+	// A pending membership gives no roles until it is accepted.
+	State         MembershipState `protobuf:"varint,6,opt,name=state,proto3,enum=herald.users.v1.MembershipState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemberAdded) Reset() {
 	*x = MemberAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1120,7 @@ func (x *MemberAdded) String() string {
 func (*MemberAdded) ProtoMessage() {}
 
 func (x *MemberAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[21]
+	mi := &file_herald_users_v1_events_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1133,7 @@ func (x *MemberAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdded.ProtoReflect.Descriptor instead.
 func (*MemberAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{21}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MemberAdded) GetUserId() string {
@@ -1122,6 +1171,66 @@ func (x *MemberAdded) GetCause() string {
 	return ""
 }
 
+func (x *MemberAdded) GetState() MembershipState {
+	if x != nil {
+		return x.State
+	}
+	return MembershipState_MEMBERSHIP_STATE_UNSPECIFIED
+}
+
+// The user, or somebody who may do so in the user's organization, has accepted a pending membership.
+type MemberAccepted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	ProjectId     string                 `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemberAccepted) Reset() {
+	*x = MemberAccepted{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemberAccepted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemberAccepted) ProtoMessage() {}
+
+func (x *MemberAccepted) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemberAccepted.ProtoReflect.Descriptor instead.
+func (*MemberAccepted) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *MemberAccepted) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *MemberAccepted) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
 type MemberChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -1134,7 +1243,7 @@ type MemberChanged struct {
 
 func (x *MemberChanged) Reset() {
 	*x = MemberChanged{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1255,7 @@ func (x *MemberChanged) String() string {
 func (*MemberChanged) ProtoMessage() {}
 
 func (x *MemberChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[22]
+	mi := &file_herald_users_v1_events_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1268,7 @@ func (x *MemberChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberChanged.ProtoReflect.Descriptor instead.
 func (*MemberChanged) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{22}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MemberChanged) GetUserId() string {
@@ -1203,7 +1312,7 @@ type MemberRemoved struct {
 
 func (x *MemberRemoved) Reset() {
 	*x = MemberRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1215,7 +1324,7 @@ func (x *MemberRemoved) String() string {
 func (*MemberRemoved) ProtoMessage() {}
 
 func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[23]
+	mi := &file_herald_users_v1_events_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1228,7 +1337,7 @@ func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRemoved.ProtoReflect.Descriptor instead.
 func (*MemberRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{23}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *MemberRemoved) GetUserId() string {
@@ -1268,7 +1377,7 @@ type PersonalAccessTokenAdded struct {
 
 func (x *PersonalAccessTokenAdded) Reset() {
 	*x = PersonalAccessTokenAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1389,7 @@ func (x *PersonalAccessTokenAdded) String() string {
 func (*PersonalAccessTokenAdded) ProtoMessage() {}
 
 func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[24]
+	mi := &file_herald_users_v1_events_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1402,7 @@ func (x *PersonalAccessTokenAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenAdded.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{24}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PersonalAccessTokenAdded) GetUserId() string {
@@ -1307,7 +1416,8 @@ type PersonalAccessTokenRemoved struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The id of the event of the user's or organization's removal, or of the event that gave the user a role
-	// whose permissions the maker of the token lacks. Empty if the token was removed alone.
+	// whose permissions the maker of the token lacks, or of the end of the access of the application that made it.
+	// Empty if the token was removed alone.
 	Cause         string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1315,7 +1425,7 @@ type PersonalAccessTokenRemoved struct {
 
 func (x *PersonalAccessTokenRemoved) Reset() {
 	*x = PersonalAccessTokenRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1437,7 @@ func (x *PersonalAccessTokenRemoved) String() string {
 func (*PersonalAccessTokenRemoved) ProtoMessage() {}
 
 func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[25]
+	mi := &file_herald_users_v1_events_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1450,7 @@ func (x *PersonalAccessTokenRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonalAccessTokenRemoved.ProtoReflect.Descriptor instead.
 func (*PersonalAccessTokenRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{25}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PersonalAccessTokenRemoved) GetUserId() string {
@@ -1368,7 +1478,7 @@ type OtpAdded struct {
 
 func (x *OtpAdded) Reset() {
 	*x = OtpAdded{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1490,7 @@ func (x *OtpAdded) String() string {
 func (*OtpAdded) ProtoMessage() {}
 
 func (x *OtpAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[26]
+	mi := &file_herald_users_v1_events_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1503,7 @@ func (x *OtpAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpAdded.ProtoReflect.Descriptor instead.
 func (*OtpAdded) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{26}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *OtpAdded) GetReplaced() bool {
@@ -1415,7 +1525,7 @@ type OtpVerified struct {
 
 func (x *OtpVerified) Reset() {
 	*x = OtpVerified{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1537,7 @@ func (x *OtpVerified) String() string {
 func (*OtpVerified) ProtoMessage() {}
 
 func (x *OtpVerified) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[27]
+	mi := &file_herald_users_v1_events_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1550,7 @@ func (x *OtpVerified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpVerified.ProtoReflect.Descriptor instead.
 func (*OtpVerified) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{27}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *OtpVerified) GetNotice() string {
@@ -1454,7 +1564,8 @@ func (x *OtpVerified) GetNotice() string {
 type OtpRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the event of the user's or organization's removal, or of the event that gave the user a role
-	// whose permissions the maker of the factor lacks. Empty if the factor was removed alone.
+	// whose permissions the maker of the factor lacks, or of the end of the access of the application that made it.
+	// Empty if the factor was removed alone.
 	Cause string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	// The kind of the notice that is sent to the user. Empty if none is sent. The notification's id is the
 	// event's with -notice at its end.
@@ -1465,7 +1576,7 @@ type OtpRemoved struct {
 
 func (x *OtpRemoved) Reset() {
 	*x = OtpRemoved{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	mi := &file_herald_users_v1_events_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1588,7 @@ func (x *OtpRemoved) String() string {
 func (*OtpRemoved) ProtoMessage() {}
 
 func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[28]
+	mi := &file_herald_users_v1_events_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +1601,7 @@ func (x *OtpRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpRemoved.ProtoReflect.Descriptor instead.
 func (*OtpRemoved) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{28}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *OtpRemoved) GetCause() string {
@@ -1516,7 +1627,7 @@ type OtpRecoveryCodesRegenerated struct {
 
 func (x *OtpRecoveryCodesRegenerated) Reset() {
 	*x = OtpRecoveryCodesRegenerated{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	mi := &file_herald_users_v1_events_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1528,7 +1639,7 @@ func (x *OtpRecoveryCodesRegenerated) String() string {
 func (*OtpRecoveryCodesRegenerated) ProtoMessage() {}
 
 func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[29]
+	mi := &file_herald_users_v1_events_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1541,7 +1652,53 @@ func (x *OtpRecoveryCodesRegenerated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpRecoveryCodesRegenerated.ProtoReflect.Descriptor instead.
 func (*OtpRecoveryCodesRegenerated) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{29}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{31}
+}
+
+// The recovery codes ended with the access of the application that made them.
+type OtpRecoveryCodesRemoved struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the event of the end of the access.
+	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtpRecoveryCodesRemoved) Reset() {
+	*x = OtpRecoveryCodesRemoved{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtpRecoveryCodesRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtpRecoveryCodesRemoved) ProtoMessage() {}
+
+func (x *OtpRecoveryCodesRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtpRecoveryCodesRemoved.ProtoReflect.Descriptor instead.
+func (*OtpRecoveryCodesRemoved) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *OtpRecoveryCodesRemoved) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 // A code was wrong or already used.
@@ -1553,7 +1710,7 @@ type OtpCodeRefused struct {
 
 func (x *OtpCodeRefused) Reset() {
 	*x = OtpCodeRefused{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[30]
+	mi := &file_herald_users_v1_events_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1722,7 @@ func (x *OtpCodeRefused) String() string {
 func (*OtpCodeRefused) ProtoMessage() {}
 
 func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[30]
+	mi := &file_herald_users_v1_events_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1735,7 @@ func (x *OtpCodeRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpCodeRefused.ProtoReflect.Descriptor instead.
 func (*OtpCodeRefused) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{30}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{33}
 }
 
 // The fifth wrong code within 15 minutes. No code is accepted for the next 15.
@@ -1590,7 +1747,7 @@ type OtpLocked struct {
 
 func (x *OtpLocked) Reset() {
 	*x = OtpLocked{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[31]
+	mi := &file_herald_users_v1_events_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1759,7 @@ func (x *OtpLocked) String() string {
 func (*OtpLocked) ProtoMessage() {}
 
 func (x *OtpLocked) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[31]
+	mi := &file_herald_users_v1_events_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,14 +1772,14 @@ func (x *OtpLocked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtpLocked.ProtoReflect.Descriptor instead.
 func (*OtpLocked) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{31}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{34}
 }
 
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"2\n" +
+	"\x1cherald/users/v1/events.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"2\n" +
 	"\n" +
 	"OrgCreated:$\x8a\x82) \n" +
 	"\x03org\x12\acreated:\x03orgR\tit is new0\x01\"X\n" +
@@ -1672,7 +1829,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x05human\x12\x0eemail_verified:\x04user \x01\"\x95\x01\n" +
 	"\x1bHumanPasswordResetRequested\x12\x12\n" +
 	"\x04mail\x18\x01 \x01(\tR\x04mail:b\x8a\x82)^\n" +
-	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"\xbf\x01\n" +
+	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"\x88\x01\n" +
+	"\x13HumanPasswordLocked\x120\n" +
+	"\x05until\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05until:?\x8a\x82);\n" +
+	"\x05human\x12\x0fpassword_locked:\x04userR\x19who is logged in stays so0\x01\"\xbf\x01\n" +
 	"\x14HumanPasswordChanged\x120\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12(\n" +
 	"\achanged\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x16\n" +
@@ -1699,15 +1859,21 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x11MachineKeyRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:2\x8a\x82).\n" +
-	"\vmachine_key\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"\xc4\x01\n" +
+	"\vmachine_key\x12\aremoved:\x04userJ\auser_id\x1a\auser_id\"\xfc\x01\n" +
 	"\vMemberAdded\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
 	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\bR\binstance\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x04 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05cause\x18\x05 \x01(\tR\x05cause:%\x8a\x82)!\n" +
-	"\x06member\x12\x05added:\x04user\x80\x01\x01\x1a\auser_id\"\xb2\x01\n" +
+	"\x05cause\x18\x05 \x01(\tR\x05cause\x126\n" +
+	"\x05state\x18\x06 \x01(\x0e2 .herald.users.v1.MembershipStateR\x05state:%\x8a\x82)!\n" +
+	"\x06member\x12\x05added:\x04user\x80\x01\x01\x1a\auser_id\"r\n" +
+	"\x0eMemberAccepted\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId:(\x8a\x82)$\n" +
+	"\x06member\x12\baccepted:\x04user\x80\x01\x01\x1a\auser_id\"\xb2\x01\n" +
 	"\rMemberChanged\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12$\n" +
 	"\x05roles\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\x05roles\x12\x1a\n" +
@@ -1741,7 +1907,10 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x06notice\x18\x02 \x01(\tR\x06notice:Z\x8a\x82)V\n" +
 	"\x03otp\x12\aremoved:\x04userR0the next login asks for no code; the state staysj\fnotification0\x01\"t\n" +
 	"\x1bOtpRecoveryCodesRegenerated:U\x8a\x82)Q\n" +
-	"\x03otp\x12\x1arecovery_codes_regenerated:\x04userR&recovery codes count at the next login0\x01\"O\n" +
+	"\x03otp\x12\x1arecovery_codes_regenerated:\x04userR&recovery codes count at the next login0\x01\"\x82\x01\n" +
+	"\x17OtpRecoveryCodesRemoved\x12\x14\n" +
+	"\x05cause\x18\x01 \x01(\tR\x05cause:Q\x8a\x82)M\n" +
+	"\x03otp\x12\x16recovery_codes_removed:\x04userR&recovery codes count at the next login0\x01\"O\n" +
 	"\x0eOtpCodeRefused:=\x8a\x82)9\n" +
 	"\x03otp\x12\fcode_refused:\x04userR\x1cwho guesses has no login yet0\x01\"D\n" +
 	"\tOtpLocked:7\x8a\x82)3\n" +
@@ -1759,7 +1928,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
 	(*OrgChanged)(nil),                      // 1: herald.users.v1.OrgChanged
@@ -1774,43 +1943,50 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*HumanEmailVerificationRequested)(nil), // 10: herald.users.v1.HumanEmailVerificationRequested
 	(*HumanEmailVerified)(nil),              // 11: herald.users.v1.HumanEmailVerified
 	(*HumanPasswordResetRequested)(nil),     // 12: herald.users.v1.HumanPasswordResetRequested
-	(*HumanPasswordChanged)(nil),            // 13: herald.users.v1.HumanPasswordChanged
-	(*HumanPasswordRemoved)(nil),            // 14: herald.users.v1.HumanPasswordRemoved
-	(*MachineCreated)(nil),                  // 15: herald.users.v1.MachineCreated
-	(*MachineChanged)(nil),                  // 16: herald.users.v1.MachineChanged
-	(*MachineSecretSet)(nil),                // 17: herald.users.v1.MachineSecretSet
-	(*MachineSecretRemoved)(nil),            // 18: herald.users.v1.MachineSecretRemoved
-	(*MachineKeyAdded)(nil),                 // 19: herald.users.v1.MachineKeyAdded
-	(*MachineKeyRemoved)(nil),               // 20: herald.users.v1.MachineKeyRemoved
-	(*MemberAdded)(nil),                     // 21: herald.users.v1.MemberAdded
-	(*MemberChanged)(nil),                   // 22: herald.users.v1.MemberChanged
-	(*MemberRemoved)(nil),                   // 23: herald.users.v1.MemberRemoved
-	(*PersonalAccessTokenAdded)(nil),        // 24: herald.users.v1.PersonalAccessTokenAdded
-	(*PersonalAccessTokenRemoved)(nil),      // 25: herald.users.v1.PersonalAccessTokenRemoved
-	(*OtpAdded)(nil),                        // 26: herald.users.v1.OtpAdded
-	(*OtpVerified)(nil),                     // 27: herald.users.v1.OtpVerified
-	(*OtpRemoved)(nil),                      // 28: herald.users.v1.OtpRemoved
-	(*OtpRecoveryCodesRegenerated)(nil),     // 29: herald.users.v1.OtpRecoveryCodesRegenerated
-	(*OtpCodeRefused)(nil),                  // 30: herald.users.v1.OtpCodeRefused
-	(*OtpLocked)(nil),                       // 31: herald.users.v1.OtpLocked
-	(UserState)(0),                          // 32: herald.users.v1.UserState
-	(InitMail)(0),                           // 33: herald.users.v1.InitMail
+	(*HumanPasswordLocked)(nil),             // 13: herald.users.v1.HumanPasswordLocked
+	(*HumanPasswordChanged)(nil),            // 14: herald.users.v1.HumanPasswordChanged
+	(*HumanPasswordRemoved)(nil),            // 15: herald.users.v1.HumanPasswordRemoved
+	(*MachineCreated)(nil),                  // 16: herald.users.v1.MachineCreated
+	(*MachineChanged)(nil),                  // 17: herald.users.v1.MachineChanged
+	(*MachineSecretSet)(nil),                // 18: herald.users.v1.MachineSecretSet
+	(*MachineSecretRemoved)(nil),            // 19: herald.users.v1.MachineSecretRemoved
+	(*MachineKeyAdded)(nil),                 // 20: herald.users.v1.MachineKeyAdded
+	(*MachineKeyRemoved)(nil),               // 21: herald.users.v1.MachineKeyRemoved
+	(*MemberAdded)(nil),                     // 22: herald.users.v1.MemberAdded
+	(*MemberAccepted)(nil),                  // 23: herald.users.v1.MemberAccepted
+	(*MemberChanged)(nil),                   // 24: herald.users.v1.MemberChanged
+	(*MemberRemoved)(nil),                   // 25: herald.users.v1.MemberRemoved
+	(*PersonalAccessTokenAdded)(nil),        // 26: herald.users.v1.PersonalAccessTokenAdded
+	(*PersonalAccessTokenRemoved)(nil),      // 27: herald.users.v1.PersonalAccessTokenRemoved
+	(*OtpAdded)(nil),                        // 28: herald.users.v1.OtpAdded
+	(*OtpVerified)(nil),                     // 29: herald.users.v1.OtpVerified
+	(*OtpRemoved)(nil),                      // 30: herald.users.v1.OtpRemoved
+	(*OtpRecoveryCodesRegenerated)(nil),     // 31: herald.users.v1.OtpRecoveryCodesRegenerated
+	(*OtpRecoveryCodesRemoved)(nil),         // 32: herald.users.v1.OtpRecoveryCodesRemoved
+	(*OtpCodeRefused)(nil),                  // 33: herald.users.v1.OtpCodeRefused
+	(*OtpLocked)(nil),                       // 34: herald.users.v1.OtpLocked
+	(UserState)(0),                          // 35: herald.users.v1.UserState
+	(InitMail)(0),                           // 36: herald.users.v1.InitMail
+	(*timestamppb.Timestamp)(nil),           // 37: google.protobuf.Timestamp
+	(MembershipState)(0),                    // 38: herald.users.v1.MembershipState
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	32, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	33, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	32, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	33, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	33, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	32, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	32, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	32, // 7: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	32, // 8: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	35, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	36, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	35, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	36, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	36, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	35, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	35, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	37, // 7: herald.users.v1.HumanPasswordLocked.until:type_name -> google.protobuf.Timestamp
+	35, // 8: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	35, // 9: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	38, // 10: herald.users.v1.MemberAdded.state:type_name -> herald.users.v1.MembershipState
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_events_proto_init() }
@@ -1825,7 +2001,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -82,7 +82,10 @@ type AuthFactor struct {
 	// Types that are valid to be assigned to Type:
 	//
 	//	*AuthFactor_Otp
-	Type          isAuthFactor_Type `protobuf_oneof:"type"`
+	Type isAuthFactor_Type `protobuf_oneof:"type"`
+	// The applications that made its secret or its recovery codes in the user's name. It ends with the access of one that
+	// made the secret. With that of another one only the recovery codes end.
+	ClientIds     []string `protobuf:"bytes,4,rep,name=client_ids,json=clientIds,proto3" json:"client_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -143,6 +146,13 @@ func (x *AuthFactor) GetOtp() *Otp {
 		if x, ok := x.Type.(*AuthFactor_Otp); ok {
 			return x.Otp
 		}
+	}
+	return nil
+}
+
+func (x *AuthFactor) GetClientIds() []string {
+	if x != nil {
+		return x.ClientIds
 	}
 	return nil
 }
@@ -776,12 +786,14 @@ var File_herald_users_v1_factors_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_factors_proto_rawDesc = "" +
 	"\n" +
-	"\x1dherald/users/v1/factors.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xaa\x01\n" +
+	"\x1dherald/users/v1/factors.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xc9\x01\n" +
 	"\n" +
 	"AuthFactor\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x126\n" +
 	"\x05state\x18\x02 \x01(\x0e2 .herald.users.v1.AuthFactorStateR\x05state\x12(\n" +
-	"\x03otp\x18\x03 \x01(\v2\x14.herald.users.v1.OtpH\x00R\x03otpB\x06\n" +
+	"\x03otp\x18\x03 \x01(\v2\x14.herald.users.v1.OtpH\x00R\x03otp\x12\x1d\n" +
+	"\n" +
+	"client_ids\x18\x04 \x03(\tR\tclientIdsB\x06\n" +
 	"\x04type\"5\n" +
 	"\x03Otp\x12.\n" +
 	"\x13recovery_codes_left\x18\x01 \x01(\rR\x11recoveryCodesLeft\"+\n" +
@@ -816,20 +828,20 @@ const file_herald_users_v1_factors_proto_rawDesc = "" +
 	"\x0fAuthFactorState\x12!\n" +
 	"\x1dAUTH_FACTOR_STATE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bAUTH_FACTOR_STATE_NOT_READY\x10\x01\x12\x1b\n" +
-	"\x17AUTH_FACTOR_STATE_READY\x10\x022\xd8\r\n" +
-	"\aFactors\x12\x9c\x02\n" +
-	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\"\xca\x01\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x11OTP_ALREADY_READY\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\x10OTP_NOT_VERIFIED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\x9e\x02\n" +
-	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"\xc3\x01\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\n" +
+	"\x17AUTH_FACTOR_STATE_READY\x10\x022\xa3\x0e\n" +
+	"\aFactors\x12\xb5\x02\n" +
+	"\bAddMyOtp\x12 .herald.users.v1.AddMyOtpRequest\x1a!.herald.users.v1.AddMyOtpResponse\"\xe3\x01\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x11OTP_ALREADY_READY\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\x10OTP_NOT_VERIFIED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\u0082)\x15a user has one factor\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/auth_factors/otp\x12\xca\x02\n" +
+	"\vVerifyMyOtp\x12#.herald.users.v1.VerifyMyOtpRequest\x1a$.herald.users.v1.VerifyMyOtpResponse\"\xef\x01\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\n" +
 	"CODE_WRONG\xb2\x82)\x14OTP_ALREADY_VERIFIED\xb2\x82)\n" +
-	"OTP_LOCKED\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\rOTP_NOT_READY\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xd5\x01\n" +
-	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"}\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\rOTP_NOT_FOUND\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\xd1\x02\n" +
-	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\xcc\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\n" +
+	"OTP_LOCKED\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\rOTP_NOT_READY\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02/:\x01*\"*/auth/v1/users/me/auth_factors/otp/_verify\x12\xd7\x01\n" +
+	"\vRemoveMyOtp\x12#.herald.users.v1.RemoveMyOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"\x7f\x8a\x82)@\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01h\x01\xb2\x82)\rOTP_NOT_FOUND\x82\xd3\xe4\x93\x02$*\"/auth/v1/users/me/auth_factors/otp\x12\xd3\x02\n" +
+	"\x19RegenerateMyRecoveryCodes\x121.herald.users.v1.RegenerateMyRecoveryCodesRequest\x1a2.herald.users.v1.RegenerateMyRecoveryCodesResponse\"\xce\x01\x8a\x82)@\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01h\x01\xb2\x82)\n" +
 	"CODE_WRONG\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\rOTP_NOT_READY\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02B:\x01*\"=/auth/v1/users/me/auth_factors/otp/recovery_codes/_regenerate\x12\xca\x01\n" +
 	"\x13SearchMyAuthFactors\x12+.herald.users.v1.SearchMyAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"Z\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02+:\x01*\"&/auth/v1/users/me/auth_factors/_search\x90\x02\x01\x12\xce\x01\n" +
 	"\x11SearchAuthFactors\x12).herald.users.v1.SearchAuthFactorsRequest\x1a*.herald.users.v1.SearchAuthFactorsResponse\"b\x8a\x82)\v\n" +
-	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x90\x02\x01\x12\xc2\x01\n" +
-	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"n\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\rOTP_NOT_FOUND\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otpB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x028:\x01*\"3/management/v1/users/{user_id}/auth_factors/_search\x90\x02\x01\x12\xc4\x01\n" +
+	"\tRemoveOtp\x12!.herald.users.v1.RemoveOtpRequest\x1a\".herald.users.v1.RemoveOtpResponse\"p\x8a\x82)$\n" +
+	"\x15user.credential.write:\auser_idP\x01h\x01\xb2\x82)\rOTP_NOT_FOUND\x82\xd3\xe4\x93\x021*//management/v1/users/{user_id}/auth_factors/otpB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_factors_proto_rawDescOnce sync.Once

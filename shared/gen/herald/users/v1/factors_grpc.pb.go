@@ -35,7 +35,10 @@ const (
 // Second factors: authenticator apps and recovery codes.
 type FactorsClient interface {
 	// Adds an authenticator app to the caller's login. Logins ask for its codes only after one was verified. It fails
-	// with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there is an app.
+	// with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there is an app. The scope openid is enough, because an app that
+	// is not verified counts for nothing and `{"replace":true}` replaces it. What was added with openid alone hinders
+	// nobody: a request with Herald's audience replaces it in any case. With openid alone this fails for ten minutes
+	// after a change with more, so that no application changes the secret that the user has just scanned.
 	AddMyOtp(ctx context.Context, in *AddMyOtpRequest, opts ...grpc.CallOption) (*AddMyOtpResponse, error)
 	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
 	// with `CODE_WRONG` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong
@@ -139,7 +142,10 @@ func (c *factorsClient) RemoveOtp(ctx context.Context, in *RemoveOtpRequest, opt
 // Second factors: authenticator apps and recovery codes.
 type FactorsServer interface {
 	// Adds an authenticator app to the caller's login. Logins ask for its codes only after one was verified. It fails
-	// with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there is an app.
+	// with `OTP_ALREADY_READY` or `OTP_NOT_VERIFIED` if there is an app. The scope openid is enough, because an app that
+	// is not verified counts for nothing and `{"replace":true}` replaces it. What was added with openid alone hinders
+	// nobody: a request with Herald's audience replaces it in any case. With openid alone this fails for ten minutes
+	// after a change with more, so that no application changes the secret that the user has just scanned.
 	AddMyOtp(context.Context, *AddMyOtpRequest) (*AddMyOtpResponse, error)
 	// Verifies the caller's app with a code that it shows, and returns ten recovery codes. It fails
 	// with `CODE_WRONG` for a wrong code, and with `OTP_LOCKED` for 15 minutes after five wrong

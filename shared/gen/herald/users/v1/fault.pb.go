@@ -109,7 +109,8 @@ const (
 	// For a password that is the one that it replaces, if that must be changed.
 	Fault_PASSWORD_UNCHANGED Fault = 73
 	// If another replica has made the first start.
-	Fault_INSTANCE_EXISTS Fault = 74
+	Fault_INSTANCE_EXISTS        Fault = 74
+	Fault_MEMBERSHIP_NOT_PENDING Fault = 75
 )
 
 // Enum value maps for Fault.
@@ -190,6 +191,7 @@ var (
 		72: "PASSWORD_TOO_COMMON",
 		73: "PASSWORD_UNCHANGED",
 		74: "INSTANCE_EXISTS",
+		75: "MEMBERSHIP_NOT_PENDING",
 	}
 	Fault_value = map[string]int32{
 		"FAULT_UNSPECIFIED":          0,
@@ -267,6 +269,7 @@ var (
 		"PASSWORD_TOO_COMMON":        72,
 		"PASSWORD_UNCHANGED":         73,
 		"INSTANCE_EXISTS":            74,
+		"MEMBERSHIP_NOT_PENDING":     75,
 	}
 )
 
@@ -301,7 +304,7 @@ var File_herald_users_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/fault.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto*\xc53\n" +
+	"\x1bherald/users/v1/fault.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto*\xa74\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x129\n" +
 	"\n" +
@@ -312,14 +315,14 @@ const file_herald_users_v1_fault_proto_rawDesc = "" +
 	"\rEMAIL_INVALID\x10\x05\x1aY\x8a\x82)U\b\x03\x12QAn e-mail address is one address such as mini@example.com, at most 254 characters\x12Q\n" +
 	"\x1aPREFERRED_LANGUAGE_INVALID\x10\x06\x1a1\x8a\x82)-\b\x03\x12)A language tag is one such as de or pt-BR\x12J\n" +
 	"\x16EMAIL_ALREADY_VERIFIED\x10\a\x1a.\x8a\x82)*\b\t\x12&The e-mail address is verified already\x12\x9f\x01\n" +
-	"\x12EMAIL_NOT_VERIFIED\x10\b\x1a\x86\x01\x8a\x82)\x81\x01\b\t\x12}The e-mail address is not verified: POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it\x12\xa9\x01\n" +
-	"\x0fEMAIL_OUTRANKED\x10\t\x1a\x93\x01\x8a\x82)\x8e\x01\b\t\x12\x89\x01The e-mail address was chosen by somebody who lacks a permission that the user got later, so no code is sent to it: set the address again\x12p\n" +
+	"\x12EMAIL_NOT_VERIFIED\x10\b\x1a\x86\x01\x8a\x82)\x81\x01\b\t\x12}The e-mail address is not verified: POST /management/v1/users/{user_id}/email/_resend_verification asks the user to verify it\x12\x8d\x01\n" +
+	"\x0fEMAIL_OUTRANKED\x10\t\x1ax\x8a\x82)t\b\t\x12pThe e-mail address was chosen by somebody who may not choose it, so no code is sent to it: set the address again\x12p\n" +
 	"\x15IDP_LINK_OTHER_TENANT\x10\n" +
 	"\x1aU\x8a\x82)Q\b\t\x12MThe link to the account at the identity provider names another tenant or none\x12}\n" +
 	"\vIDP_UNKNOWN\x10\v\x1al\x8a\x82)h\b\t\x12.The organization has no such identity provider*\x04idps2.names an identity provider that does not exist\x12_\n" +
 	"\x12IDP_LINK_NOT_FOUND\x10\f\x1aG\x8a\x82)C\b\x05\x12?The user is not linked to that account at the identity provider\x12\x92\x01\n" +
-	"\x0eIDP_LINK_TAKEN\x10\r\x1a~\x8a\x82)z\b\x06\x12?Another user is linked to that account at the identity provider*\x04idps2/names an account that another user is linked to\x12Y\n" +
-	"\x0eIDP_LINK_LIMIT\x10\x0e\x1aE\x8a\x82)A\b\t\x12=A user is linked to at most 20 accounts at identity providers\x12S\n" +
+	"\x0eIDP_LINK_TAKEN\x10\r\x1a~\x8a\x82)z\b\x06\x12?Another user is linked to that account at the identity provider*\x04idps2/names an account that another user is linked to\x12v\n" +
+	"\x0eIDP_LINK_LIMIT\x10\x0e\x1ab\x8a\x82)^\b\t\x12ZThe user is linked to as many accounts at identity providers as the quota idp_links allows\x12S\n" +
 	"\x0eIDP_LINK_TWICE\x10\x0f\x1a?\x8a\x82);\b\x03\x127Two links name the same account at an identity provider\x12\x88\x01\n" +
 	"\x0eIMPORT_IS_BULK\x10\x10\x1at\x8a\x82)p\b\x03\x12FThis is the shape of the bulk import: send it to POST /admin/v1/import*\bdataOrgs2\x1abelongs to the bulk import\x12\x98\x01\n" +
 	"\fIMPORT_MIXED\x10\x11\x1a\x85\x01\x8a\x82)\x80\x01\b\x03\x12HThe fields of the user must be either in user or beside userId, not both*\x04user2,cannot be combined with the fields of a user\x12G\n" +
@@ -344,8 +347,8 @@ const file_herald_users_v1_fault_proto_rawDesc = "" +
 	"\x0fPROJECT_REMOVED\x10\"\x1a)\x8a\x82)%\b\x05\x12!The project has just been removed\x12C\n" +
 	"\x12PROJECT_OWNER_MADE\x10#\x1a+\x8a\x82)'\b\x06\x12#The project has had its first owner\x12@\n" +
 	"\x12METADATA_KEY_TWICE\x10$\x1a(\x8a\x82)$\b\x03\x12 A key of metadata is given twice\x122\n" +
-	"\x12METADATA_NOT_FOUND\x10%\x1a\x1a\x8a\x82)\x16\b\x05\x12\x12Metadata not found\x12C\n" +
-	"\x0eMETADATA_LIMIT\x10&\x1a/\x8a\x82)+\b\t\x12'A user has at most 100 keys of metadata\x121\n" +
+	"\x12METADATA_NOT_FOUND\x10%\x1a\x1a\x8a\x82)\x16\b\x05\x12\x12Metadata not found\x12^\n" +
+	"\x0eMETADATA_LIMIT\x10&\x1aJ\x8a\x82)F\b\t\x12BThe user has as many keys of metadata as the quota metadata allows\x121\n" +
 	"\rORG_NOT_FOUND\x10'\x1a\x1e\x8a\x82)\x1a\b\x05\x12\x16Organization not found\x12Q\n" +
 	"\x0eORG_NAME_TAKEN\x10(\x1a=\x8a\x82)9\b\x06\x12%The name of the organization is taken*\x04name2\bis taken\x12:\n" +
 	"\x0eORG_NOT_ACTIVE\x10)\x1a&\x8a\x82)\"\b\t\x12\x1eThe organization is not active\x12@\n" +
@@ -383,7 +386,8 @@ const file_herald_users_v1_fault_proto_rawDesc = "" +
 	"\x11PASSWORD_TOO_LONG\x10G\x1a8\x8a\x82)4\b\x03\x120The password is too long: at most 128 characters\x12i\n" +
 	"\x13PASSWORD_TOO_COMMON\x10H\x1aP\x8a\x82)L\b\x03\x12HThe password is too common: it is among the first that anybody would try\x12]\n" +
 	"\x12PASSWORD_UNCHANGED\x10I\x1aE\x8a\x82)A\b\x03\x12=This is the password that must be changed: choose another one\x128\n" +
-	"\x0fINSTANCE_EXISTS\x10J\x1a#\x8a\x82)\x1f\b\x06\x12\x1bThe instance exists alreadyB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x0fINSTANCE_EXISTS\x10J\x1a#\x8a\x82)\x1f\b\x06\x12\x1bThe instance exists already\x12D\n" +
+	"\x16MEMBERSHIP_NOT_PENDING\x10K\x1a(\x8a\x82)$\b\t\x12 The membership is active alreadyB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_fault_proto_rawDescOnce sync.Once

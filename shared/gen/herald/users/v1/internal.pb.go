@@ -23,8 +23,11 @@ const (
 )
 
 type ResolveOrgRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	OrgId         string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
+	// A user of any organization, and a permission. Empty for none.
+	UserId        string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Permission    string `protobuf:"bytes,3,opt,name=permission,proto3" json:"permission,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -66,10 +69,26 @@ func (x *ResolveOrgRequest) GetOrgId() string {
 	return ""
 }
 
+func (x *ResolveOrgRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ResolveOrgRequest) GetPermission() string {
+	if x != nil {
+		return x.Permission
+	}
+	return ""
+}
+
 type ResolveOrgResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	State         OrgState               `protobuf:"varint,2,opt,name=state,proto3,enum=herald.users.v1.OrgState" json:"state,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	State OrgState               `protobuf:"varint,2,opt,name=state,proto3,enum=herald.users.v1.OrgState" json:"state,omitempty"`
+	// Whether the user of the request has the permission in the organization.
+	Permitted     bool `protobuf:"varint,3,opt,name=permitted,proto3" json:"permitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -116,6 +135,13 @@ func (x *ResolveOrgResponse) GetState() OrgState {
 		return x.State
 	}
 	return OrgState_ORG_STATE_UNSPECIFIED
+}
+
+func (x *ResolveOrgResponse) GetPermitted() bool {
+	if x != nil {
+		return x.Permitted
+	}
+	return false
 }
 
 type ResolveUserRequest struct {
@@ -430,12 +456,17 @@ var File_herald_users_v1_internal_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"\n" +
-	"\x1eherald/users/v1/internal.proto\x12\x0fherald.users.v1\x1a$herald/users/v1/external_login.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1aherald/users/v1/orgs.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/caller.proto\x1a\x17herald/v1/options.proto\"*\n" +
+	"\x1eherald/users/v1/internal.proto\x12\x0fherald.users.v1\x1a$herald/users/v1/external_login.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1aherald/users/v1/orgs.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/caller.proto\x1a\x17herald/v1/options.proto\"c\n" +
 	"\x11ResolveOrgRequest\x12\x15\n" +
-	"\x06org_id\x18\x01 \x01(\tR\x05orgId\"Y\n" +
+	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1e\n" +
+	"\n" +
+	"permission\x18\x03 \x01(\tR\n" +
+	"permission\"w\n" +
 	"\x12ResolveOrgResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
-	"\x05state\x18\x02 \x01(\x0e2\x19.herald.users.v1.OrgStateR\x05state\"D\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x19.herald.users.v1.OrgStateR\x05state\x12\x1c\n" +
+	"\tpermitted\x18\x03 \x01(\bR\tpermitted\"D\n" +
 	"\x12ResolveUserRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\"\x8d\x01\n" +
@@ -454,7 +485,7 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"token_hash\x18\x01 \x01(\fR\ttokenHash\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\"A\n" +
 	"\x14ResolveTokenResponse\x12)\n" +
-	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\xa6\x1c\n" +
+	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\xd7\x1c\n" +
 	"\bInternal\x12\x95\x01\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"8\x8a\x82)\x0f*\agateway*\x04auth\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12\x82\x01\n" +
 	"\x0eResolveSubject\x12&.herald.users.v1.ResolveSubjectRequest\x1a'.herald.users.v1.ResolveSubjectResponse\"\x1f\x8a\x82)\x06*\x04auth\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\x8e\x01\n" +
@@ -471,8 +502,8 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"OTP_LOCKED\xb2\x82)\rOTP_NOT_FOUND\xb2\x82)\rOTP_NOT_READY\xb2\x82)\x0eUSER_NOT_FOUND\x12\xc6\x02\n" +
 	"\x12ChooseNextPassword\x12*.herald.users.v1.ChooseNextPasswordRequest\x1a+.herald.users.v1.ChooseNextPasswordResponse\"\xd6\x01\x8a\x82)\x06*\x04auth\xb2\x82)\n" +
 	"LOGIN_OVER\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x14USER_NOT_INITIALIZED\x12\xb1\x01\n" +
-	"\x14CheckExternalAccount\x12,.herald.users.v1.CheckExternalAccountRequest\x1a-.herald.users.v1.CheckExternalAccountResponse\"<\x8a\x82)\x06*\x04auth\xb2\x82)\x12IDP_LINK_NOT_FOUND\xb2\x82)\x15IDP_LINK_OTHER_TENANT\x90\x02\x01\x12\xad\x03\n" +
-	"\x12CreateExternalUser\x12*.herald.users.v1.CreateExternalUserRequest\x1a+.herald.users.v1.CreateExternalUserResponse\"\xbd\x02\x8a\x82)\x06*\x04auth\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\x0eORG_NOT_ACTIVE\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0fUSER_NAME_TAKEN\x12\xf6\x01\n" +
+	"\x14CheckExternalAccount\x12,.herald.users.v1.CheckExternalAccountRequest\x1a-.herald.users.v1.CheckExternalAccountResponse\"<\x8a\x82)\x06*\x04auth\xb2\x82)\x12IDP_LINK_NOT_FOUND\xb2\x82)\x15IDP_LINK_OTHER_TENANT\x90\x02\x01\x12\xde\x03\n" +
+	"\x12CreateExternalUser\x12*.herald.users.v1.CreateExternalUserRequest\x1a+.herald.users.v1.CreateExternalUserResponse\"\xee\x02\x8a\x82)\x06*\x04auth\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\x0eORG_NOT_ACTIVE\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0fUSER_NAME_TAKEN\u0082)-an organization has as many users as it needs\x12\xf6\x01\n" +
 	"\x13LinkExternalAccount\x12+.herald.users.v1.LinkExternalAccountRequest\x1a,.herald.users.v1.LinkExternalAccountResponse\"\x83\x01\x8a\x82)\x06*\x04auth\xb2\x82)\x0eIDP_LINK_LIMIT\xb2\x82)\x0eIDP_LINK_TAKEN\xb2\x82)\x0eIDP_LINK_TWICE\xb2\x82)\vIDP_UNKNOWN\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rTOKEN_INVALID\xb2\x82)\x0eUSER_NOT_FOUND\x12\xbb\x01\n" +
 	"\x12UpdateExternalUser\x12*.herald.users.v1.UpdateExternalUserRequest\x1a+.herald.users.v1.UpdateExternalUserResponse\"L\x8a\x82)\x06*\x04auth\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x12\x88\x01\n" +
 	"\vPrepareMail\x12#.herald.users.v1.PrepareMailRequest\x1a$.herald.users.v1.PrepareMailResponse\".\x8a\x82)\x0e*\fnotification\xb2\x82)\x15NOTIFICATION_OBSOLETE\x90\x02\x02\x12\x8a\x01\n" +

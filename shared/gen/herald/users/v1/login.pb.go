@@ -31,9 +31,14 @@ type CheckPasswordRequest struct {
 	Password  string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	// The client's address. The passwords of one client wait in one line to be derived, and the lines take turns. Those
 	// of users with a slow hash of another system wait in the line of their organization.
-	Client        string `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Client string `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
+	// A random id of the browser. Empty if nobody has logged in in it.
+	Browser string `protobuf:"bytes,4,opt,name=browser,proto3" json:"browser,omitempty"`
+	// Who has logged in in the browser. Their wrong passwords there are counted apart from those of strangers, so that no
+	// stranger keeps them out.
+	BrowserUserIds []string `protobuf:"bytes,5,rep,name=browser_user_ids,json=browserUserIds,proto3" json:"browser_user_ids,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CheckPasswordRequest) Reset() {
@@ -85,6 +90,20 @@ func (x *CheckPasswordRequest) GetClient() string {
 		return x.Client
 	}
 	return ""
+}
+
+func (x *CheckPasswordRequest) GetBrowser() string {
+	if x != nil {
+		return x.Browser
+	}
+	return ""
+}
+
+func (x *CheckPasswordRequest) GetBrowserUserIds() []string {
+	if x != nil {
+		return x.BrowserUserIds
+	}
+	return nil
 }
 
 // The user who has the password. The user and the organization can have any state.
@@ -476,12 +495,14 @@ var File_herald_users_v1_login_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_login_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"\x82\x01\n" +
+	"\x1bherald/users/v1/login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"\xda\x01\n" +
 	"\x14CheckPasswordRequest\x12'\n" +
 	"\n" +
 	"login_name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xd0\x0fR\tloginName\x12\x1f\n" +
 	"\bpassword\x18\x02 \x01(\tB\x03\x80\x01\x01R\bpassword\x12 \n" +
-	"\x06client\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\x06client\"\xcb\x02\n" +
+	"\x06client\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\x06client\x12\"\n" +
+	"\abrowser\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\xc8\x01R\abrowser\x122\n" +
+	"\x10browser_user_ids\x18\x05 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10\x14R\x0ebrowserUserIds\"\xcb\x02\n" +
 	"\x15CheckPasswordResponse\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\x120\n" +

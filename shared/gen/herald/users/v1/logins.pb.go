@@ -433,14 +433,14 @@ const file_herald_users_v1_logins_proto_rawDesc = "" +
 	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\x12(\n" +
 	"\x10external_user_id\x18\x02 \x01(\tR\x0eexternalUserId\"O\n" +
 	"\x19RemoveUserIdpLinkResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails2\xfa\x06\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails2\xfe\x06\n" +
 	"\x06Logins\x12\xc9\x01\n" +
 	"\x12SearchUserIdpLinks\x12*.herald.users.v1.SearchUserIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"Z\x8a\x82)\v\n" +
-	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x90\x02\x01\x12\xe5\x01\n" +
-	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"y\x8a\x82)\x18\n" +
-	"\vuser.delete:\auser_idP\x01\xb2\x82)\x12IDP_LINK_NOT_FOUND\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xbd\x01\n" +
-	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"R\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x90\x02\x01\x12\xfb\x01\n" +
-	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"\x92\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x12IDP_LINK_NOT_FOUND\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/idps/_search\x90\x02\x01\x12\xe7\x01\n" +
+	"\x11RemoveUserIdpLink\x12).herald.users.v1.RemoveUserIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"{\x8a\x82)\x1a\n" +
+	"\vuser.delete:\auser_idP\x01h\x01\xb2\x82)\x12IDP_LINK_NOT_FOUND\x82\xd3\xe4\x93\x02A*?/management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}\x12\xbd\x01\n" +
+	"\x10SearchMyIdpLinks\x12(.herald.users.v1.SearchMyIdpLinksRequest\x1a+.herald.users.v1.SearchUserIdpLinksResponse\"R\x8a\x82)\x10\x18\x012\x04authJ\x06openid\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/auth/v1/users/me/idps/_search\x90\x02\x01\x12\xfd\x01\n" +
+	"\x0fRemoveMyIdpLink\x12'.herald.users.v1.RemoveMyIdpLinkRequest\x1a*.herald.users.v1.RemoveUserIdpLinkResponse\"\x94\x01\x8a\x82)@\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audP\x01h\x01\xb2\x82)\x12IDP_LINK_NOT_FOUND\x82\xd3\xe4\x93\x024*2/auth/v1/users/me/idps/{idp_id}/{external_user_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_logins_proto_rawDescOnce sync.Once

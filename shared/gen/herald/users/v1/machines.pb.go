@@ -903,16 +903,16 @@ const file_herald_users_v1_machines_proto_rawDesc = "" +
 	"\x1aRemoveMachineSecretRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\"Q\n" +
 	"\x1bRemoveMachineSecretResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails2\x83\x0f\n" +
-	"\bMachines\x12\xd2\x01\n" +
-	"\x11CreateMachineUser\x12).herald.users.v1.CreateMachineUserRequest\x1a$.herald.users.v1.MachineUserResponse\"l\x8a\x82)\f\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails2\xbd\x0f\n" +
+	"\bMachines\x12\x84\x02\n" +
+	"\x11CreateMachineUser\x12).herald.users.v1.CreateMachineUserRequest\x1a$.herald.users.v1.MachineUserResponse\"\x9d\x01\x8a\x82)\f\n" +
 	"\n" +
-	"user.write\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rUSER_ID_TAKEN\xb2\x82)\x0fUSER_NAME_TAKEN\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/machine\x12\xea\x01\n" +
+	"user.write\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rUSER_ID_TAKEN\xb2\x82)\x0fUSER_NAME_TAKEN\u0082)-an organization has as many users as it needs\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/management/v1/users/machine\x12\xea\x01\n" +
 	"\x11UpdateMachineUser\x12).herald.users.v1.UpdateMachineUserRequest\x1a$.herald.users.v1.MachineUserResponse\"\x83\x01\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\xb2\x82)\x0fUSER_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x10USER_NOT_MACHINE\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/machine\x12\xb6\x02\n" +
-	"\rAddMachineKey\x12%.herald.users.v1.AddMachineKeyRequest\x1a&.herald.users.v1.AddMachineKeyResponse\"\xd5\x01\x8a\x82)$\n" +
-	"\x15user.credential.write:\auser_idP\x01`\x01\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x12PUBLIC_KEY_INVALID\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x14USER_NOT_INITIALIZED\xb2\x82)\x10USER_NOT_MACHINE\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xc6\x01\n" +
+	"user.write:\auser_id\xb2\x82)\x0fUSER_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x10USER_NOT_MACHINE\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/machine\x12\xbe\x02\n" +
+	"\rAddMachineKey\x12%.herald.users.v1.AddMachineKeyRequest\x1a&.herald.users.v1.AddMachineKeyResponse\"\xdd\x01\x8a\x82)$\n" +
+	"\x15user.credential.write:\auser_idP\x01`\x01\xb2\x82)\x14EXPIRATION_DATE_PAST\xb2\x82)\x12PUBLIC_KEY_INVALID\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x14USER_NOT_INITIALIZED\xb2\x82)\x10USER_NOT_MACHINE\xba\x82)\x04keys\x82\xd3\xe4\x93\x02(:\x01*\"#/management/v1/users/{user_id}/keys\x12\xc6\x01\n" +
 	"\x11SearchMachineKeys\x12).herald.users.v1.SearchMachineKeysRequest\x1a*.herald.users.v1.SearchMachineKeysResponse\"Z\x8a\x82)\v\n" +
 	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x020:\x01*\"+/management/v1/users/{user_id}/keys/_search\x90\x02\x01\x12\xbc\x01\n" +
 	"\rGetMachineKey\x12%.herald.users.v1.GetMachineKeyRequest\x1a&.herald.users.v1.GetMachineKeyResponse\"\\\x8a\x82)\v\n" +

@@ -25,7 +25,7 @@ const (
 )
 
 // A user's roles in one organization, on one project, or in the instance. Of a user of another
-// organization only the ids are shown.
+// organization only the ids and the state are shown.
 type Member struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	UserId  string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -36,7 +36,8 @@ type Member struct {
 	// Empty for a user of another organization.
 	DisplayName string `protobuf:"bytes,5,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// The organization that the user belongs to.
-	UserOrgId     string `protobuf:"bytes,6,opt,name=user_org_id,json=userOrgId,proto3" json:"user_org_id,omitempty"`
+	UserOrgId     string          `protobuf:"bytes,6,opt,name=user_org_id,json=userOrgId,proto3" json:"user_org_id,omitempty"`
+	State         MembershipState `protobuf:"varint,7,opt,name=state,proto3,enum=herald.users.v1.MembershipState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -111,6 +112,13 @@ func (x *Member) GetUserOrgId() string {
 		return x.UserOrgId
 	}
 	return ""
+}
+
+func (x *Member) GetState() MembershipState {
+	if x != nil {
+		return x.State
+	}
+	return MembershipState_MEMBERSHIP_STATE_UNSPECIFIED
 }
 
 type AddMemberRequest struct {
@@ -494,8 +502,10 @@ func (x *SearchProjectMembersRequest) GetQueries() []*MemberFilter {
 }
 
 type MemberResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	// Of a membership that is left.
+	State         *MembershipState `protobuf:"varint,2,opt,name=state,proto3,enum=herald.users.v1.MembershipState,oneof" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -535,6 +545,13 @@ func (x *MemberResponse) GetDetails() *v1.ObjectDetails {
 		return x.Details
 	}
 	return nil
+}
+
+func (x *MemberResponse) GetState() MembershipState {
+	if x != nil && x.State != nil {
+		return *x.State
+	}
+	return MembershipState_MEMBERSHIP_STATE_UNSPECIFIED
 }
 
 type SearchMembersRequest struct {
@@ -966,6 +983,104 @@ func (x *SearchMyMembershipsRequest) GetQuery() *v1.ListQuery {
 	return nil
 }
 
+type AcceptMembershipRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The id that the list of memberships shows.
+	MembershipId  string `protobuf:"bytes,2,opt,name=membership_id,json=membershipId,proto3" json:"membership_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptMembershipRequest) Reset() {
+	*x = AcceptMembershipRequest{}
+	mi := &file_herald_users_v1_members_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptMembershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptMembershipRequest) ProtoMessage() {}
+
+func (x *AcceptMembershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_members_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptMembershipRequest.ProtoReflect.Descriptor instead.
+func (*AcceptMembershipRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AcceptMembershipRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *AcceptMembershipRequest) GetMembershipId() string {
+	if x != nil {
+		return x.MembershipId
+	}
+	return ""
+}
+
+type AcceptMyMembershipRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id that the list of memberships shows.
+	MembershipId  string `protobuf:"bytes,1,opt,name=membership_id,json=membershipId,proto3" json:"membership_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptMyMembershipRequest) Reset() {
+	*x = AcceptMyMembershipRequest{}
+	mi := &file_herald_users_v1_members_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptMyMembershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptMyMembershipRequest) ProtoMessage() {}
+
+func (x *AcceptMyMembershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_members_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptMyMembershipRequest.ProtoReflect.Descriptor instead.
+func (*AcceptMyMembershipRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *AcceptMyMembershipRequest) GetMembershipId() string {
+	if x != nil {
+		return x.MembershipId
+	}
+	return ""
+}
+
 type RemoveMembershipRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -977,7 +1092,7 @@ type RemoveMembershipRequest struct {
 
 func (x *RemoveMembershipRequest) Reset() {
 	*x = RemoveMembershipRequest{}
-	mi := &file_herald_users_v1_members_proto_msgTypes[18]
+	mi := &file_herald_users_v1_members_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1104,7 @@ func (x *RemoveMembershipRequest) String() string {
 func (*RemoveMembershipRequest) ProtoMessage() {}
 
 func (x *RemoveMembershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_members_proto_msgTypes[18]
+	mi := &file_herald_users_v1_members_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1117,7 @@ func (x *RemoveMembershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembershipRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembershipRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{18}
+	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RemoveMembershipRequest) GetUserId() string {
@@ -1029,7 +1144,7 @@ type RemoveMyMembershipRequest struct {
 
 func (x *RemoveMyMembershipRequest) Reset() {
 	*x = RemoveMyMembershipRequest{}
-	mi := &file_herald_users_v1_members_proto_msgTypes[19]
+	mi := &file_herald_users_v1_members_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1156,7 @@ func (x *RemoveMyMembershipRequest) String() string {
 func (*RemoveMyMembershipRequest) ProtoMessage() {}
 
 func (x *RemoveMyMembershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_members_proto_msgTypes[19]
+	mi := &file_herald_users_v1_members_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1169,7 @@ func (x *RemoveMyMembershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMyMembershipRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMyMembershipRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{19}
+	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RemoveMyMembershipRequest) GetMembershipId() string {
@@ -1074,7 +1189,7 @@ type SearchMembershipsResponse struct {
 
 func (x *SearchMembershipsResponse) Reset() {
 	*x = SearchMembershipsResponse{}
-	mi := &file_herald_users_v1_members_proto_msgTypes[20]
+	mi := &file_herald_users_v1_members_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1201,7 @@ func (x *SearchMembershipsResponse) String() string {
 func (*SearchMembershipsResponse) ProtoMessage() {}
 
 func (x *SearchMembershipsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_members_proto_msgTypes[20]
+	mi := &file_herald_users_v1_members_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1214,7 @@ func (x *SearchMembershipsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMembershipsResponse.ProtoReflect.Descriptor instead.
 func (*SearchMembershipsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{20}
+	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SearchMembershipsResponse) GetDetails() *v1.ListDetails {
@@ -1128,15 +1243,18 @@ type Membership struct {
 	//	*Membership_OrgId
 	//	*Membership_ProjectId
 	Type isMembership_Type `protobuf_oneof:"type"`
-	// The id by which the user, or the user's organization, ends the membership.
-	Id            string `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`
+	// The id by which the user, or the user's organization, accepts or ends the membership.
+	Id    string          `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`
+	State MembershipState `protobuf:"varint,8,opt,name=state,proto3,enum=herald.users.v1.MembershipState" json:"state,omitempty"`
+	// The name of the organization that gave the roles. Empty for roles in the instance.
+	OrgName       string `protobuf:"bytes,9,opt,name=org_name,json=orgName,proto3" json:"org_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Membership) Reset() {
 	*x = Membership{}
-	mi := &file_herald_users_v1_members_proto_msgTypes[21]
+	mi := &file_herald_users_v1_members_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1266,7 @@ func (x *Membership) String() string {
 func (*Membership) ProtoMessage() {}
 
 func (x *Membership) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_members_proto_msgTypes[21]
+	mi := &file_herald_users_v1_members_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1279,7 @@ func (x *Membership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Membership.ProtoReflect.Descriptor instead.
 func (*Membership) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{21}
+	return file_herald_users_v1_members_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Membership) GetUserId() string {
@@ -1226,6 +1344,20 @@ func (x *Membership) GetId() string {
 	return ""
 }
 
+func (x *Membership) GetState() MembershipState {
+	if x != nil {
+		return x.State
+	}
+	return MembershipState_MEMBERSHIP_STATE_UNSPECIFIED
+}
+
+func (x *Membership) GetOrgName() string {
+	if x != nil {
+		return x.OrgName
+	}
+	return ""
+}
+
 type isMembership_Type interface {
 	isMembership_Type()
 }
@@ -1253,14 +1385,15 @@ var File_herald_users_v1_members_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\n" +
-	"\x1dherald/users/v1/members.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xcb\x01\n" +
+	"\x1dherald/users/v1/members.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1aherald/users/v1/user.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x83\x02\n" +
 	"\x06Member\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x14\n" +
 	"\x05roles\x18\x03 \x03(\tR\x05roles\x12\x1b\n" +
 	"\tuser_name\x18\x04 \x01(\tR\buserName\x12!\n" +
 	"\fdisplay_name\x18\x05 \x01(\tR\vdisplayName\x12\x1e\n" +
-	"\vuser_org_id\x18\x06 \x01(\tR\tuserOrgId\"X\n" +
+	"\vuser_org_id\x18\x06 \x01(\tR\tuserOrgId\x126\n" +
+	"\x05state\x18\a \x01(\x0e2 .herald.users.v1.MembershipStateR\x05state\"X\n" +
 	"\x10AddMemberRequest\x12 \n" +
 	"\auser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06userId\x12\"\n" +
 	"\x05roles\x18\x02 \x03(\tB\f\xbaH\t\x92\x01\x06\b\x01\x10\x14\x18\x01R\x05roles\"R\n" +
@@ -1287,9 +1420,11 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12A\n" +
-	"\aqueries\x18\x03 \x03(\v2\x1d.herald.users.v1.MemberFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"D\n" +
+	"\aqueries\x18\x03 \x03(\v2\x1d.herald.users.v1.MemberFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\x8b\x01\n" +
 	"\x0eMemberResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x85\x01\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12;\n" +
+	"\x05state\x18\x02 \x01(\x0e2 .herald.users.v1.MembershipStateH\x00R\x05state\x88\x01\x01B\b\n" +
+	"\x06_state\"\x85\x01\n" +
 	"\x14SearchMembersRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12A\n" +
 	"\aqueries\x18\x02 \x03(\v2\x1d.herald.users.v1.MemberFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\\\n" +
@@ -1312,15 +1447,20 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"H\n" +
 	"\x1aSearchMyMembershipsRequest\x12*\n" +
-	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"W\n" +
+	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"`\n" +
+	"\x17AcceptMembershipRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12,\n" +
+	"\rmembership_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\fmembershipId\"I\n" +
+	"\x19AcceptMyMembershipRequest\x12,\n" +
+	"\rmembership_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\fmembershipId\"`\n" +
 	"\x17RemoveMembershipRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12#\n" +
-	"\rmembership_id\x18\x02 \x01(\tR\fmembershipId\"@\n" +
-	"\x19RemoveMyMembershipRequest\x12#\n" +
-	"\rmembership_id\x18\x01 \x01(\tR\fmembershipId\"\x82\x01\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12,\n" +
+	"\rmembership_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\fmembershipId\"I\n" +
+	"\x19RemoveMyMembershipRequest\x12,\n" +
+	"\rmembership_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\fmembershipId\"\x82\x01\n" +
 	"\x19SearchMembershipsResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x123\n" +
-	"\x06result\x18\x02 \x03(\v2\x1b.herald.users.v1.MembershipR\x06result\"\xdf\x01\n" +
+	"\x06result\x18\x02 \x03(\v2\x1b.herald.users.v1.MembershipR\x06result\"\xb2\x02\n" +
 	"\n" +
 	"Membership\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x122\n" +
@@ -1330,12 +1470,14 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\x06org_id\x18\x05 \x01(\tH\x00R\x05orgId\x12\x1f\n" +
 	"\n" +
 	"project_id\x18\x06 \x01(\tH\x00R\tprojectId\x12\x0e\n" +
-	"\x02id\x18\a \x01(\tR\x02idB\x06\n" +
-	"\x04type2\xff#\n" +
-	"\aMembers\x12\x8e\x02\n" +
-	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb9\x01\x8a\x82)K\n" +
+	"\x02id\x18\a \x01(\tR\x02id\x126\n" +
+	"\x05state\x18\b \x01(\x0e2 .herald.users.v1.MembershipStateR\x05state\x12\x19\n" +
+	"\borg_name\x18\t \x01(\tR\aorgNameB\x06\n" +
+	"\x04type2\xff(\n" +
+	"\aMembers\x12\x99\x02\n" +
+	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc4\x01\x8a\x82)K\n" +
 	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xa1\x02\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xa1\x02\n" +
 	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc6\x01\x8a\x82)K\n" +
 	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
 	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\x8e\x02\n" +
@@ -1344,11 +1486,11 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xac\x01\n" +
 	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"I\x8a\x82)\x11\n" +
 	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x90\x02\x01\x12\xa0\x01\n" +
-	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xdf\x02\n" +
-	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xff\x01\x8a\x82)[\n" +
+	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xea\x02\n" +
+	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x8a\x02\x8a\x82)[\n" +
 	"\x14project.member.write\x12\n" +
 	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\xca\x02\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\xca\x02\n" +
 	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xe4\x01\x8a\x82)[\n" +
 	"\x14project.member.write\x12\n" +
 	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
@@ -1360,10 +1502,10 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"|\x8a\x82)!\n" +
 	"\x13project.member.read\x12\n" +
 	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x90\x02\x01\x12\xa8\x01\n" +
-	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\x81\x02\n" +
-	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xac\x01\x8a\x82)K\n" +
+	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\x8c\x02\n" +
+	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb7\x01\x8a\x82)K\n" +
 	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xa6\x02\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xa6\x02\n" +
 	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xcb\x01\x8a\x82)K\n" +
 	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
 	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\x93\x02\n" +
@@ -1374,12 +1516,14 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\x0fiam.member.read\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/admin/v1/members/_search\x90\x02\x01\x12\x96\x01\n" +
 	"\x14SearchIamMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"3\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/admin/v1/members/roles/_search\x90\x02\x01\x12\xcd\x01\n" +
 	"\x11SearchMemberships\x12).herald.users.v1.SearchMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"a\x8a\x82)\v\n" +
-	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x90\x02\x01\x12\xab\x01\n" +
-	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\";\x8a\x82)\n" +
-	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x90\x02\x01\x12\xe7\x01\n" +
-	"\x10RemoveMembership\x12(.herald.users.v1.RemoveMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x87\x01\x8a\x82)\x1b\n" +
-	"\x10org.member.write:\auser_id\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x02<*:/management/v1/users/{user_id}/memberships/{membership_id}\x12\xf3\x01\n" +
-	"\x12RemoveMyMembership\x12*.herald.users.v1.RemoveMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x8f\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/memberships/me/{membership_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_search\x90\x02\x01\x12\xb1\x01\n" +
+	"\x13SearchMyMemberships\x12+.herald.users.v1.SearchMyMembershipsRequest\x1a*.herald.users.v1.SearchMembershipsResponse\"A\x8a\x82)\x10\x18\x012\x04authJ\x06openid\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_search\x90\x02\x01\x12\xef\x01\n" +
+	"\x10AcceptMembership\x12(.herald.users.v1.AcceptMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x8f\x01\x8a\x82)\x1d\n" +
+	"\x10org.member.write:\auser_idh\x01\xb2\x82)\x16MEMBERSHIP_NOT_PENDING\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x027:\x01*\"2/management/v1/users/{user_id}/memberships/_accept\x90\x02\x02\x12\x81\x02\n" +
+	"\x12AcceptMyMembership\x12*.herald.users.v1.AcceptMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x9d\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audh\x01\xb2\x82)\x16MEMBERSHIP_NOT_PENDING\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/auth/v1/memberships/me/_accept\x90\x02\x02\x12\x9f\x02\n" +
+	"\x10RemoveMembership\x12(.herald.users.v1.RemoveMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xbf\x01\x8a\x82)\x1d\n" +
+	"\x10org.member.write:\auser_idh\x01\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x02rZ4:\x01*\"//management/v1/users/{user_id}/memberships/_end*:/management/v1/users/{user_id}/memberships/{membership_id}\x12\x9e\x02\n" +
+	"\x12RemoveMyMembership\x12*.herald.users.v1.RemoveMyMembershipRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xba\x01\x8a\x82)>\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:audh\x01\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\x82\xd3\xe4\x93\x02LZ!:\x01*\"\x1c/auth/v1/memberships/me/_end*'/auth/v1/memberships/me/{membership_id}B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_members_proto_rawDescOnce sync.Once
@@ -1393,7 +1537,7 @@ func file_herald_users_v1_members_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_members_proto_rawDescData
 }
 
-var file_herald_users_v1_members_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_herald_users_v1_members_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_herald_users_v1_members_proto_goTypes = []any{
 	(*Member)(nil),                      // 0: herald.users.v1.Member
 	(*AddMemberRequest)(nil),            // 1: herald.users.v1.AddMemberRequest
@@ -1413,74 +1557,84 @@ var file_herald_users_v1_members_proto_goTypes = []any{
 	(*Role)(nil),                        // 15: herald.users.v1.Role
 	(*SearchMembershipsRequest)(nil),    // 16: herald.users.v1.SearchMembershipsRequest
 	(*SearchMyMembershipsRequest)(nil),  // 17: herald.users.v1.SearchMyMembershipsRequest
-	(*RemoveMembershipRequest)(nil),     // 18: herald.users.v1.RemoveMembershipRequest
-	(*RemoveMyMembershipRequest)(nil),   // 19: herald.users.v1.RemoveMyMembershipRequest
-	(*SearchMembershipsResponse)(nil),   // 20: herald.users.v1.SearchMembershipsResponse
-	(*Membership)(nil),                  // 21: herald.users.v1.Membership
-	(*v1.ObjectDetails)(nil),            // 22: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),                // 23: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),              // 24: herald.v1.ListDetails
+	(*AcceptMembershipRequest)(nil),     // 18: herald.users.v1.AcceptMembershipRequest
+	(*AcceptMyMembershipRequest)(nil),   // 19: herald.users.v1.AcceptMyMembershipRequest
+	(*RemoveMembershipRequest)(nil),     // 20: herald.users.v1.RemoveMembershipRequest
+	(*RemoveMyMembershipRequest)(nil),   // 21: herald.users.v1.RemoveMyMembershipRequest
+	(*SearchMembershipsResponse)(nil),   // 22: herald.users.v1.SearchMembershipsResponse
+	(*Membership)(nil),                  // 23: herald.users.v1.Membership
+	(*v1.ObjectDetails)(nil),            // 24: herald.v1.ObjectDetails
+	(MembershipState)(0),                // 25: herald.users.v1.MembershipState
+	(*v1.ListQuery)(nil),                // 26: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),              // 27: herald.v1.ListDetails
 }
 var file_herald_users_v1_members_proto_depIdxs = []int32{
-	22, // 0: herald.users.v1.Member.details:type_name -> herald.v1.ObjectDetails
-	23, // 1: herald.users.v1.SearchProjectMembersRequest.query:type_name -> herald.v1.ListQuery
-	10, // 2: herald.users.v1.SearchProjectMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
-	22, // 3: herald.users.v1.MemberResponse.details:type_name -> herald.v1.ObjectDetails
-	23, // 4: herald.users.v1.SearchMembersRequest.query:type_name -> herald.v1.ListQuery
-	10, // 5: herald.users.v1.SearchMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
-	11, // 6: herald.users.v1.MemberFilter.user_id_query:type_name -> herald.users.v1.MemberUserIdQuery
-	24, // 7: herald.users.v1.SearchMembersResponse.details:type_name -> herald.v1.ListDetails
-	0,  // 8: herald.users.v1.SearchMembersResponse.result:type_name -> herald.users.v1.Member
-	15, // 9: herald.users.v1.SearchRolesResponse.result:type_name -> herald.users.v1.Role
-	24, // 10: herald.users.v1.SearchRolesResponse.details:type_name -> herald.v1.ListDetails
-	23, // 11: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	23, // 12: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
-	24, // 13: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
-	21, // 14: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
-	22, // 15: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
-	1,  // 16: herald.users.v1.Members.AddOrgMember:input_type -> herald.users.v1.AddMemberRequest
-	2,  // 17: herald.users.v1.Members.UpdateOrgMember:input_type -> herald.users.v1.UpdateMemberRequest
-	3,  // 18: herald.users.v1.Members.RemoveOrgMember:input_type -> herald.users.v1.RemoveMemberRequest
-	9,  // 19: herald.users.v1.Members.SearchOrgMembers:input_type -> herald.users.v1.SearchMembersRequest
-	13, // 20: herald.users.v1.Members.SearchOrgMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	4,  // 21: herald.users.v1.Members.AddProjectMember:input_type -> herald.users.v1.AddProjectMemberRequest
-	5,  // 22: herald.users.v1.Members.UpdateProjectMember:input_type -> herald.users.v1.UpdateProjectMemberRequest
-	6,  // 23: herald.users.v1.Members.RemoveProjectMember:input_type -> herald.users.v1.RemoveProjectMemberRequest
-	7,  // 24: herald.users.v1.Members.SearchProjectMembers:input_type -> herald.users.v1.SearchProjectMembersRequest
-	13, // 25: herald.users.v1.Members.SearchProjectMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	1,  // 26: herald.users.v1.Members.AddIamMember:input_type -> herald.users.v1.AddMemberRequest
-	2,  // 27: herald.users.v1.Members.UpdateIamMember:input_type -> herald.users.v1.UpdateMemberRequest
-	3,  // 28: herald.users.v1.Members.RemoveIamMember:input_type -> herald.users.v1.RemoveMemberRequest
-	9,  // 29: herald.users.v1.Members.SearchIamMembers:input_type -> herald.users.v1.SearchMembersRequest
-	13, // 30: herald.users.v1.Members.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
-	16, // 31: herald.users.v1.Members.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
-	17, // 32: herald.users.v1.Members.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
-	18, // 33: herald.users.v1.Members.RemoveMembership:input_type -> herald.users.v1.RemoveMembershipRequest
-	19, // 34: herald.users.v1.Members.RemoveMyMembership:input_type -> herald.users.v1.RemoveMyMembershipRequest
-	8,  // 35: herald.users.v1.Members.AddOrgMember:output_type -> herald.users.v1.MemberResponse
-	8,  // 36: herald.users.v1.Members.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
-	8,  // 37: herald.users.v1.Members.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
-	12, // 38: herald.users.v1.Members.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
-	14, // 39: herald.users.v1.Members.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	8,  // 40: herald.users.v1.Members.AddProjectMember:output_type -> herald.users.v1.MemberResponse
-	8,  // 41: herald.users.v1.Members.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
-	8,  // 42: herald.users.v1.Members.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
-	12, // 43: herald.users.v1.Members.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
-	14, // 44: herald.users.v1.Members.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	8,  // 45: herald.users.v1.Members.AddIamMember:output_type -> herald.users.v1.MemberResponse
-	8,  // 46: herald.users.v1.Members.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
-	8,  // 47: herald.users.v1.Members.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
-	12, // 48: herald.users.v1.Members.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
-	14, // 49: herald.users.v1.Members.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
-	20, // 50: herald.users.v1.Members.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	20, // 51: herald.users.v1.Members.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
-	8,  // 52: herald.users.v1.Members.RemoveMembership:output_type -> herald.users.v1.MemberResponse
-	8,  // 53: herald.users.v1.Members.RemoveMyMembership:output_type -> herald.users.v1.MemberResponse
-	35, // [35:54] is the sub-list for method output_type
-	16, // [16:35] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	24, // 0: herald.users.v1.Member.details:type_name -> herald.v1.ObjectDetails
+	25, // 1: herald.users.v1.Member.state:type_name -> herald.users.v1.MembershipState
+	26, // 2: herald.users.v1.SearchProjectMembersRequest.query:type_name -> herald.v1.ListQuery
+	10, // 3: herald.users.v1.SearchProjectMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
+	24, // 4: herald.users.v1.MemberResponse.details:type_name -> herald.v1.ObjectDetails
+	25, // 5: herald.users.v1.MemberResponse.state:type_name -> herald.users.v1.MembershipState
+	26, // 6: herald.users.v1.SearchMembersRequest.query:type_name -> herald.v1.ListQuery
+	10, // 7: herald.users.v1.SearchMembersRequest.queries:type_name -> herald.users.v1.MemberFilter
+	11, // 8: herald.users.v1.MemberFilter.user_id_query:type_name -> herald.users.v1.MemberUserIdQuery
+	27, // 9: herald.users.v1.SearchMembersResponse.details:type_name -> herald.v1.ListDetails
+	0,  // 10: herald.users.v1.SearchMembersResponse.result:type_name -> herald.users.v1.Member
+	15, // 11: herald.users.v1.SearchRolesResponse.result:type_name -> herald.users.v1.Role
+	27, // 12: herald.users.v1.SearchRolesResponse.details:type_name -> herald.v1.ListDetails
+	26, // 13: herald.users.v1.SearchMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	26, // 14: herald.users.v1.SearchMyMembershipsRequest.query:type_name -> herald.v1.ListQuery
+	27, // 15: herald.users.v1.SearchMembershipsResponse.details:type_name -> herald.v1.ListDetails
+	23, // 16: herald.users.v1.SearchMembershipsResponse.result:type_name -> herald.users.v1.Membership
+	24, // 17: herald.users.v1.Membership.details:type_name -> herald.v1.ObjectDetails
+	25, // 18: herald.users.v1.Membership.state:type_name -> herald.users.v1.MembershipState
+	1,  // 19: herald.users.v1.Members.AddOrgMember:input_type -> herald.users.v1.AddMemberRequest
+	2,  // 20: herald.users.v1.Members.UpdateOrgMember:input_type -> herald.users.v1.UpdateMemberRequest
+	3,  // 21: herald.users.v1.Members.RemoveOrgMember:input_type -> herald.users.v1.RemoveMemberRequest
+	9,  // 22: herald.users.v1.Members.SearchOrgMembers:input_type -> herald.users.v1.SearchMembersRequest
+	13, // 23: herald.users.v1.Members.SearchOrgMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
+	4,  // 24: herald.users.v1.Members.AddProjectMember:input_type -> herald.users.v1.AddProjectMemberRequest
+	5,  // 25: herald.users.v1.Members.UpdateProjectMember:input_type -> herald.users.v1.UpdateProjectMemberRequest
+	6,  // 26: herald.users.v1.Members.RemoveProjectMember:input_type -> herald.users.v1.RemoveProjectMemberRequest
+	7,  // 27: herald.users.v1.Members.SearchProjectMembers:input_type -> herald.users.v1.SearchProjectMembersRequest
+	13, // 28: herald.users.v1.Members.SearchProjectMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
+	1,  // 29: herald.users.v1.Members.AddIamMember:input_type -> herald.users.v1.AddMemberRequest
+	2,  // 30: herald.users.v1.Members.UpdateIamMember:input_type -> herald.users.v1.UpdateMemberRequest
+	3,  // 31: herald.users.v1.Members.RemoveIamMember:input_type -> herald.users.v1.RemoveMemberRequest
+	9,  // 32: herald.users.v1.Members.SearchIamMembers:input_type -> herald.users.v1.SearchMembersRequest
+	13, // 33: herald.users.v1.Members.SearchIamMemberRoles:input_type -> herald.users.v1.SearchRolesRequest
+	16, // 34: herald.users.v1.Members.SearchMemberships:input_type -> herald.users.v1.SearchMembershipsRequest
+	17, // 35: herald.users.v1.Members.SearchMyMemberships:input_type -> herald.users.v1.SearchMyMembershipsRequest
+	18, // 36: herald.users.v1.Members.AcceptMembership:input_type -> herald.users.v1.AcceptMembershipRequest
+	19, // 37: herald.users.v1.Members.AcceptMyMembership:input_type -> herald.users.v1.AcceptMyMembershipRequest
+	20, // 38: herald.users.v1.Members.RemoveMembership:input_type -> herald.users.v1.RemoveMembershipRequest
+	21, // 39: herald.users.v1.Members.RemoveMyMembership:input_type -> herald.users.v1.RemoveMyMembershipRequest
+	8,  // 40: herald.users.v1.Members.AddOrgMember:output_type -> herald.users.v1.MemberResponse
+	8,  // 41: herald.users.v1.Members.UpdateOrgMember:output_type -> herald.users.v1.MemberResponse
+	8,  // 42: herald.users.v1.Members.RemoveOrgMember:output_type -> herald.users.v1.MemberResponse
+	12, // 43: herald.users.v1.Members.SearchOrgMembers:output_type -> herald.users.v1.SearchMembersResponse
+	14, // 44: herald.users.v1.Members.SearchOrgMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	8,  // 45: herald.users.v1.Members.AddProjectMember:output_type -> herald.users.v1.MemberResponse
+	8,  // 46: herald.users.v1.Members.UpdateProjectMember:output_type -> herald.users.v1.MemberResponse
+	8,  // 47: herald.users.v1.Members.RemoveProjectMember:output_type -> herald.users.v1.MemberResponse
+	12, // 48: herald.users.v1.Members.SearchProjectMembers:output_type -> herald.users.v1.SearchMembersResponse
+	14, // 49: herald.users.v1.Members.SearchProjectMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	8,  // 50: herald.users.v1.Members.AddIamMember:output_type -> herald.users.v1.MemberResponse
+	8,  // 51: herald.users.v1.Members.UpdateIamMember:output_type -> herald.users.v1.MemberResponse
+	8,  // 52: herald.users.v1.Members.RemoveIamMember:output_type -> herald.users.v1.MemberResponse
+	12, // 53: herald.users.v1.Members.SearchIamMembers:output_type -> herald.users.v1.SearchMembersResponse
+	14, // 54: herald.users.v1.Members.SearchIamMemberRoles:output_type -> herald.users.v1.SearchRolesResponse
+	22, // 55: herald.users.v1.Members.SearchMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	22, // 56: herald.users.v1.Members.SearchMyMemberships:output_type -> herald.users.v1.SearchMembershipsResponse
+	8,  // 57: herald.users.v1.Members.AcceptMembership:output_type -> herald.users.v1.MemberResponse
+	8,  // 58: herald.users.v1.Members.AcceptMyMembership:output_type -> herald.users.v1.MemberResponse
+	8,  // 59: herald.users.v1.Members.RemoveMembership:output_type -> herald.users.v1.MemberResponse
+	8,  // 60: herald.users.v1.Members.RemoveMyMembership:output_type -> herald.users.v1.MemberResponse
+	40, // [40:61] is the sub-list for method output_type
+	19, // [19:40] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_members_proto_init() }
@@ -1488,7 +1642,9 @@ func file_herald_users_v1_members_proto_init() {
 	if File_herald_users_v1_members_proto != nil {
 		return
 	}
-	file_herald_users_v1_members_proto_msgTypes[21].OneofWrappers = []any{
+	file_herald_users_v1_user_proto_init()
+	file_herald_users_v1_members_proto_msgTypes[8].OneofWrappers = []any{}
+	file_herald_users_v1_members_proto_msgTypes[23].OneofWrappers = []any{
 		(*Membership_Instance)(nil),
 		(*Membership_OrgId)(nil),
 		(*Membership_ProjectId)(nil),
@@ -1499,7 +1655,7 @@ func file_herald_users_v1_members_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_members_proto_rawDesc), len(file_herald_users_v1_members_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

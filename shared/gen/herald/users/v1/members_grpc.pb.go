@@ -36,6 +36,8 @@ const (
 	Members_SearchIamMemberRoles_FullMethodName     = "/herald.users.v1.Members/SearchIamMemberRoles"
 	Members_SearchMemberships_FullMethodName        = "/herald.users.v1.Members/SearchMemberships"
 	Members_SearchMyMemberships_FullMethodName      = "/herald.users.v1.Members/SearchMyMemberships"
+	Members_AcceptMembership_FullMethodName         = "/herald.users.v1.Members/AcceptMembership"
+	Members_AcceptMyMembership_FullMethodName       = "/herald.users.v1.Members/AcceptMyMembership"
 	Members_RemoveMembership_FullMethodName         = "/herald.users.v1.Members/RemoveMembership"
 	Members_RemoveMyMembership_FullMethodName       = "/herald.users.v1.Members/RemoveMyMembership"
 )
@@ -46,26 +48,29 @@ const (
 //
 // Who has roles in the instance, in organizations and on projects.
 type MembersClient interface {
-	// Gives a user roles in the organization acted on. What somebody made for the user who lacks a
-	// permission that the user gets now ends: personal access tokens, keys, the secret, the password, the
-	// second factor, links to accounts at identity providers, and mailed codes. To an e-mail address that
-	// such a maker chose no code is sent any more (`EMAIL_OUTRANKED`). The user's state stays. A user who has
-	// no password then chooses one by RequestPasswordReset, or by the page that asks for such a mail. If the
-	// address is outranked too, or not verified, somebody who may act on the user sets it first (UpdateEmail).
-	// It fails with `MEMBER_EXISTS` if the user has roles there, with `ROLE_UNKNOWN` for a role that is
-	// not one of an organization, and with `ESCALATION` if the caller lacks a permission of the roles.
+	// Gives a user roles in the organization acted on. The membership of a user of another organization is pending and
+	// gives nothing until that user (AcceptMyMembership) or somebody with the permission org.member.write in the user's
+	// organization (AcceptMembership) accepts it. It is active at once if the caller has that permission there too.
+	// If the organization is the user's own, what somebody made for the user who lacks a permission that the user gets
+	// now ends: personal access tokens, keys, the secret, the password, the second factor, links to accounts at identity
+	// providers, and mailed codes. To an e-mail address that such a maker chose no code is sent any more
+	// (`EMAIL_OUTRANKED`). The user's state stays. A user who has no password then chooses one by RequestPasswordReset,
+	// or by the page that asks for such a mail. If the address is outranked too, or not verified, somebody who may act on
+	// the user sets it first (UpdateEmail). It fails with `MEMBER_EXISTS` if the user has roles there, with
+	// `ROLE_UNKNOWN` for a role that is not one of an organization, and with `ESCALATION` if the caller lacks a
+	// permission of the roles.
 	AddOrgMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Replaces the roles of a member of the organization acted on. New permissions end what AddOrgMember
-	// ends. It fails with `ESCALATION` if the caller lacks a permission of the old or the new roles.
+	// Replaces the roles of a member of the organization acted on. A pending membership stays pending. New permissions
+	// end what AddOrgMember ends. It fails with `ESCALATION` if the caller lacks a permission of the old or the new roles.
 	UpdateOrgMember(ctx context.Context, in *UpdateMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Removes a member of the organization acted on, who loses all roles in it. The user stays. It
 	// fails with `ESCALATION` if the caller lacks a permission of the roles.
 	RemoveOrgMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Lists the members of the organization acted on.
+	// Lists the members of the organization acted on. A member of another organization has only ids, roles and a state.
 	SearchOrgMembers(ctx context.Context, in *SearchMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
 	// Lists the roles that a member of an organization can have.
 	SearchOrgMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
-	// Gives a user roles on a project. It ends the same, and fails in the same cases, as AddOrgMember.
+	// Gives a user roles on a project. It waits and ends the same, and fails in the same cases, as AddOrgMember.
 	AddProjectMember(ctx context.Context, in *AddProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Replaces a project member's roles. New permissions end what AddOrgMember ends.
 	UpdateProjectMember(ctx context.Context, in *UpdateProjectMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
@@ -75,8 +80,7 @@ type MembersClient interface {
 	SearchProjectMembers(ctx context.Context, in *SearchProjectMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
-	// Gives a user roles in the whole instance. It ends the same, and fails in the same cases, as
-	// AddOrgMember.
+	// Gives a user roles in the whole instance, at once. It ends the same, and fails in the same cases, as AddOrgMember.
 	AddIamMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 	// Replaces the roles of a member of the instance. New permissions end what AddOrgMember ends. It fails
 	// with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
@@ -88,17 +92,25 @@ type MembersClient interface {
 	SearchIamMembers(ctx context.Context, in *SearchMembersRequest, opts ...grpc.CallOption) (*SearchMembersResponse, error)
 	// Lists the roles that a member of the instance can have.
 	SearchIamMemberRoles(ctx context.Context, in *SearchRolesRequest, opts ...grpc.CallOption) (*SearchRolesResponse, error)
-	// Lists where a user of the organization acted on has roles: the instance, and any organizations and
-	// projects.
+	// Lists where a user of the organization acted on has roles: the instance, and any organizations and projects. Those
+	// in other organizations may be pending.
 	SearchMemberships(ctx context.Context, in *SearchMembershipsRequest, opts ...grpc.CallOption) (*SearchMembershipsResponse, error)
-	// Lists where the caller has roles: the instance, organizations and projects.
+	// Lists where the caller has roles: the instance, organizations and projects. Those in other organizations may be
+	// pending.
 	SearchMyMemberships(ctx context.Context, in *SearchMyMembershipsRequest, opts ...grpc.CallOption) (*SearchMembershipsResponse, error)
-	// Ends a membership of a user of the organization acted on, in any place, also in another
-	// organization: the user loses the roles there. It fails with `ESCALATION` if the caller lacks a
-	// permission that the user has in the instance, in this organization or on its projects, and with
-	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	// Accepts a pending membership of a user of the organization acted on: the user gets the roles. It fails with
+	// `ESCALATION` if the caller lacks a permission that the user has in the instance, in this organization or on its
+	// projects, and with `MEMBERSHIP_NOT_PENDING` if the membership is active already.
+	AcceptMembership(ctx context.Context, in *AcceptMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error)
+	// Accepts one of the caller's pending memberships: the caller gets the roles. It fails with `MEMBERSHIP_NOT_PENDING`
+	// if the membership is active already.
+	AcceptMyMembership(ctx context.Context, in *AcceptMyMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error)
+	// Ends a membership of a user of the organization acted on, pending or active, in any place, also in another
+	// organization: the user loses the roles there. It fails with `ESCALATION` if the caller lacks a permission that the
+	// user has in the instance, in this organization or on its projects, and with `LAST_IAM_OWNER` if no IAM_OWNER could
+	// log in any more.
 	RemoveMembership(ctx context.Context, in *RemoveMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error)
-	// Ends one of the caller's memberships: the caller loses the roles in that place. It fails with
+	// Ends one of the caller's memberships, pending or active: the caller loses the roles in that place. It fails with
 	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveMyMembership(ctx context.Context, in *RemoveMyMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error)
 }
@@ -281,6 +293,26 @@ func (c *membersClient) SearchMyMemberships(ctx context.Context, in *SearchMyMem
 	return out, nil
 }
 
+func (c *membersClient) AcceptMembership(ctx context.Context, in *AcceptMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemberResponse)
+	err := c.cc.Invoke(ctx, Members_AcceptMembership_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *membersClient) AcceptMyMembership(ctx context.Context, in *AcceptMyMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemberResponse)
+	err := c.cc.Invoke(ctx, Members_AcceptMyMembership_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *membersClient) RemoveMembership(ctx context.Context, in *RemoveMembershipRequest, opts ...grpc.CallOption) (*MemberResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(MemberResponse)
@@ -307,26 +339,29 @@ func (c *membersClient) RemoveMyMembership(ctx context.Context, in *RemoveMyMemb
 //
 // Who has roles in the instance, in organizations and on projects.
 type MembersServer interface {
-	// Gives a user roles in the organization acted on. What somebody made for the user who lacks a
-	// permission that the user gets now ends: personal access tokens, keys, the secret, the password, the
-	// second factor, links to accounts at identity providers, and mailed codes. To an e-mail address that
-	// such a maker chose no code is sent any more (`EMAIL_OUTRANKED`). The user's state stays. A user who has
-	// no password then chooses one by RequestPasswordReset, or by the page that asks for such a mail. If the
-	// address is outranked too, or not verified, somebody who may act on the user sets it first (UpdateEmail).
-	// It fails with `MEMBER_EXISTS` if the user has roles there, with `ROLE_UNKNOWN` for a role that is
-	// not one of an organization, and with `ESCALATION` if the caller lacks a permission of the roles.
+	// Gives a user roles in the organization acted on. The membership of a user of another organization is pending and
+	// gives nothing until that user (AcceptMyMembership) or somebody with the permission org.member.write in the user's
+	// organization (AcceptMembership) accepts it. It is active at once if the caller has that permission there too.
+	// If the organization is the user's own, what somebody made for the user who lacks a permission that the user gets
+	// now ends: personal access tokens, keys, the secret, the password, the second factor, links to accounts at identity
+	// providers, and mailed codes. To an e-mail address that such a maker chose no code is sent any more
+	// (`EMAIL_OUTRANKED`). The user's state stays. A user who has no password then chooses one by RequestPasswordReset,
+	// or by the page that asks for such a mail. If the address is outranked too, or not verified, somebody who may act on
+	// the user sets it first (UpdateEmail). It fails with `MEMBER_EXISTS` if the user has roles there, with
+	// `ROLE_UNKNOWN` for a role that is not one of an organization, and with `ESCALATION` if the caller lacks a
+	// permission of the roles.
 	AddOrgMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
-	// Replaces the roles of a member of the organization acted on. New permissions end what AddOrgMember
-	// ends. It fails with `ESCALATION` if the caller lacks a permission of the old or the new roles.
+	// Replaces the roles of a member of the organization acted on. A pending membership stays pending. New permissions
+	// end what AddOrgMember ends. It fails with `ESCALATION` if the caller lacks a permission of the old or the new roles.
 	UpdateOrgMember(context.Context, *UpdateMemberRequest) (*MemberResponse, error)
 	// Removes a member of the organization acted on, who loses all roles in it. The user stays. It
 	// fails with `ESCALATION` if the caller lacks a permission of the roles.
 	RemoveOrgMember(context.Context, *RemoveMemberRequest) (*MemberResponse, error)
-	// Lists the members of the organization acted on.
+	// Lists the members of the organization acted on. A member of another organization has only ids, roles and a state.
 	SearchOrgMembers(context.Context, *SearchMembersRequest) (*SearchMembersResponse, error)
 	// Lists the roles that a member of an organization can have.
 	SearchOrgMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
-	// Gives a user roles on a project. It ends the same, and fails in the same cases, as AddOrgMember.
+	// Gives a user roles on a project. It waits and ends the same, and fails in the same cases, as AddOrgMember.
 	AddProjectMember(context.Context, *AddProjectMemberRequest) (*MemberResponse, error)
 	// Replaces a project member's roles. New permissions end what AddOrgMember ends.
 	UpdateProjectMember(context.Context, *UpdateProjectMemberRequest) (*MemberResponse, error)
@@ -336,8 +371,7 @@ type MembersServer interface {
 	SearchProjectMembers(context.Context, *SearchProjectMembersRequest) (*SearchMembersResponse, error)
 	// Lists the roles that a member of a project can have.
 	SearchProjectMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
-	// Gives a user roles in the whole instance. It ends the same, and fails in the same cases, as
-	// AddOrgMember.
+	// Gives a user roles in the whole instance, at once. It ends the same, and fails in the same cases, as AddOrgMember.
 	AddIamMember(context.Context, *AddMemberRequest) (*MemberResponse, error)
 	// Replaces the roles of a member of the instance. New permissions end what AddOrgMember ends. It fails
 	// with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
@@ -349,17 +383,25 @@ type MembersServer interface {
 	SearchIamMembers(context.Context, *SearchMembersRequest) (*SearchMembersResponse, error)
 	// Lists the roles that a member of the instance can have.
 	SearchIamMemberRoles(context.Context, *SearchRolesRequest) (*SearchRolesResponse, error)
-	// Lists where a user of the organization acted on has roles: the instance, and any organizations and
-	// projects.
+	// Lists where a user of the organization acted on has roles: the instance, and any organizations and projects. Those
+	// in other organizations may be pending.
 	SearchMemberships(context.Context, *SearchMembershipsRequest) (*SearchMembershipsResponse, error)
-	// Lists where the caller has roles: the instance, organizations and projects.
+	// Lists where the caller has roles: the instance, organizations and projects. Those in other organizations may be
+	// pending.
 	SearchMyMemberships(context.Context, *SearchMyMembershipsRequest) (*SearchMembershipsResponse, error)
-	// Ends a membership of a user of the organization acted on, in any place, also in another
-	// organization: the user loses the roles there. It fails with `ESCALATION` if the caller lacks a
-	// permission that the user has in the instance, in this organization or on its projects, and with
-	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
+	// Accepts a pending membership of a user of the organization acted on: the user gets the roles. It fails with
+	// `ESCALATION` if the caller lacks a permission that the user has in the instance, in this organization or on its
+	// projects, and with `MEMBERSHIP_NOT_PENDING` if the membership is active already.
+	AcceptMembership(context.Context, *AcceptMembershipRequest) (*MemberResponse, error)
+	// Accepts one of the caller's pending memberships: the caller gets the roles. It fails with `MEMBERSHIP_NOT_PENDING`
+	// if the membership is active already.
+	AcceptMyMembership(context.Context, *AcceptMyMembershipRequest) (*MemberResponse, error)
+	// Ends a membership of a user of the organization acted on, pending or active, in any place, also in another
+	// organization: the user loses the roles there. It fails with `ESCALATION` if the caller lacks a permission that the
+	// user has in the instance, in this organization or on its projects, and with `LAST_IAM_OWNER` if no IAM_OWNER could
+	// log in any more.
 	RemoveMembership(context.Context, *RemoveMembershipRequest) (*MemberResponse, error)
-	// Ends one of the caller's memberships: the caller loses the roles in that place. It fails with
+	// Ends one of the caller's memberships, pending or active: the caller loses the roles in that place. It fails with
 	// `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	RemoveMyMembership(context.Context, *RemoveMyMembershipRequest) (*MemberResponse, error)
 }
@@ -421,6 +463,12 @@ func (UnimplementedMembersServer) SearchMemberships(context.Context, *SearchMemb
 }
 func (UnimplementedMembersServer) SearchMyMemberships(context.Context, *SearchMyMembershipsRequest) (*SearchMembershipsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchMyMemberships not implemented")
+}
+func (UnimplementedMembersServer) AcceptMembership(context.Context, *AcceptMembershipRequest) (*MemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptMembership not implemented")
+}
+func (UnimplementedMembersServer) AcceptMyMembership(context.Context, *AcceptMyMembershipRequest) (*MemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptMyMembership not implemented")
 }
 func (UnimplementedMembersServer) RemoveMembership(context.Context, *RemoveMembershipRequest) (*MemberResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveMembership not implemented")
@@ -754,6 +802,42 @@ func _Members_SearchMyMemberships_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Members_AcceptMembership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcceptMembershipRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MembersServer).AcceptMembership(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Members_AcceptMembership_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MembersServer).AcceptMembership(ctx, req.(*AcceptMembershipRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Members_AcceptMyMembership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcceptMyMembershipRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MembersServer).AcceptMyMembership(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Members_AcceptMyMembership_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MembersServer).AcceptMyMembership(ctx, req.(*AcceptMyMembershipRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Members_RemoveMembership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RemoveMembershipRequest)
 	if err := dec(in); err != nil {
@@ -864,6 +948,14 @@ var Members_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SearchMyMemberships",
 			Handler:    _Members_SearchMyMemberships_Handler,
+		},
+		{
+			MethodName: "AcceptMembership",
+			Handler:    _Members_AcceptMembership_Handler,
+		},
+		{
+			MethodName: "AcceptMyMembership",
+			Handler:    _Members_AcceptMyMembership_Handler,
 		},
 		{
 			MethodName: "RemoveMembership",

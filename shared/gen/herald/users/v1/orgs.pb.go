@@ -1163,11 +1163,11 @@ const file_herald_users_v1_orgs_proto_rawDesc = "" +
 	"\bOrgState\x12\x19\n" +
 	"\x15ORG_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10ORG_STATE_ACTIVE\x10\x01\x12\x16\n" +
-	"\x12ORG_STATE_INACTIVE\x10\x022\xd6\f\n" +
-	"\x04Orgs\x12\xba\x01\n" +
-	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\"f\x8a\x82)\f\n" +
+	"\x12ORG_STATE_INACTIVE\x10\x022\x8b\r\n" +
+	"\x04Orgs\x12\xef\x01\n" +
+	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\"\x9a\x01\x8a\x82)\f\n" +
 	"\n" +
-	"org.create\xb2\x82)\x10ORG_DOMAIN_TAKEN\xb2\x82)\x0eORG_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/management/v1/orgs\x12\x8e\x01\n" +
+	"org.create\xb2\x82)\x10ORG_DOMAIN_TAKEN\xb2\x82)\x0eORG_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\u0082)0only who owns the instance creates organizations\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/management/v1/orgs\x12\x8e\x01\n" +
 	"\bGetMyOrg\x12 .herald.users.v1.GetMyOrgRequest\x1a!.herald.users.v1.GetMyOrgResponse\"=\x8a\x82)\n" +
 	"\n" +
 	"\borg.read\xb2\x82)\rORG_NOT_FOUND\x82\xd3\xe4\x93\x02\x18\x12\x16/management/v1/orgs/me\x12\xad\x01\n" +

@@ -131,8 +131,10 @@ type ResolveSubjectResponse struct {
 	// Of a machine user.
 	AccessTokenType v1.OidcTokenType `protobuf:"varint,8,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
 	User            *User            `protobuf:"bytes,9,opt,name=user,proto3" json:"user,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether the user has a role in the instance, in any organization or on any project.
+	Manages       bool `protobuf:"varint,10,opt,name=manages,proto3" json:"manages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ResolveSubjectResponse) Reset() {
@@ -228,6 +230,13 @@ func (x *ResolveSubjectResponse) GetUser() *User {
 	return nil
 }
 
+func (x *ResolveSubjectResponse) GetManages() bool {
+	if x != nil {
+		return x.Manages
+	}
+	return false
+}
+
 type SubjectOrg struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -314,7 +323,9 @@ type CheckedSubject struct {
 	// none.
 	Credential string `protobuf:"bytes,3,opt,name=credential,proto3" json:"credential,omitempty"`
 	// The user's organization and others that must be active, with their generations.
-	Orgs          []*CheckedOrg `protobuf:"bytes,4,rep,name=orgs,proto3" json:"orgs,omitempty"`
+	Orgs []*CheckedOrg `protobuf:"bytes,4,rep,name=orgs,proto3" json:"orgs,omitempty"`
+	// The user must have no role in the instance, in any organization or on any project.
+	NoManager     bool `protobuf:"varint,5,opt,name=no_manager,json=noManager,proto3" json:"no_manager,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -375,6 +386,13 @@ func (x *CheckedSubject) GetOrgs() []*CheckedOrg {
 		return x.Orgs
 	}
 	return nil
+}
+
+func (x *CheckedSubject) GetNoManager() bool {
+	if x != nil {
+		return x.NoManager
+	}
+	return false
 }
 
 type CheckedOrg struct {
@@ -496,7 +514,7 @@ const file_herald_users_v1_subject_proto_rawDesc = "" +
 	"\fwith_profile\x18\x05 \x01(\bR\vwithProfile\x12\x1e\n" +
 	"\n" +
 	"credential\x18\x06 \x01(\tR\n" +
-	"credential\"\x91\x03\n" +
+	"credential\"\xab\x03\n" +
 	"\x16ResolveSubjectResponse\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x120\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12-\n" +
@@ -511,7 +529,9 @@ const file_herald_users_v1_subject_proto_rawDesc = "" +
 	"\n" +
 	"public_key\x18\a \x01(\fR\tpublicKey\x12D\n" +
 	"\x11access_token_type\x18\b \x01(\x0e2\x18.herald.v1.OidcTokenTypeR\x0faccessTokenType\x12)\n" +
-	"\x04user\x18\t \x01(\v2\x15.herald.users.v1.UserR\x04user\"\xa8\x01\n" +
+	"\x04user\x18\t \x01(\v2\x15.herald.users.v1.UserR\x04user\x12\x18\n" +
+	"\amanages\x18\n" +
+	" \x01(\bR\amanages\"\xa8\x01\n" +
 	"\n" +
 	"SubjectOrg\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -520,7 +540,7 @@ const file_herald_users_v1_subject_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\x0e2\x19.herald.users.v1.OrgStateR\x05state\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x05 \x01(\x04R\n" +
-	"generation\"\x9a\x01\n" +
+	"generation\"\xb9\x01\n" +
 	"\x0eCheckedSubject\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1e\n" +
 	"\n" +
@@ -529,7 +549,9 @@ const file_herald_users_v1_subject_proto_rawDesc = "" +
 	"\n" +
 	"credential\x18\x03 \x01(\tR\n" +
 	"credential\x12/\n" +
-	"\x04orgs\x18\x04 \x03(\v2\x1b.herald.users.v1.CheckedOrgR\x04orgs\"<\n" +
+	"\x04orgs\x18\x04 \x03(\v2\x1b.herald.users.v1.CheckedOrgR\x04orgs\x12\x1d\n" +
+	"\n" +
+	"no_manager\x18\x05 \x01(\bR\tnoManager\"<\n" +
 	"\n" +
 	"CheckedOrg\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1e\n" +

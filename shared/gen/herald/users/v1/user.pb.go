@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
@@ -79,6 +80,57 @@ func (UserState) EnumDescriptor() ([]byte, []int) {
 	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{0}
 }
 
+type MembershipState int32
+
+const (
+	MembershipState_MEMBERSHIP_STATE_UNSPECIFIED MembershipState = 0
+	MembershipState_MEMBERSHIP_STATE_ACTIVE      MembershipState = 1
+	// In another organization than the user's, and accepted neither by the user nor by the user's organization. Its roles
+	// give nothing.
+	MembershipState_MEMBERSHIP_STATE_PENDING MembershipState = 2
+)
+
+// Enum value maps for MembershipState.
+var (
+	MembershipState_name = map[int32]string{
+		0: "MEMBERSHIP_STATE_UNSPECIFIED",
+		1: "MEMBERSHIP_STATE_ACTIVE",
+		2: "MEMBERSHIP_STATE_PENDING",
+	}
+	MembershipState_value = map[string]int32{
+		"MEMBERSHIP_STATE_UNSPECIFIED": 0,
+		"MEMBERSHIP_STATE_ACTIVE":      1,
+		"MEMBERSHIP_STATE_PENDING":     2,
+	}
+)
+
+func (x MembershipState) Enum() *MembershipState {
+	p := new(MembershipState)
+	*p = x
+	return p
+}
+
+func (x MembershipState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MembershipState) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_users_v1_user_proto_enumTypes[1].Descriptor()
+}
+
+func (MembershipState) Type() protoreflect.EnumType {
+	return &file_herald_users_v1_user_proto_enumTypes[1]
+}
+
+func (x MembershipState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MembershipState.Descriptor instead.
+func (MembershipState) EnumDescriptor() ([]byte, []int) {
+	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{1}
+}
+
 type Gender int32
 
 const (
@@ -115,11 +167,11 @@ func (x Gender) String() string {
 }
 
 func (Gender) Descriptor() protoreflect.EnumDescriptor {
-	return file_herald_users_v1_user_proto_enumTypes[1].Descriptor()
+	return file_herald_users_v1_user_proto_enumTypes[2].Descriptor()
 }
 
 func (Gender) Type() protoreflect.EnumType {
-	return &file_herald_users_v1_user_proto_enumTypes[1]
+	return &file_herald_users_v1_user_proto_enumTypes[2]
 }
 
 func (x Gender) Number() protoreflect.EnumNumber {
@@ -128,7 +180,7 @@ func (x Gender) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Gender.Descriptor instead.
 func (Gender) EnumDescriptor() ([]byte, []int) {
-	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{1}
+	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{2}
 }
 
 type UserType int32
@@ -164,11 +216,11 @@ func (x UserType) String() string {
 }
 
 func (UserType) Descriptor() protoreflect.EnumDescriptor {
-	return file_herald_users_v1_user_proto_enumTypes[2].Descriptor()
+	return file_herald_users_v1_user_proto_enumTypes[3].Descriptor()
 }
 
 func (UserType) Type() protoreflect.EnumType {
-	return &file_herald_users_v1_user_proto_enumTypes[2]
+	return &file_herald_users_v1_user_proto_enumTypes[3]
 }
 
 func (x UserType) Number() protoreflect.EnumNumber {
@@ -177,7 +229,7 @@ func (x UserType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UserType.Descriptor instead.
 func (UserType) EnumDescriptor() ([]byte, []int) {
-	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{2}
+	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{3}
 }
 
 // Whether an initialize-user mail is sent.
@@ -214,11 +266,11 @@ func (x InitMail) String() string {
 }
 
 func (InitMail) Descriptor() protoreflect.EnumDescriptor {
-	return file_herald_users_v1_user_proto_enumTypes[3].Descriptor()
+	return file_herald_users_v1_user_proto_enumTypes[4].Descriptor()
 }
 
 func (InitMail) Type() protoreflect.EnumType {
-	return &file_herald_users_v1_user_proto_enumTypes[3]
+	return &file_herald_users_v1_user_proto_enumTypes[4]
 }
 
 func (x InitMail) Number() protoreflect.EnumNumber {
@@ -227,7 +279,7 @@ func (x InitMail) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InitMail.Descriptor instead.
 func (InitMail) EnumDescriptor() ([]byte, []int) {
-	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{3}
+	return file_herald_users_v1_user_proto_rawDescGZIP(), []int{4}
 }
 
 type User struct {
@@ -242,7 +294,12 @@ type User struct {
 	//
 	//	*User_Human
 	//	*User_Machine
-	Type          isUser_Type `protobuf_oneof:"type"`
+	Type isUser_Type `protobuf_oneof:"type"`
+	// Until when passwords are not checked, because too many were wrong. Absent if passwords are checked. A new password
+	// by a mailed code, one that a manager sets, and `_unlock` end it at once. Each browser in which the person logged in
+	// before and changes of the own password are counted apart from everybody else. So one of them may be paused while
+	// another is not, and this is the time when the last pause ends.
+	LockedUntil   *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=locked_until,json=lockedUntil,proto3" json:"locked_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -340,6 +397,13 @@ func (x *User) GetMachine() *Machine {
 		if x, ok := x.Type.(*User_Machine); ok {
 			return x.Machine
 		}
+	}
+	return nil
+}
+
+func (x *User) GetLockedUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LockedUntil
 	}
 	return nil
 }
@@ -971,7 +1035,7 @@ var File_herald_users_v1_user_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xda\x02\n" +
+	"\x1aherald/users/v1/user.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\x99\x03\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x120\n" +
@@ -981,7 +1045,8 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"loginNames\x120\n" +
 	"\x14preferred_login_name\x18\x06 \x01(\tR\x12preferredLoginName\x12.\n" +
 	"\x05human\x18\a \x01(\v2\x16.herald.users.v1.HumanH\x00R\x05human\x124\n" +
-	"\amachine\x18\b \x01(\v2\x18.herald.users.v1.MachineH\x00R\amachineB\x06\n" +
+	"\amachine\x18\b \x01(\v2\x18.herald.users.v1.MachineH\x00R\amachine\x12=\n" +
+	"\flocked_until\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\vlockedUntilB\x06\n" +
 	"\x04type\"\x97\x01\n" +
 	"\x05Human\x122\n" +
 	"\aprofile\x18\x01 \x01(\v2\x18.herald.users.v1.ProfileR\aprofile\x12,\n" +
@@ -1035,7 +1100,11 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\x11USER_STATE_ACTIVE\x10\x01\x12\x17\n" +
 	"\x13USER_STATE_INACTIVE\x10\x02\x12\x15\n" +
 	"\x11USER_STATE_LOCKED\x10\x03\x12\x16\n" +
-	"\x12USER_STATE_INITIAL\x10\x04*X\n" +
+	"\x12USER_STATE_INITIAL\x10\x04*n\n" +
+	"\x0fMembershipState\x12 \n" +
+	"\x1cMEMBERSHIP_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17MEMBERSHIP_STATE_ACTIVE\x10\x01\x12\x1c\n" +
+	"\x18MEMBERSHIP_STATE_PENDING\x10\x02*X\n" +
 	"\x06Gender\x12\x16\n" +
 	"\x12GENDER_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rGENDER_FEMALE\x10\x01\x12\x0f\n" +
@@ -1062,47 +1131,50 @@ func file_herald_users_v1_user_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_user_proto_rawDescData
 }
 
-var file_herald_users_v1_user_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_herald_users_v1_user_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_herald_users_v1_user_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_herald_users_v1_user_proto_goTypes = []any{
-	(UserState)(0),           // 0: herald.users.v1.UserState
-	(Gender)(0),              // 1: herald.users.v1.Gender
-	(UserType)(0),            // 2: herald.users.v1.UserType
-	(InitMail)(0),            // 3: herald.users.v1.InitMail
-	(*User)(nil),             // 4: herald.users.v1.User
-	(*Human)(nil),            // 5: herald.users.v1.Human
-	(*Machine)(nil),          // 6: herald.users.v1.Machine
-	(*Profile)(nil),          // 7: herald.users.v1.Profile
-	(*Email)(nil),            // 8: herald.users.v1.Email
-	(*Phone)(nil),            // 9: herald.users.v1.Phone
-	(*HashedPassword)(nil),   // 10: herald.users.v1.HashedPassword
-	(*IdpLink)(nil),          // 11: herald.users.v1.IdpLink
-	(*Metadata)(nil),         // 12: herald.users.v1.Metadata
-	(*HumanUserData)(nil),    // 13: herald.users.v1.HumanUserData
-	(*v1.ObjectDetails)(nil), // 14: herald.v1.ObjectDetails
-	(v1.OidcTokenType)(0),    // 15: herald.v1.OidcTokenType
+	(UserState)(0),                // 0: herald.users.v1.UserState
+	(MembershipState)(0),          // 1: herald.users.v1.MembershipState
+	(Gender)(0),                   // 2: herald.users.v1.Gender
+	(UserType)(0),                 // 3: herald.users.v1.UserType
+	(InitMail)(0),                 // 4: herald.users.v1.InitMail
+	(*User)(nil),                  // 5: herald.users.v1.User
+	(*Human)(nil),                 // 6: herald.users.v1.Human
+	(*Machine)(nil),               // 7: herald.users.v1.Machine
+	(*Profile)(nil),               // 8: herald.users.v1.Profile
+	(*Email)(nil),                 // 9: herald.users.v1.Email
+	(*Phone)(nil),                 // 10: herald.users.v1.Phone
+	(*HashedPassword)(nil),        // 11: herald.users.v1.HashedPassword
+	(*IdpLink)(nil),               // 12: herald.users.v1.IdpLink
+	(*Metadata)(nil),              // 13: herald.users.v1.Metadata
+	(*HumanUserData)(nil),         // 14: herald.users.v1.HumanUserData
+	(*v1.ObjectDetails)(nil),      // 15: herald.v1.ObjectDetails
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(v1.OidcTokenType)(0),         // 17: herald.v1.OidcTokenType
 }
 var file_herald_users_v1_user_proto_depIdxs = []int32{
-	14, // 0: herald.users.v1.User.details:type_name -> herald.v1.ObjectDetails
+	15, // 0: herald.users.v1.User.details:type_name -> herald.v1.ObjectDetails
 	0,  // 1: herald.users.v1.User.state:type_name -> herald.users.v1.UserState
-	5,  // 2: herald.users.v1.User.human:type_name -> herald.users.v1.Human
-	6,  // 3: herald.users.v1.User.machine:type_name -> herald.users.v1.Machine
-	7,  // 4: herald.users.v1.Human.profile:type_name -> herald.users.v1.Profile
-	8,  // 5: herald.users.v1.Human.email:type_name -> herald.users.v1.Email
-	9,  // 6: herald.users.v1.Human.phone:type_name -> herald.users.v1.Phone
-	15, // 7: herald.users.v1.Machine.access_token_type:type_name -> herald.v1.OidcTokenType
-	1,  // 8: herald.users.v1.Profile.gender:type_name -> herald.users.v1.Gender
-	7,  // 9: herald.users.v1.HumanUserData.profile:type_name -> herald.users.v1.Profile
-	8,  // 10: herald.users.v1.HumanUserData.email:type_name -> herald.users.v1.Email
-	9,  // 11: herald.users.v1.HumanUserData.phone:type_name -> herald.users.v1.Phone
-	10, // 12: herald.users.v1.HumanUserData.hashed_password:type_name -> herald.users.v1.HashedPassword
-	11, // 13: herald.users.v1.HumanUserData.idps:type_name -> herald.users.v1.IdpLink
-	12, // 14: herald.users.v1.HumanUserData.metadata:type_name -> herald.users.v1.Metadata
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	6,  // 2: herald.users.v1.User.human:type_name -> herald.users.v1.Human
+	7,  // 3: herald.users.v1.User.machine:type_name -> herald.users.v1.Machine
+	16, // 4: herald.users.v1.User.locked_until:type_name -> google.protobuf.Timestamp
+	8,  // 5: herald.users.v1.Human.profile:type_name -> herald.users.v1.Profile
+	9,  // 6: herald.users.v1.Human.email:type_name -> herald.users.v1.Email
+	10, // 7: herald.users.v1.Human.phone:type_name -> herald.users.v1.Phone
+	17, // 8: herald.users.v1.Machine.access_token_type:type_name -> herald.v1.OidcTokenType
+	2,  // 9: herald.users.v1.Profile.gender:type_name -> herald.users.v1.Gender
+	8,  // 10: herald.users.v1.HumanUserData.profile:type_name -> herald.users.v1.Profile
+	9,  // 11: herald.users.v1.HumanUserData.email:type_name -> herald.users.v1.Email
+	10, // 12: herald.users.v1.HumanUserData.phone:type_name -> herald.users.v1.Phone
+	11, // 13: herald.users.v1.HumanUserData.hashed_password:type_name -> herald.users.v1.HashedPassword
+	12, // 14: herald.users.v1.HumanUserData.idps:type_name -> herald.users.v1.IdpLink
+	13, // 15: herald.users.v1.HumanUserData.metadata:type_name -> herald.users.v1.Metadata
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_user_proto_init() }
@@ -1119,7 +1191,7 @@ func file_herald_users_v1_user_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_user_proto_rawDesc), len(file_herald_users_v1_user_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,

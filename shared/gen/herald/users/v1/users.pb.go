@@ -1600,11 +1600,11 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04type\"v\n" +
 	"\x13SearchUsersResponse\x120\n" +
 	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12-\n" +
-	"\x06result\x18\x02 \x03(\v2\x15.herald.users.v1.UserR\x06result2\x9d#\n" +
-	"\x05Users\x12\xad\x03\n" +
-	"\x0fCreateHumanUser\x12'.herald.users.v1.CreateHumanUserRequest\x1a(.herald.users.v1.CreateHumanUserResponse\"\xc6\x02\x8a\x82)\f\n" +
+	"\x06result\x18\x02 \x03(\v2\x15.herald.users.v1.UserR\x06result2\xd6#\n" +
+	"\x05Users\x12\xde\x03\n" +
+	"\x0fCreateHumanUser\x12'.herald.users.v1.CreateHumanUserRequest\x1a(.herald.users.v1.CreateHumanUserResponse\"\xf7\x02\x8a\x82)\f\n" +
 	"\n" +
-	"user.write\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\rUSER_ID_TAKEN\xb2\x82)\x0fUSER_NAME_TAKEN\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x95\x01\n" +
+	"user.write\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12METADATA_KEY_TWICE\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x11PASSWORD_AND_HASH\xb2\x82)\x15PASSWORD_HASH_INVALID\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\rUSER_ID_TAKEN\xb2\x82)\x0fUSER_NAME_TAKEN\u0082)-an organization has as many users as it needs\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/management/v1/users/human\x12\x95\x01\n" +
 	"\aGetUser\x12\x1f.herald.users.v1.GetUserRequest\x1a .herald.users.v1.GetUserResponse\"G\x8a\x82)\v\n" +
 	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02 \x12\x1e/management/v1/users/{user_id}\x12\xa1\x01\n" +
 	"\tGetMyUser\x12!.herald.users.v1.GetMyUserRequest\x1a\".herald.users.v1.GetMyUserResponse\"M\x8a\x82)\x1e\x18\x012\x04auth2\fnotificationJ\x06openid\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x13\x12\x11/auth/v1/users/me\x12\x93\x01\n" +
@@ -1628,23 +1628,23 @@ const file_herald_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"UnlockUser\x12\".herald.users.v1.UnlockUserRequest\x1a#.herald.users.v1.UnlockUserResponse\"r\x8a\x82)\x15\n" +
 	"\n" +
-	"user.write:\auser_id\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0fUSER_NOT_LOCKED\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/users/{user_id}/_unlock\x90\x02\x02\x12\xbb\x01\n" +
+	"user.write:\auser_id\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0fUSER_NOT_LOCKED\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/users/{user_id}/_unlock\x90\x02\x02\x12\xbd\x01\n" +
 	"\n" +
-	"RemoveUser\x12\".herald.users.v1.RemoveUserRequest\x1a#.herald.users.v1.RemoveUserResponse\"d\x8a\x82)\x16\n" +
-	"\vuser.delete:\auser_id\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02 *\x1e/management/v1/users/{user_id}\x12\xd5\x01\n" +
-	"\x0eUpdateUserName\x12&.herald.users.v1.UpdateUserNameRequest\x1a'.herald.users.v1.UpdateUserNameResponse\"r\x8a\x82)\x17\n" +
+	"RemoveUser\x12\".herald.users.v1.RemoveUserRequest\x1a#.herald.users.v1.RemoveUserResponse\"f\x8a\x82)\x18\n" +
+	"\vuser.delete:\auser_idh\x01\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02 *\x1e/management/v1/users/{user_id}\x12\xd7\x01\n" +
+	"\x0eUpdateUserName\x12&.herald.users.v1.UpdateUserNameRequest\x1a'.herald.users.v1.UpdateUserNameResponse\"t\x8a\x82)\x19\n" +
 	"\n" +
-	"user.write:\auser_idP\x01\xb2\x82)\x0fUSER_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02,:\x01*\x1a'/management/v1/users/{user_id}/username\x12\xed\x01\n" +
+	"user.write:\auser_idP\x01h\x01\xb2\x82)\x0fUSER_NAME_TAKEN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02,:\x01*\x1a'/management/v1/users/{user_id}/username\x12\xed\x01\n" +
 	"\rUpdateProfile\x12%.herald.users.v1.UpdateProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"\x8c\x01\x8a\x82)\x15\n" +
 	"\n" +
 	"user.write:\auser_id\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x82\xd3\xe4\x93\x02+:\x01*\x1a&/management/v1/users/{user_id}/profile\x12\x8b\x02\n" +
-	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"\xa6\x01\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xc6\x01\n" +
-	"\vUpdatePhone\x12#.herald.users.v1.UpdatePhoneRequest\x1a$.herald.users.v1.UpdatePhoneResponse\"l\x8a\x82)\x15\n" +
+	"\x0fUpdateMyProfile\x12'.herald.users.v1.UpdateMyProfileRequest\x1a&.herald.users.v1.UpdateProfileResponse\"\xa6\x01\x8a\x82)<\x18\x012\x04authJ\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x1aPREFERRED_LANGUAGE_INVALID\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x82\xd3\xe4\x93\x02\x1e:\x01*\x1a\x19/auth/v1/users/me/profile\x12\xc8\x01\n" +
+	"\vUpdatePhone\x12#.herald.users.v1.UpdatePhoneRequest\x1a$.herald.users.v1.UpdatePhoneResponse\"n\x8a\x82)\x17\n" +
 	"\n" +
-	"user.write:\auser_id\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/phone\x12\xd6\x01\n" +
-	"\vRemovePhone\x12#.herald.users.v1.RemovePhoneRequest\x1a$.herald.users.v1.RemovePhoneResponse\"|\x8a\x82)\x15\n" +
+	"user.write:\auser_idh\x01\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x82\xd3\xe4\x93\x02):\x01*\x1a$/management/v1/users/{user_id}/phone\x12\xd8\x01\n" +
+	"\vRemovePhone\x12#.herald.users.v1.RemovePhoneRequest\x1a$.herald.users.v1.RemovePhoneResponse\"~\x8a\x82)\x17\n" +
 	"\n" +
-	"user.write:\auser_id\xb2\x82)\x0fPHONE_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xde\x01\n" +
+	"user.write:\auser_idh\x01\xb2\x82)\x0fPHONE_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\x82\xd3\xe4\x93\x02&*$/management/v1/users/{user_id}/phone\x12\xde\x01\n" +
 	"\x0fSetUserMetadata\x12'.herald.users.v1.SetUserMetadataRequest\x1a(.herald.users.v1.SetUserMetadataResponse\"x\x8a\x82)\x15\n" +
 	"\n" +
 	"user.write:\auser_id\xb2\x82)\x0eMETADATA_LIMIT\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/users/{user_id}/metadata/{key}\x90\x02\x02\x12\xc0\x01\n" +

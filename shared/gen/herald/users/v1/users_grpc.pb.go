@@ -78,7 +78,8 @@ type UsersClient interface {
 	// `_deactivate`. It fails with `USER_ALREADY_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
 	// and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	LockUser(ctx context.Context, in *LockUserRequest, opts ...grpc.CallOption) (*LockUserResponse, error)
-	// Unlocks a locked user. It fails with `USER_NOT_LOCKED` for any other.
+	// Unlocks a locked user, and ends the pause of a user whose password was wrong too many times (`lockedUntil`). It
+	// fails with `USER_NOT_LOCKED` for any other.
 	UnlockUser(ctx context.Context, in *UnlockUserRequest, opts ...grpc.CallOption) (*UnlockUserResponse, error)
 	// Removes a user with everything that belongs to the user. No other user can get the id, but the
 	// login name is free. It fails with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
@@ -95,7 +96,7 @@ type UsersClient interface {
 	// Removes a person's phone number. It fails with `PHONE_NOT_FOUND` if there is none.
 	RemovePhone(ctx context.Context, in *RemovePhoneRequest, opts ...grpc.CallOption) (*RemovePhoneResponse, error)
 	// Sets the value of a metadata key of a user. A new key is added. It fails with `METADATA_LIMIT`
-	// if the user has 100 other keys.
+	// if the user has as many other keys as the quota metadata allows, by default 100.
 	SetUserMetadata(ctx context.Context, in *SetUserMetadataRequest, opts ...grpc.CallOption) (*SetUserMetadataResponse, error)
 	// Reads the value of a metadata key of a user.
 	GetUserMetadata(ctx context.Context, in *GetUserMetadataRequest, opts ...grpc.CallOption) (*GetUserMetadataResponse, error)
@@ -356,7 +357,8 @@ type UsersServer interface {
 	// `_deactivate`. It fails with `USER_ALREADY_LOCKED` or `USER_NOT_ACTIVE` for a locked or inactive user,
 	// and with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
 	LockUser(context.Context, *LockUserRequest) (*LockUserResponse, error)
-	// Unlocks a locked user. It fails with `USER_NOT_LOCKED` for any other.
+	// Unlocks a locked user, and ends the pause of a user whose password was wrong too many times (`lockedUntil`). It
+	// fails with `USER_NOT_LOCKED` for any other.
 	UnlockUser(context.Context, *UnlockUserRequest) (*UnlockUserResponse, error)
 	// Removes a user with everything that belongs to the user. No other user can get the id, but the
 	// login name is free. It fails with `LAST_IAM_OWNER` if no IAM_OWNER could log in any more.
@@ -373,7 +375,7 @@ type UsersServer interface {
 	// Removes a person's phone number. It fails with `PHONE_NOT_FOUND` if there is none.
 	RemovePhone(context.Context, *RemovePhoneRequest) (*RemovePhoneResponse, error)
 	// Sets the value of a metadata key of a user. A new key is added. It fails with `METADATA_LIMIT`
-	// if the user has 100 other keys.
+	// if the user has as many other keys as the quota metadata allows, by default 100.
 	SetUserMetadata(context.Context, *SetUserMetadataRequest) (*SetUserMetadataResponse, error)
 	// Reads the value of a metadata key of a user.
 	GetUserMetadata(context.Context, *GetUserMetadataRequest) (*GetUserMetadataResponse, error)
