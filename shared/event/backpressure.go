@@ -106,13 +106,13 @@ func (b *backpressure) measure(ctx context.Context, stream jetstream.Stream, siz
 		if !slices.Contains(b.services, c.Name) || c.NumPending == 0 && c.NumAckPending == 0 {
 			continue
 		}
-		free := most - unhandled(state, c.AckFloor.Stream+1)
+		free := most - unhandledBytes(state, c.AckFloor.Stream+1)
 		if n > free {
 			first, err := firstUnhandled(ctx, stream, c)
 			if err != nil {
 				return err
 			}
-			free = most - unhandled(state, first)
+			free = most - unhandledBytes(state, first)
 		}
 		if free < b.free {
 			b.free, b.lagging = free, c.Name
@@ -121,8 +121,8 @@ func (b *backpressure) measure(ctx context.Context, stream jetstream.Stream, siz
 	return consumers.Err()
 }
 
-// unhandled returns the most bytes that the messages from first on can use in a stream.
-func unhandled(s jetstream.StreamState, first uint64) int64 {
+// unhandledBytes returns the most bytes that the messages from first on can use in a stream.
+func unhandledBytes(s jetstream.StreamState, first uint64) int64 {
 	switch {
 	case first > s.LastSeq:
 		return 0

@@ -67,3 +67,27 @@ func BenchmarkConsume(b *testing.B) {
 	testkit.Go(b, consumer(b, g, onCreated(all.note)).Run)
 	all.wait(b, b.N)
 }
+
+// How long a relay takes to compare the stream with its database, as after each restart of NATS:
+//
+//	go test ./shared/event -run '^$' -bench Compare -benchtime 300000x
+func BenchmarkCompare(b *testing.B) {
+	g := testkit.Ground(b)
+	g.Streams.MaxBytes = 2 << 30
+	r := newReplica(b, g, kit.Database(b))
+	stop := testkit.Go(b, r.relay.Run)
+	for left := b.N; left > 0; left -= 100_000 {
+		r.fill(min(left, 100_000), b.N)
+	}
+	r.drained()
+	stop()
+	if _, err := r.db.Exec(b.Context(), `update stream_seen set server = 'another'`); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(r.state().Bytes) / int64(b.N))
+	b.ResetTimer()
+	testkit.Go(b, r.relay.Run)
+	for r.count(`stream_seen where server = 'another'`) > 0 {
+	}
+}

@@ -11,8 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"herald/shared/bus"
 	"herald/shared/contract"
 	"herald/shared/fault"
 	"herald/shared/retry"
@@ -22,10 +24,12 @@ const (
 	parallel  = 8   // events handled at the same time
 	inHand    = 256 // limit of unanswered deliveries of all replicas together
 	maxTries  = 10  // failed tries after which an event becomes a dead letter
-	redeliver = 30 * time.Second
+	redeliver = 15 * time.Second
 	heartbeat = 5 * time.Second  // interval of JetStream's heartbeats
 	handling  = 15 * time.Second // time limit of one try
 	maxPause  = 15 * time.Second // between two tries
+	// uncreatable is JetStream's error code of a consumer that it cannot make.
+	uncreatable = jetstream.JSErrCodeConsumerCreate
 )
 
 // Consumer passes events to a service's handlers. The events of one aggregate are handled in order. Replicas share
@@ -42,26 +46,27 @@ type Consumer struct {
 	// held are the deliveries that this replica has not answered yet.
 	held *sync.Map
 	// pause is the wait before the first retry. redeliver is how long JetStream waits for a progress report before it
-	// delivers an event again. Tests shorten both.
-	pause, redeliver time.Duration
+	// delivers an event again. heartbeat is the interval of JetStream's heartbeats. Tests shorten them.
+	pause, redeliver, heartbeat time.Duration
 }
 
 // Run consumes until ctx ends.
 func (c Consumer) Run(ctx context.Context) {
 	c.seed, c.held, c.pause = maphash.MakeSeed(), new(sync.Map), cmp.Or(c.pause, pause)
-	c.redeliver = cmp.Or(c.redeliver, redeliver)
+	c.redeliver, c.heartbeat = cmp.Or(c.redeliver, redeliver), cmp.Or(c.heartbeat, heartbeat)
 	c.outage = &retry.Outage{
 		Log: c.Log, Begins: "events are not consumed; trying again", Ends: "events are consumed again",
+		Explained: bus.IsOutage,
 	}
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	keeping.Go(func() { c.keep(ctx) })
-	for ctx.Err() == nil {
-		if err := c.consume(ctx); err != nil && ctx.Err() == nil {
+	for silent := false; ctx.Err() == nil; {
+		err := c.consume(ctx, silent)
+		silent = errors.Is(err, jetstream.ErrNoHeartbeat)
+		if err != nil && ctx.Err() == nil {
 			c.Stopped.note(err)
-			if !isOutage(err) {
-				c.outage.Failed(err)
-			}
+			c.outage.Failed(err)
 			retry.Wait(ctx, pause)
 		}
 	}
@@ -78,7 +83,9 @@ func (c Consumer) keep(ctx context.Context) {
 	}
 }
 
-func (c Consumer) consume(ctx context.Context) error {
+// consume handles events until JetStream sends none any more. After a silence, a new request alone does not show that
+// events come: something must come, or nothing for so long that the client would have missed heartbeats.
+func (c Consumer) consume(ctx context.Context, silent bool) error {
 	end, err := c.listen(ctx)
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
@@ -88,8 +95,9 @@ func (c Consumer) consume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
 	}
-	c.Stopped.note(nil)
-	c.outage.Worked()
+	if !silent {
+		c.worked()
+	}
 	stop := context.AfterFunc(ctx, func() { c.leave(messages) })
 	defer stop()
 	defer messages.Stop()
@@ -107,16 +115,27 @@ func (c Consumer) consume(ctx context.Context) error {
 		})
 	}
 	for {
-		m, err := messages.Next()
-		if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
+		m, err := messages.Next(jetstream.NextMaxWait(3 * c.heartbeat))
+		switch {
+		case err == nil:
+			c.worked()
+		case errors.Is(err, nats.ErrTimeout):
+			c.worked()
+			continue
+		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
 			return nil
-		}
-		if err != nil {
+		default:
 			return fmt.Errorf("consumer %s: %w", c.Service, err)
 		}
 		c.held.Store(m, nil)
 		queues[maphash.String(c.seed, m.Headers().Get(contract.HeaderSubject))%parallel] <- m
 	}
+}
+
+// worked notes that events come.
+func (c Consumer) worked() {
+	c.Stopped.note(nil)
+	c.outage.Worked()
 }
 
 // leave stops asking for events. Events that were already sent are still received, so that take can return them for
@@ -138,12 +157,19 @@ func (c Consumer) messages(ctx context.Context) (jetstream.MessagesContext, erro
 		config.FilterSubjects = append(config.FilterSubjects, h.kind.subject("*"))
 	}
 	consumer, err := c.JS.CreateOrUpdateConsumer(ctx, Stream, config)
+	if refusal, ok := errors.AsType[*jetstream.APIError](err); ok && refusal.ErrorCode == uncreatable {
+		// NATS cannot read the file with the consumer's place, and removes no consumer of which it cannot read a file.
+		// So it gets one without files. After each start of NATS it gets all events, and handlers drop those that they
+		// know.
+		config.MemoryStorage = true
+		consumer, err = c.JS.CreateOrUpdateConsumer(ctx, Stream, config)
+	}
 	if err != nil {
 		return nil, err
 	}
 	// The client can miscount the messages that it has asked for, and then it asks for no more. It recovers after two
 	// missed heartbeats. A large batch makes this rare.
-	return consumer.Messages(jetstream.PullMaxMessages(inHand), jetstream.PullHeartbeat(heartbeat))
+	return consumer.Messages(jetstream.PullMaxMessages(inHand), jetstream.PullHeartbeat(c.heartbeat))
 }
 
 // take handles one delivery and answers it. The event is acknowledged, delivered again or turned into a dead letter.

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/boot"
+	"herald/shared/bus"
 	"herald/shared/event"
 	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -312,5 +316,56 @@ func TestConsumerOutlivesNATS(t *testing.T) {
 	stop()
 	if took := time.Since(stopping); took > 5*time.Second {
 		t.Errorf("without NATS the consumer stopped after %v", took)
+	}
+}
+
+// A consumer that gets neither events nor heartbeats does not work again because it asks again.
+func TestSilentConsumerIsNotTakenForAWorkingOne(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{
+		JetStream: true, StoreDir: t.TempDir(), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
+		NoAuthUser: "mute", Users: []*server.User{{Username: "mute", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"$JS.API.CONSUMER.MSG.NEXT.>"}},
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { bus.Stop(s) })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("NATS is not ready")
+	}
+	asked := make(chan struct{}, 100)
+	conn, err := nats.Connect(s.ClientURL(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {
+		asked <- struct{}{}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = event.EnsureStreams(t.Context(), js, event.StreamConfig{MaxBytes: 1 << 20, Replicas: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said testkit.Lines
+	c := event.Consumer{Service: "text", JS: js, Log: slog.New(slog.NewTextHandler(&said, nil)),
+		Handlers: []event.Handler{onCreated(newTally().note)}}
+	c.Beat(1500 * time.Millisecond)
+	testkit.Go(t, c.Run)
+	for range 3 {
+		select {
+		case <-asked:
+		case <-time.After(20 * time.Second):
+			t.Fatal("it does not ask again")
+		}
+	}
+	got := said.String()
+	if !strings.Contains(got, "events are not consumed") || strings.Contains(got, "again\" away") {
+		t.Errorf("the log says %s", got)
 	}
 }

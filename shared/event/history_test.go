@@ -74,8 +74,8 @@ func TestHistoryOfOldEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := kit.Pool(t)
-	if _, err := pool.Exec(t.Context(), `drop table events, outbox, first_start, removals, stream_seen,
-			event_version`); err != nil {
+	if _, err := pool.Exec(t.Context(), `drop function keep_quota, quota_of; drop table events, outbox,
+			first_start, removals, stream_seen, quotas, event_version`); err != nil {
 		t.Fatal(err)
 	}
 	old := fstest.MapFS{first: {Data: sql}}

@@ -89,18 +89,32 @@ func (j Journal) Create(ctx context.Context, m proto.Message, s Statement) (reso
 	if caller.TargetOf(ctx).LeftToChange() {
 		return j.CreateLocked(ctx, Lock{SQL: `select`}, m, s) // no row to lock: one empty row
 	}
-	e, err := j.event(ctx, m, s)
+	e, err := j.write(ctx, j.DB, m, s)
 	if err != nil {
 		return resource.Record{}, err
 	}
-	sql, args := s.with(e)
-	rows, _ := j.DB.Query(ctx, sql, args) // written returns its error
-	written, err := e.written(rows)
+	j.Committed(e)
+	return resource.Record{Sequence: e.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// write runs one statement with its event, and returns the event as the database has it.
+func (j Journal) write(ctx context.Context, db querier, m proto.Message, s Statement) (Event, error) {
+	e, err := j.event(ctx, m, s)
 	if err != nil {
-		return resource.Record{}, j.fault(err, s)
+		return Event{}, err
 	}
-	j.Committed(written)
-	return resource.Record{Sequence: written.Position, CreatedAt: e.Time, ChangedAt: e.Time}, nil
+	sql, args := s.with(e)
+	rows, _ := db.Query(ctx, sql, args) // written returns its error
+	e, err = e.written(rows)
+	if err != nil {
+		return Event{}, j.fault(err, s)
+	}
+	return e, nil
 }
 
 // Lock is a `select … for update` of one row, its arguments, and the fault if there is no such row.
@@ -113,35 +127,68 @@ type Lock struct {
 // CreateLocked is Create after a lock, in two round trips. The statement sees everything that was committed before
 // the lock was granted.
 func (j Journal) CreateLocked(ctx context.Context, l Lock, m proto.Message, s Statement) (resource.Record, error) {
-	created, err := Change(ctx, j, Locked[creation]{
-		Lock: l.SQL, Args: l.Args, NotFound: l.NotFound, Write: func(creation) Statement { return s },
-	}, func(*creation) (proto.Message, error) { return m, nil })
+	created, err := Change(ctx, j, Locked[Creation]{
+		Lock: l.SQL, Args: l.Args, NotFound: l.NotFound, Write: func(Creation) Statement { return s },
+	}, func(*Creation) (proto.Message, error) { return m, nil })
 	return created.Record, err
 }
 
-// creation is the row type of Change for a new object, because then the locked row is not the row that changes.
-type creation struct {
+// Creation is the row type of Change for a new object, because then the locked row is not the row that changes.
+type Creation struct {
 	Record resource.Record `db:"-"`
 }
 
-// Moved makes *creation a row that Change accepts.
-func (c *creation) Moved(sequence int64, at time.Time) {
+// Moved makes *Creation a row that Change accepts.
+func (c *Creation) Moved(sequence int64, at time.Time) {
 	c.Record = resource.Record{Sequence: sequence, CreatedAt: at, ChangedAt: at}
 }
 
 // Follow writes the changes that an event of another service causes here. Their actor is the actor of that event. The
 // statement has no event of its own: it has only Along, SQL and Args, and the table `event` has only the time.
 func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error {
+	written, err := j.follow(ctx, j.DB, cause, s)
+	return j.announce(written, err)
+}
+
+// FollowLocked is Follow after a `select … for update` of ids, in one transaction. The statement sees everything that
+// was committed before the locks were granted, and reads the ids as @locked. Without ids nothing is written.
+// FollowLocked returns how many ids there are. The cause is empty for a change without an event, such as an expiry.
+func (j Journal) FollowLocked(ctx context.Context, cause Delivery, lock Lock, s Statement) (ids int, err error) {
+	var written []Event
+	err = pgx.BeginFunc(ctx, j.DB, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, lock.SQL, lock.Args) // CollectRows returns its error
+		locked, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if ids = len(locked); err != nil || ids == 0 {
+			return err
+		}
+		s.Args = maps.Clone(s.Args)
+		s.Args["locked"] = locked
+		written, err = j.follow(ctx, tx, cause, s)
+		return err
+	})
+	return ids, j.announce(written, err)
+}
+
+// follow runs the statement of Follow, and returns the events as the database has them.
+func (j Journal) follow(ctx context.Context, db querier, cause Delivery, s Statement) ([]Event, error) {
 	args := maps.Clone(s.Args)
 	args["event_id"], args["event_cause"], args["event_actor"] = resource.NewID(), cause.ID, cause.Actor
 	args["event_time"], args["event_history_fields"] = j.Now(), contract.HistoryFields()
 	args["event_aggregates_of_instance"] = contract.AggregatesOfInstance()
-	events, err := postgres.All[Event](ctx, j.DB, `with event as (select @event_time::timestamptz as time)`+s.changes()+
-		` select `+columns+` from along order by position`, args)
-	for _, e := range events {
+	rows, _ := db.Query(ctx, `with event as (select @event_time::timestamptz as time)`+s.changes()+
+		` select `+columns+` from along order by position`, args) // CollectRows returns its error
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Event])
+}
+
+// announce reports the events of a change that is committed, unless it failed.
+func (j Journal) announce(written []Event, err error) error {
+	if err != nil {
+		return postgres.Fault(err)
+	}
+	for _, e := range written {
 		j.Committed(e)
 	}
-	return err
+	return nil
 }
 
 // Entry is one of the changes that CreateAll writes: the event's message and the statement.
@@ -155,27 +202,15 @@ func (j Journal) CreateAll(ctx context.Context, all []Entry) error {
 	var events []Event
 	err := pgx.BeginFunc(ctx, j.DB, func(tx pgx.Tx) error {
 		for _, c := range all {
-			e, err := j.event(ctx, c.Message, c.Statement)
+			e, err := j.write(ctx, tx, c.Message, c.Statement)
 			if err != nil {
 				return err
 			}
-			sql, args := c.Statement.with(e)
-			rows, _ := tx.Query(ctx, sql, args) // written returns its error
-			written, err := e.written(rows)
-			if err != nil {
-				return j.fault(err, c.Statement)
-			}
-			events = append(events, written)
+			events = append(events, e)
 		}
 		return nil
 	})
-	if err != nil {
-		return postgres.Fault(err)
-	}
-	for _, e := range events {
-		j.Committed(e)
-	}
-	return nil
+	return j.announce(events, err)
 }
 
 // Locked says how an object is locked and saved by Change.

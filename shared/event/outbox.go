@@ -55,7 +55,7 @@ func Backlog(ctx context.Context, db *pgxpool.Pool) (n int, oldest time.Duration
 }
 
 // Waiting returns an error if an event has waited in the outbox for more than half a minute.
-func Waiting(ctx context.Context, db *pgxpool.Pool) error {
+func Waiting(ctx context.Context, db *pgx.Conn) error {
 	var since time.Time
 	err := db.QueryRow(ctx, `select coalesce((
 			select time from events where position = (select min(position) from outbox)

@@ -2,14 +2,18 @@ package event
 
 import (
 	"context"
-	crand "crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"herald/shared/contract"
 )
 
 // smallBatch is the smallest number of events that are published as an atomic batch. JetStream syncs a batch to disk
@@ -86,47 +90,92 @@ func distinct(events []Event) int {
 	return len(events)
 }
 
-// publishEach publishes events of different aggregates one by one. It sends all of them
-// before it waits for the acknowledgements.
+// publishEach publishes events of different aggregates one by one. JetStream takes an event for a repeat if it has got
+// it in the last two minutes, even if it has lost the event meanwhile. A lost event is published again with another
+// message id. That id follows from the event and the lost message, so that another try stores no event twice.
 func (r *Relay) publishEach(ctx context.Context, events []Event) error {
-	acks := make([]jetstream.PubAckFuture, len(events))
+	messages := make([]*nats.Msg, len(events))
 	for i, e := range events {
-		ack, err := r.JS.PublishMsgAsync(e.message(r.Service))
-		if err != nil {
-			return fmt.Errorf("publish event %s: %w", e.ID, err)
-		}
-		acks[i] = ack
+		messages[i] = e.message(r.Service)
 	}
-	late := time.NewTimer(ackWait)
-	defer late.Stop()
-	for i, ack := range acks {
-		select {
-		case stored := <-ack.Ok():
-			if stored.Duplicate && stored.Sequence < r.first {
-				if err := r.publishAgain(ctx, events[i]); err != nil {
-					return err
-				}
-			}
-		case err := <-ack.Err():
-			return fmt.Errorf("publish event %s: %w", events[i].ID, err)
-		case <-late.C:
-			return fmt.Errorf("publish event %s: no acknowledgement within %s", events[i].ID, ackWait)
-		case <-ctx.Done():
-			return ctx.Err()
+	for len(messages) > 0 {
+		repeats, err := r.send(ctx, messages)
+		if err != nil {
+			return err
+		}
+		if messages, err = r.lost(ctx, repeats); err != nil {
+			return fmt.Errorf("events in the stream: %w", err)
 		}
 	}
 	return nil
 }
 
-// publishAgain publishes an event that JetStream stored a short time ago and lost. With the same message id JetStream
-// would drop the event as a repeat, so the event gets a new message id.
-func (r *Relay) publishAgain(ctx context.Context, e Event) error {
-	m := e.message(r.Service)
-	m.Header.Set(jetstream.MsgIDHeader, e.ID+" "+crand.Text())
-	ctx, cancel := context.WithTimeout(ctx, ackWait)
-	defer cancel()
-	if _, err := r.JS.PublishMsg(ctx, m); err != nil {
-		return fmt.Errorf("publish event %s again: %w", e.ID, err)
+// repeat is a message that JetStream has not stored, because it takes it for a repeat of the message with a number.
+type repeat struct {
+	*nats.Msg
+	of uint64
+}
+
+// send sends all messages before it waits for the acknowledgements. It returns those that were taken for repeats.
+func (r *Relay) send(ctx context.Context, messages []*nats.Msg) (repeats []repeat, err error) {
+	acks := make([]jetstream.PubAckFuture, len(messages))
+	for i, m := range messages {
+		if acks[i], err = r.JS.PublishMsgAsync(m); err != nil {
+			return nil, fmt.Errorf("publish event %s: %w", m.Header.Get(contract.HeaderID), err)
+		}
 	}
-	return nil
+	late := time.NewTimer(ackWait)
+	defer late.Stop()
+	for i, ack := range acks {
+		id := messages[i].Header.Get(contract.HeaderID)
+		select {
+		case stored := <-ack.Ok():
+			if stored.Duplicate {
+				repeats = append(repeats, repeat{messages[i], stored.Sequence})
+			}
+		case err := <-ack.Err():
+			return nil, fmt.Errorf("publish event %s: %w", id, err)
+		case <-late.C:
+			return nil, fmt.Errorf("publish event %s: no acknowledgement within %s", id, ackWait)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return repeats, nil
+}
+
+// lost returns those messages that the stream does not have, with other message ids. In a cluster a server that lags
+// behind may answer. Then an event is stored twice, and consumers drop the second.
+func (r *Relay) lost(ctx context.Context, repeats []repeat) (lost []*nats.Msg, err error) {
+	inbox := r.Conn.NewInbox()
+	answers, err := r.Conn.SubscribeSync(inbox + ".*")
+	if err != nil {
+		return nil, err
+	}
+	defer answers.Unsubscribe()
+	for i, m := range repeats {
+		request, err := json.Marshal(direct{Sequence: m.of})
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Conn.PublishRequest(directGet, inbox+"."+strconv.Itoa(i), request); err != nil {
+			return nil, err
+		}
+	}
+	for range repeats {
+		m, status, err := answer(ctx, answers)
+		if err != nil {
+			return nil, err
+		}
+		i, err := strconv.Atoi(m.Subject[len(inbox)+1:])
+		if err != nil {
+			return nil, err
+		}
+		if missed := repeats[i]; status != 0 || m.Header.Get(nats.MsgIdHdr) != missed.Header.Get(nats.MsgIdHdr) {
+			again := &nats.Msg{Subject: missed.Subject, Data: missed.Data, Header: maps.Clone(missed.Header)}
+			again.Header.Set(nats.MsgIdHdr, fmt.Sprintf("%s %d", again.Header.Get(contract.HeaderID), missed.of))
+			lost = append(lost, again)
+		}
+	}
+	return lost, nil
 }

@@ -45,10 +45,11 @@ type Relay struct {
 	Streams StreamConfig
 	// Services are the names of Herald's services. An event stays in the stream until all of them have handled it.
 	Services []string
-	delay    delay
-	// first is the sequence of the stream's first message at the last check.
-	first  uint64
-	outage retry.Outage
+	// Outages logs outages of the database; nil for none.
+	Outages *postgres.Watch
+	delay   delay
+	rebuild rebuild
+	outage  retry.Outage
 	// news wakes this relay while it works. It is nil while another relay works.
 	news atomic.Pointer[signal]
 }
@@ -63,9 +64,9 @@ func (s signal) send() {
 	}
 }
 
-// Delayed returns an error if events wait in the outbox because a service lags behind. The error names the service
-// and says for how long.
-func (r *Relay) Delayed() error { return r.delay.err() }
+// Delayed returns an error if events wait in the outbox because a service lags behind, or because the stream has lost
+// others that are published first. The error names the service and says for how long.
+func (r *Relay) Delayed() error { return errors.Join(r.delay.err(), r.rebuild.err()) }
 
 // Wake tells the working relay that there is an event. That relay may be in another process. The message contains the
 // event, so that caches drop outdated answers and the service in early_for handles the event before it is in the
@@ -86,23 +87,35 @@ func wakeSubject(service string) string { return "outbox." + service }
 func (r *Relay) Run(ctx context.Context) {
 	r.outage.Log = r.Log
 	r.outage.Begins, r.outage.Ends = "events wait in the outbox; trying again", "events are published again"
+	r.outage.Explained = func(err error) bool { return r.Outages.Explains(err) || bus.IsOutage(err) }
 	for ctx.Err() == nil {
 		if err := r.hold(ctx); err != nil && ctx.Err() == nil {
-			if !isOutage(err) {
-				r.outage.Failed(err)
-			}
+			r.outage.Failed(err)
 			retry.Wait(ctx, pause)
 		}
 	}
 }
 
-// isOutage reports whether the cause of an error already has its own line in the log.
-func isOutage(err error) bool { return postgres.IsOutage(err) || bus.IsOutage(err) }
-
 // hold takes the lock and publishes events while it has the lock. The lock ends with its connection. takeLock asks
 // again and again instead of waiting in one statement, because a statement that waits for hours would keep vacuum
 // from cleaning the outbox.
-func (r *Relay) hold(ctx context.Context) error {
+//
+// If the connection to NATS is lost, hold ends at once: acknowledgements that were sent before do not come any more.
+func (r *Relay) hold(ctx context.Context) (err error) {
+	ctx, drop := context.WithCancelCause(ctx)
+	defer drop(nil)
+	changes := r.Conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer r.Conn.RemoveStatusListener(changes)
+	go func() {
+		if _, open := <-changes; open {
+			drop(nats.ErrDisconnected)
+		}
+	}()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), nats.ErrDisconnected) {
+			err = nats.ErrDisconnected
+		}
+	}()
 	config := r.DB.Config().ConnConfig // a copy
 	// The deletes of the relay need not be on disk at once. If a crash undoes them, events are only published twice.
 	// In return, the commits of changes do not wait for those of the relay.
@@ -115,7 +128,7 @@ func (r *Relay) hold(ctx context.Context) error {
 		return fmt.Errorf("relay: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if err := takeLock(ctx, conn); err != nil {
+	if err := r.takeLock(ctx, conn); err != nil {
 		return fmt.Errorf("relay lock: %w", postgres.Fault(err))
 	}
 	news := make(signal, 1)
@@ -131,7 +144,7 @@ func (r *Relay) hold(ctx context.Context) error {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
 	var last check
-	if err := r.checkStream(ctx, conn, &last); err != nil {
+	if err := r.checkStream(ctx, conn, &last); err != nil { // it makes the stream if it is not there
 		return err
 	}
 	pressure, err := newBackpressure(ctx, r.JS, r.Services)
@@ -141,14 +154,14 @@ func (r *Relay) hold(ctx context.Context) error {
 	defer r.delay.set("")
 	for ctx.Err() == nil {
 		begin := time.Now()
+		if err := r.checkStream(ctx, conn, &last); err != nil {
+			return err
+		}
 		n, lagging, err := r.relay(ctx, conn, pressure)
 		if err != nil {
 			return err
 		}
 		r.waitsFor(ctx, lagging)
-		if err := r.checkStream(ctx, conn, &last); err != nil {
-			return err
-		}
 		r.outage.Worked()
 		switch {
 		case lagging != "":
@@ -190,13 +203,15 @@ func (r *Relay) waitsFor(ctx context.Context, service string) {
 		"lagging", service)
 }
 
-// takeLock returns when this connection has the lock. It returns an error when ctx ends.
-func takeLock(ctx context.Context, conn *pgx.Conn) error {
+// takeLock returns when this connection has the lock. It returns an error when ctx ends. Meanwhile the relay that has
+// the lock reports what is lost.
+func (r *Relay) takeLock(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		held, err := tryLock(ctx, conn)
 		if held || err != nil {
 			return err
 		}
+		r.rebuild.end()
 		if !retry.Wait(ctx, standby) {
 			return ctx.Err()
 		}
@@ -220,6 +235,7 @@ func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, pressure *backpressur
 	if err != nil {
 		return 0, "", err
 	}
+	r.rebuilt(ctx, events)
 	for rest := events; len(rest) > 0; {
 		together, size := pressure.cut(rest)
 		if lagging, err := pressure.take(ctx, size); lagging != "" || err != nil {
@@ -231,6 +247,19 @@ func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, pressure *backpressur
 		rest, n = rest[together:], n+together
 	}
 	return n, "", nil
+}
+
+// rebuilt ends the rebuilding of the stream when none of the lost events is among the oldest of the outbox.
+func (r *Relay) rebuilt(ctx context.Context, oldest []Event) {
+	next := int64(0)
+	if len(oldest) > 0 {
+		next = oldest[0].Position
+	}
+	if r.rebuild.over(next) {
+		took, n := r.rebuild.end()
+		r.Log.InfoContext(ctx, "the stream of events has all of this service again", "events", n, "took",
+			took.Round(time.Millisecond).String())
+	}
 }
 
 // publish publishes events and deletes them from the outbox.

@@ -2,18 +2,14 @@ package event
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"net/http"
-	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"herald/shared/contract"
 	"herald/shared/postgres"
 )
 
@@ -25,173 +21,260 @@ const (
 	// lookWait is the time limit for a question about the stream or one message. Without it the relay could wait for
 	// ever for an answer that was lost when NATS stopped.
 	lookWait = 5 * time.Second
-	// fullPart is the share of the stream's size above which the stream may have dropped its oldest messages because
-	// it was full.
-	fullPart = 0.9
+	// skew is the largest difference between the clocks of a service and NATS. Events of a full stream's oldest seconds
+	// may have been dropped or lost, which nobody can tell apart. So what was lost of them is not restored.
+	skew = 10 * time.Second
+	// checkLimit is the time limit of a check. It reads all events of the service in the stream, some million at most.
+	checkLimit = 5 * time.Minute
+	// reportCheckAfter is how long a check may take before the service reports that it is not ready. Each start has a
+	// check, and most checks find nothing.
+	reportCheckAfter = 2 * time.Second
 )
 
-// streamState is what a relay knows about the stream. Nobody deletes single messages. So a message that is missing
-// between the first and the last was lost, for example in a damaged file.
-type streamState struct {
+// seen is what a relay has last seen of the stream. It is saved, so that the next relay need not read the whole stream.
+type seen struct {
 	Created time.Time
-	First   int64
-	Missing int64
+	// Server is the id of the NATS server, which changes when the server starts again. Its files can be damaged while
+	// it is down.
+	Server string
+	// Nobody deletes single messages. So a message that is missing between the first and the last was lost.
+	First, Last, Missing int64
+	// Since is the time from which on the stream has all events. A full stream drops its oldest.
+	Since time.Time
 }
 
-// check is the state that the working relay compares with the next one to detect a loss. The zero value always leads
-// to a full check.
+// lossSince reports whether the stream may have lost messages since before.
+func (now seen) lossSince(before seen, info *jetstream.StreamInfo) bool {
+	return now.Server != before.Server || !now.Created.Equal(before.Created) ||
+		now.Last < before.Last || now.Missing > before.Missing ||
+		now.First > before.First && !full(info) && !expires(info)
+}
+
+// check says when the working relay looks at the stream again.
 type check struct {
-	streamState
-	newest     uint64
+	seen       seen
+	known      bool
 	reconnects uint64
 	next       time.Time
 }
 
 // checkStream makes sure that the stream exists and has this service's published events of the last seven days, as
-// far as there is space. Missing events are put back into the outbox. The full check runs only if the stream has
-// become smaller or if the connection to NATS was lost.
-func (r *Relay) checkStream(ctx context.Context, conn *pgx.Conn, last *check) error {
-	if time.Now().Before(last.next) {
+// far as there is space. Missing events are put back into the outbox. The relay calls it before it publishes.
+func (r *Relay) checkStream(ctx context.Context, conn *pgx.Conn, c *check) (err error) {
+	reconnects := r.Conn.Stats().Reconnects
+	if reconnects == c.reconnects && time.Now().Before(c.next) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, round)
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
-	reconnects := r.Conn.Stats().Reconnects
-	stream, err := r.state(ctx)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		r.Log.WarnContext(ctx, "the stream of events is not there; making it again", "stream", Stream)
-		if _, err = EnsureStreams(ctx, r.JS, r.Streams, r.Services); err == nil {
-			stream, err = r.state(ctx)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", Stream, err)
-	}
-	info := stream.CachedInfo()
-	now := check{
-		streamState: streamState{
-			Created: info.Created.Truncate(time.Microsecond), First: int64(info.State.FirstSeq),
-			Missing: int64(info.State.NumDeleted),
-		},
-		newest: info.State.LastSeq, reconnects: reconnects, next: time.Now().Add(survey),
-	}
-	less := now.newest < last.newest || now.Missing > last.Missing || !now.Created.Equal(last.Created) ||
-		now.First > last.First && early(info)
-	if less || reconnects != last.reconnects {
-		if err := r.restore(ctx, conn, info, now.streamState); err != nil {
+	if !c.known {
+		if c.seen, err = lastSeen(ctx, conn); err != nil {
 			return err
 		}
 	}
-	*last, r.first = now, info.State.FirstSeq
+	server := r.Conn.ConnectedServerId()
+	if _, err := r.info(ctx, Dead); err != nil {
+		return err
+	}
+	info, err := r.info(ctx, Stream)
+	if err != nil {
+		return err
+	}
+	now := seen{
+		Created: info.Created.Truncate(time.Microsecond), Server: server, First: int64(info.State.FirstSeq),
+		Last: int64(info.State.LastSeq), Missing: int64(info.State.NumDeleted), Since: c.seen.Since,
+	}
+	if info.Cluster != nil {
+		now.Server += " " + info.Cluster.Leader
+		if since := info.Cluster.LeaderSince; since != nil { // it may have started again meanwhile
+			now.Server += " " + since.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	if full(info) {
+		now.Since = info.State.FirstTime.Add(skew).Truncate(time.Microsecond)
+	}
+	if now.lossSince(c.seen, info) {
+		if err := r.restore(ctx, conn, now); err != nil {
+			return err
+		}
+	} else {
+		r.rebuild.compared()
+	}
+	// The first note also shows that the database takes changes. Otherwise the same events would be published again and
+	// again.
+	if now != c.seen || !c.known {
+		if err := note(ctx, conn, now); err != nil {
+			return err
+		}
+	}
+	*c = check{seen: now, known: true, reconnects: reconnects, next: time.Now().Add(survey)}
 	return nil
 }
 
-// state asks for the state of the stream.
-func (r *Relay) state(ctx context.Context) (jetstream.Stream, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookWait)
-	defer cancel()
-	return r.JS.Stream(ctx, Stream)
+// info asks for the state of a stream. If the stream is not there, info makes it. The events of a lost EVENTS come back
+// from the databases. Dead letters are kept nowhere else.
+func (r *Relay) info(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
+	stream, err := r.stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		r.Log.WarnContext(ctx, "a stream is not there; making it again", "stream", name)
+		if _, err = EnsureStreams(ctx, r.JS, r.Streams, r.Services); err == nil {
+			stream, err = r.stream(ctx, name)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", name, err)
+	}
+	return stream.CachedInfo(), nil
 }
 
-// restore puts the events that the stream has lost back into the outbox.
-func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, info *jetstream.StreamInfo, now streamState) error {
-	before, err := lastState(ctx, conn)
+func (r *Relay) stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	return r.JS.Stream(ctx, name)
+}
+
+// restore puts the events that the stream must have and does not have back into the outbox.
+func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, now seen) error {
+	r.rebuild.begin()
+	held, err := r.held(ctx, conn, now.Last)
 	if err != nil {
-		return err
+		return fmt.Errorf("events in the stream: %w", err)
 	}
-	newest, err := r.own(ctx, map[string]any{"last_by_subj": r.subjects()}, math.MaxInt64)
-	if err != nil {
-		return err
-	}
-	lost := postgres.Args{"after": newest, "before": 0, "since": time.Now().Add(margin - keep)}
-	same := now.Created.Equal(before.Created)
-	switch {
-	case newest == 0:
-	case same && now.Missing > before.Missing:
-		// The positions of the lost events are unknown, so all are published. Consumers drop those that they know.
-		lost["after"] = 0
-	case same && full(info):
-		lost["since"] = info.State.FirstTime
-	case same && now.First > before.First && early(info), !same && !before.Created.IsZero():
-		oldest, err := r.own(ctx, map[string]any{"seq": now.First, "next_by_subj": r.subjects()}, 0)
-		if err != nil {
-			return err
-		}
-		lost["before"] = oldest
-	}
-	tag, err := conn.Exec(ctx, `insert into outbox select position from events
-		where (position > @after or position < @before) and time > @since on conflict do nothing`, lost)
+	lost, err := missing(ctx, conn, now.Since, held)
 	if err != nil {
 		return fmt.Errorf("restore events: %w", postgres.Fault(err))
 	}
-	if n := tag.RowsAffected(); n > 0 {
-		r.Log.WarnContext(ctx, "the stream of events has lost some of this service; they are published again",
-			"events", n, "stream", Stream)
+	if len(lost) == 0 {
+		r.rebuild.end()
+		return nil
 	}
-	return note(ctx, conn, now)
+	r.Log.WarnContext(ctx, "the stream of events has lost some of this service; they are published again",
+		"events", len(lost), "stream", Stream)
+	_, err = conn.Exec(ctx, `insert into outbox select unnest($1::bigint[]) on conflict do nothing`, lost)
+	if err != nil {
+		return fmt.Errorf("restore events: %w", postgres.Fault(err))
+	}
+	r.rebuild.lost(len(lost), lost[len(lost)-1])
+	return nil
 }
 
-// note saves the state of the stream, so that the next check can compare with it.
-func note(ctx context.Context, conn *pgx.Conn, now streamState) error {
-	_, err := conn.Exec(ctx, `insert into stream_seen (created, first, missing) values (@created, @first, @missing)
-		on conflict (single) do update set created = @created, first = @first, missing = @missing`,
-		postgres.Args{"created": now.Created, "first": now.First, "missing": now.Missing})
+// missing returns the positions of the published events since a time that are not among held. Both are in order.
+func missing(ctx context.Context, conn *pgx.Conn, since time.Time, held []int64) (lost []int64, err error) {
+	if kept := time.Now().Add(margin - keep); since.Before(kept) {
+		since = kept
+	}
+	//nolint:rowserrcheck // ForEachRow returns it
+	rows, _ := conn.Query(ctx, `select position from events e
+		where time > $1 and not exists (select from outbox o where o.position = e.position) order by position`, since)
+	var position int64
+	_, err = pgx.ForEachRow(rows, []any{&position}, func() error {
+		for len(held) > 0 && held[0] < position {
+			held = held[1:]
+		}
+		if len(held) == 0 || held[0] != position {
+			lost = append(lost, position)
+		}
+		return nil
+	})
+	return lost, err
+}
+
+// note saves what was seen of the stream, so that the next check can compare with it.
+func note(ctx context.Context, conn *pgx.Conn, now seen) error {
+	_, err := conn.Exec(ctx, `insert into stream_seen (created, server, first, last, missing, since)
+		values (@created, @server, @first, @last, @missing, @since)
+		on conflict (single) do update set created = @created, server = @server, first = @first, last = @last,
+			missing = @missing, since = @since`,
+		postgres.Args{"created": now.Created, "server": now.Server, "first": now.First, "last": now.Last,
+			"missing": now.Missing, "since": now.Since})
 	if err != nil {
 		return fmt.Errorf("note the stream: %w", postgres.Fault(err))
 	}
 	return nil
 }
 
-// early reports whether the stream has dropped messages before they expired, although it was not full.
-func early(info *jetstream.StreamInfo) bool {
-	expected := time.Now().Add(margin - keep)
-	return !full(info) && (info.State.Msgs == 0 || info.State.FirstTime.After(expected))
-}
-
-// full reports whether the stream may have dropped its oldest messages because it was full.
-func full(info *jetstream.StreamInfo) bool {
-	return float64(info.State.Bytes) > fullPart*float64(info.Config.MaxBytes)
-}
-
-// lastState returns the state that a relay of this service saved last, or the zero value if there was no check yet.
-func lastState(ctx context.Context, conn *pgx.Conn) (streamState, error) {
-	rows, err := conn.Query(ctx, `select created, first, missing from stream_seen`)
+// lastSeen returns what a relay of this service saved last, or the zero value if there was no check yet.
+func lastSeen(ctx context.Context, conn *pgx.Conn) (seen, error) {
+	rows, err := conn.Query(ctx, `select created, server, first, last, missing, since from stream_seen`)
 	if err != nil {
-		return streamState{}, fmt.Errorf("last state of the stream: %w", postgres.Fault(err))
+		return seen{}, fmt.Errorf("last state of the stream: %w", postgres.Fault(err))
 	}
-	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[streamState])
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[seen])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return streamState{}, nil
+		return seen{}, nil
 	}
 	return s, postgres.Fault(err)
 }
 
-func (r *Relay) subjects() string { return "events." + r.Service + ".>" }
+// expires reports whether the stream's oldest message is about to expire, so that those before it have expired.
+func expires(info *jetstream.StreamInfo) bool {
+	return info.State.Msgs > 0 && info.State.FirstTime.Before(time.Now().Add(margin-keep))
+}
 
-// own returns the position of one of this service's events in the stream. It returns 0 if there is no such event, and
-// strange if the message is not an event. It sends the request itself, because the NATS client cannot ask for the
-// last message of a subject with wildcards.
-func (r *Relay) own(ctx context.Context, which map[string]any, strange int64) (int64, error) {
-	request, err := json.Marshal(which)
-	if err != nil {
-		return 0, err
+// full reports whether the stream has dropped its oldest messages because it was full. It drops only as many as it
+// must, so at most the largest event still fits.
+func full(info *jetstream.StreamInfo) bool {
+	return int64(info.State.Bytes) > info.Config.MaxBytes-2*largest
+}
+
+// rebuild is what readiness says while the stream is compared with the database and lost events are published again.
+type rebuild struct {
+	mu    sync.Mutex
+	since time.Time // zero if there is nothing to say
+	// events is how many events were lost, and last the highest of their positions. Before they are known both are 0.
+	events int
+	last   int64
+}
+
+func (b *rebuild) begin() { b.set(0, 0) }
+
+func (b *rebuild) lost(events int, last int64) { b.set(events, last) }
+
+func (b *rebuild) set(events int, last int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.since.IsZero() {
+		b.since = time.Now()
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookWait)
-	defer cancel()
-	m, err := r.Conn.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+Stream, request)
-	if err != nil {
-		return 0, fmt.Errorf("event in the stream: %w", err)
+	b.events, b.last = events, last
+}
+
+// end ends what begin began. It returns for how long the stream was rebuilt, and how many events were lost.
+func (b *rebuild) end() (took time.Duration, events int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	took, events = time.Since(b.since), b.events
+	b.since, b.events, b.last = time.Time{}, 0, 0
+	return took, events
+}
+
+// compared ends a comparison that broke off here and that another relay has finished.
+func (b *rebuild) compared() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.events == 0 {
+		b.since = time.Time{}
 	}
-	switch status := m.Header.Get("Status"); status {
-	case "":
-	case strconv.Itoa(http.StatusNotFound):
-		return 0, nil
-	default:
-		return 0, fmt.Errorf("event in the stream: NATS answered %s %s", status, m.Header.Get("Description"))
+}
+
+// over reports whether all lost events are published, if next is the next position in the outbox, or 0 for none.
+func (b *rebuild) over(next int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last > 0 && (next == 0 || next > b.last)
+}
+
+// err returns what is under way, or nil.
+func (b *rebuild) err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.since.IsZero(), b.events == 0 && time.Since(b.since) < reportCheckAfter:
+		return nil
+	case b.events == 0:
+		return fmt.Errorf("the stream %s is compared with the database since %s", Stream,
+			b.since.UTC().Format(time.RFC3339))
 	}
-	position, err := strconv.ParseInt(m.Header.Get(contract.HeaderSequence), 10, 64)
-	if err != nil {
-		return strange, nil // every event of Herald has a position
-	}
-	return position, nil
+	return fmt.Errorf("the stream %s has lost %d events, which are published again since %s", Stream, b.events,
+		b.since.UTC().Format(time.RFC3339))
 }

@@ -3,11 +3,13 @@ package event_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 
@@ -65,19 +67,8 @@ const idLength = 200
 func fill(t *testing.T, m protoreflect.Message, f protoreflect.FieldDescriptor) {
 	t.Helper()
 	name := f.FullName()
-	if f.IsList() && f.Kind() == protoreflect.StringKind {
-		rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
-		most, size := rules.GetRepeated().GetMaxItems(), rules.GetRepeated().GetItems().GetString().GetMaxBytes()
-		if most == 0 || size == 0 {
-			t.Errorf("%s: its contract does not say how many items there are, and how long they are", name)
-		}
-		for range most {
-			m.Mutable(f).List().Append(protoreflect.ValueOfString(strings.Repeat("x", int(size))))
-		}
-		return
-	}
 	if f.IsList() || f.IsMap() {
-		t.Errorf("%s: an event lists names only", name)
+		fillList(t, m, f)
 		return
 	}
 	switch f.Kind() {
@@ -85,6 +76,8 @@ func fill(t *testing.T, m protoreflect.Message, f protoreflect.FieldDescriptor) 
 		m.Set(f, protoreflect.ValueOfString(strings.Repeat("\u0001", idLength)))
 	case protoreflect.BoolKind:
 		m.Set(f, protoreflect.ValueOfBool(true))
+	case protoreflect.Uint32Kind:
+		m.Set(f, protoreflect.ValueOfUint32(1<<32-1))
 	case protoreflect.Uint64Kind:
 		m.Set(f, protoreflect.ValueOfUint64(1<<64-1))
 	case protoreflect.Int32Kind:
@@ -98,7 +91,54 @@ func fill(t *testing.T, m protoreflect.Message, f protoreflect.FieldDescriptor) 
 			}
 		}
 		m.Set(f, protoreflect.ValueOfEnum(longest.Number()))
+	case protoreflect.MessageKind:
+		if f.Message().FullName() != "google.protobuf.Timestamp" {
+			t.Errorf("%s: an event has no other messages than times", name)
+			return
+		}
+		last := timestamppb.New(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)) // the last of protobuf
+		m.Set(f, protoreflect.ValueOfMessage(last.ProtoReflect()))
 	default:
 		t.Errorf("%s: nobody knows how long a %s can be", name, f.Kind())
 	}
+}
+
+// fillList makes a list as long as its contract allows. Its items are names of ours, or have such names beside what
+// fill can set.
+func fillList(t *testing.T, m protoreflect.Message, f protoreflect.FieldDescriptor) {
+	t.Helper()
+	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
+	if most := rules.GetRepeated().GetMaxItems(); most == 0 {
+		t.Errorf("%s: its contract does not say how many items there are", f.FullName())
+	}
+	list := m.Mutable(f).List()
+	for range rules.GetRepeated().GetMaxItems() {
+		switch f.Kind() {
+		case protoreflect.StringKind:
+			list.Append(longest(t, f, rules.GetRepeated().GetItems()))
+		case protoreflect.MessageKind:
+			item := list.AppendMutable().Message()
+			for i := range f.Message().Fields().Len() {
+				field := f.Message().Fields().Get(i)
+				if field.Kind() != protoreflect.StringKind {
+					fill(t, item, field)
+					continue
+				}
+				rules, _ := proto.GetExtension(field.Options(), validate.E_Field).(*validate.FieldRules)
+				item.Set(field, longest(t, field, rules))
+			}
+		default:
+			t.Fatalf("%s: nobody knows how long a list of %s can be", f.FullName(), f.Kind())
+		}
+	}
+}
+
+// longest returns the longest name of ours that a field can have.
+func longest(t *testing.T, f protoreflect.FieldDescriptor, rules *validate.FieldRules) protoreflect.Value {
+	t.Helper()
+	size := rules.GetString().GetMaxBytes()
+	if size == 0 {
+		t.Errorf("%s: its contract does not say how long it is", f.FullName())
+	}
+	return protoreflect.ValueOfString(strings.Repeat("x", int(size)))
 }
