@@ -181,12 +181,14 @@ func TestSettingsAreDocumented(t *testing.T) {
 		}{},
 		"prefix": &unprefixed{},
 	} {
-		if _, err := boot.Settings(config); err == nil {
-			t.Errorf("accepted without %s", name)
-		}
-		if boot.Load(nil, config) == nil {
-			t.Errorf("loaded without %s", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := boot.Settings(config); err == nil {
+				t.Errorf("accepted without %s", name)
+			}
+			if boot.Load(nil, config) == nil {
+				t.Errorf("loaded without %s", name)
+			}
+		})
 	}
 }
 

@@ -27,9 +27,11 @@ func TestParsePublicURL(t *testing.T) {
 		"https://a#b":                   "",
 		"https://a\nb":                  "",
 	} {
-		u, err := boot.ParsePublicURL(text)
-		if (err == nil) != (want != "") || err == nil && u.String() != want {
-			t.Errorf("%q is %v, %v", text, u, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			u, err := boot.ParsePublicURL(text)
+			if (err == nil) != (want != "") || err == nil && u.String() != want {
+				t.Errorf("%q is %v, %v", text, u, err)
+			}
+		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"herald/shared/caller"
 	"herald/shared/event"
 	"herald/shared/postgres"
+	"herald/shared/retry"
 	"herald/shared/rpc"
 	"herald/shared/secret"
 )
@@ -34,6 +35,8 @@ type Ground struct {
 	// Bus is the address of NATS. Each service logs in under its own name.
 	Bus bus.Address
 	Now func() time.Time
+	// Pairs makes key pairs for all services of the process, so that they leave half of the processors free together.
+	Pairs *secret.Pairs
 }
 
 // Service holds what a running service uses: its database, its connection to NATS, its journal and its background
@@ -71,10 +74,7 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	if err = postgres.Await(ctx, s.DB); err != nil {
 		return err
 	}
-	if err = postgres.Migrate(ctx, s.DB, "event_version", event.Migrations); err != nil {
-		return err
-	}
-	if err = postgres.Migrate(ctx, s.DB, "schema_version", migrations); err != nil {
+	if err = s.migrate(ctx, migrations); err != nil {
 		return err
 	}
 	if s.Conn, err = bus.Connect(ctx, s.Bus.As(s.Name, s.Keys), s.Log); err != nil {
@@ -87,17 +87,12 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	if err != nil {
 		return err
 	}
-	lagging, err := event.EnsureStreams(ctx, s.JS, s.Streams, services)
-	if err != nil {
+	if err = s.ensureStreams(ctx, services); err != nil {
 		return err
-	}
-	if lagging != "" {
-		s.Log.WarnContext(ctx, "the stream of events keeps its size: a service has not handled what a smaller one "+
-			"would push out; HERALD_EVENTS_MAX_BYTES is taken at the next start", "lagging", lagging)
 	}
 	signer := caller.NewSigner(s.Keys, s.Now)
 	relay := &event.Relay{Service: s.Name, DB: s.DB, Conn: s.Conn, JS: s.JS, Log: s.Log, Services: services,
-		Streams: s.Streams}
+		Streams: s.Streams, Outages: s.Outages}
 	s.Journal = event.Journal{DB: s.DB, Now: s.Now, Committed: relay.Wake}
 	s.Calls = rpc.NewConn(s.Conn, signer, s.Name, s.Log)
 	s.server = rpc.NewServer(rpc.Config{
@@ -105,8 +100,8 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	})
 	s.Background(relay.Run)
 	s.Health.Check(s.Name+" database", func(ctx context.Context) error {
-		err := s.DB.Ping(ctx)
-		// All services report the same error for a server that does not work. While a disk is full, a ping still
+		err := postgres.Ask(ctx, s.DB, s.Outages.TakesChanges)
+		// All services report the same error for a server that does not work. While a disk is full, a read still
 		// succeeds, because only writes fail.
 		if outage := s.Outages.Err(); outage != nil {
 			return outage
@@ -119,7 +114,7 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	_ = s.Metrics.Register(s.backlog)
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
-		waits := errors.Join(relay.Delayed(), event.Waiting(ctx, s.DB))
+		waits := errors.Join(relay.Delayed(), postgres.Ask(ctx, s.DB, event.Waiting))
 		if postgres.IsOutage(waits) { // the check of the database reports it
 			waits = nil
 		}
@@ -129,6 +124,29 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 		return errors.Join(waits, event.There(ctx, s.JS))
 	})
 	return nil
+}
+
+// migrate migrates the database. It may wait for another replica that does the same.
+func (s *Service) migrate(ctx context.Context, migrations fs.FS) (err error) {
+	defer retry.Slow(s.Log, "the database is migrated, perhaps by another replica")(&err)
+	if err := postgres.Migrate(ctx, s.DB, "event_version", event.Migrations); err != nil {
+		return err
+	}
+	if err := postgres.AddQuotas(ctx, s.DB); err != nil {
+		return err
+	}
+	return postgres.Migrate(ctx, s.DB, "schema_version", migrations)
+}
+
+// ensureStreams makes the streams. A cluster of NATS servers answers only when it has elected a leader.
+func (s *Service) ensureStreams(ctx context.Context, services []string) (err error) {
+	defer retry.Slow(s.Log, "JetStream answers: a cluster of NATS needs more than half of its servers")(&err)
+	lagging, err := event.EnsureStreams(ctx, s.JS, s.Streams, services)
+	if lagging != "" {
+		s.Log.WarnContext(ctx, "the stream of events keeps its size: a service has not handled what a smaller one "+
+			"would push out; HERALD_EVENTS_MAX_BYTES is taken at the next start", "lagging", lagging)
+	}
+	return err
 }
 
 func (s *Service) connected(context.Context) error {

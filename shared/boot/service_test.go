@@ -138,11 +138,11 @@ func TestOpenFails(t *testing.T) {
 func TestServiceMetrics(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
-	now := time.Now()
-	g.Now = func() time.Time { return now }
+	clock := testkit.ClockAt(time.Now())
+	g.Now = clock.Now
 	s := kit.Open(t, g)
 	t.Cleanup(s.Close)
-	told := func() map[string]float64 {
+	figures := func() map[string]float64 {
 		families, err := g.Metrics.Gather()
 		if err != nil {
 			t.Fatal(err)
@@ -155,8 +155,8 @@ func TestServiceMetrics(t *testing.T) {
 		}
 		return found
 	}
-	if m := told(); m["herald_outbox_events"] != 0 || m["herald_outbox_oldest_seconds"] != 0 {
-		t.Errorf("nothing waits, told is %v", m)
+	if m := figures(); m["herald_outbox_events"] != 0 || m["herald_outbox_oldest_seconds"] != 0 {
+		t.Errorf("nothing waits, figures is %v", m)
 	}
 	if _, err := s.DB.Exec(t.Context(), `with event as (
 		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
@@ -168,25 +168,25 @@ func TestServiceMetrics(t *testing.T) {
 	if _, err := s.JS.Publish(t.Context(), "events.users.org.created.o", make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	m := told()
+	m := figures()
 	if stale, ok := m["herald_outbox_stale_seconds"]; !ok || stale != 0 {
-		t.Errorf("the outbox was read just now, told is %v", m)
+		t.Errorf("the outbox was read just now, figures is %v", m)
 	}
 	if oldest := m["herald_outbox_oldest_seconds"]; m["herald_outbox_events"] != 3 || oldest < 180 || oldest > 240 {
-		t.Errorf("three events wait for 1 to 3 minutes, told is %v", m)
+		t.Errorf("three events wait for 1 to 3 minutes, figures is %v", m)
 	}
 	if fill := m["herald_events_stream_fill"]; fill < 1.0/64 || fill > 1.1/64 {
-		t.Errorf("a 64th of the stream is full, told is %v", fill)
+		t.Errorf("a 64th of the stream is full, figures is %v", fill)
 	}
-	now = now.Add(time.Hour)
+	clock.Advance(time.Hour)
 	if _, err := s.DB.Exec(t.Context(), `drop table outbox`); err != nil {
 		t.Fatal(err)
 	}
-	later := told()
+	later := figures()
 	oldest := later["herald_outbox_oldest_seconds"] - m["herald_outbox_oldest_seconds"]
 	if oldest < 3599 || oldest > 3601 ||
 		later["herald_outbox_events"] != 3 || later["herald_outbox_stale_seconds"] != 3600 {
-		t.Errorf("an hour after the outbox was read last, told is %v", later)
+		t.Errorf("an hour after the outbox was read last, figures is %v", later)
 	}
 }
 
@@ -214,29 +214,13 @@ func TestServiceSaysWhoLags(t *testing.T) {
 	running.Go(func() { s.Run(ctx) })
 	defer running.Wait()
 	defer stop()
-	until := func(lags bool) {
-		t.Helper()
-		limit, tick := time.After(30*time.Second), time.NewTicker(20*time.Millisecond)
-		defer tick.Stop()
-		for {
-			cause := g.Health.Causes(t.Context())["users events"]
-			if lags && strings.Contains(cause, "users has not handled") || !lags && cause == "" {
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-limit:
-				t.Fatalf("after 30 s the cause is %q", cause)
-			}
-		}
-	}
-	until(true)
+	untilCause(t, g.Health, "users events", "users has not handled")
 	handled, err := c.Consume(func(m jetstream.Msg) { _ = m.Ack() })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer handled.Stop()
-	until(false)
+	untilCause(t, g.Health, "users events", "")
 }
 
 // Readiness names the database or NATS when the service has lost it.

@@ -24,6 +24,7 @@ import (
 // Observe holds the settings for logs, metrics and traces.
 type Observe struct {
 	LogLevel  slog.Level `env:"HERALD_LOG_LEVEL" envDefault:"INFO"`
+	LogFormat string     `env:"HERALD_LOG_FORMAT" envDefault:"auto"`
 	OpsListen string     `env:"HERALD_OPS_LISTEN"`
 	Traces    string     `env:"HERALD_OTLP_URL"`
 }
@@ -32,6 +33,7 @@ type Observe struct {
 func (Observe) Help() map[string]string {
 	return map[string]string{
 		"HERALD_LOG_LEVEL":  "DEBUG, INFO, WARN or ERROR",
+		"HERALD_LOG_FORMAT": "text for people, json for programs, or auto: text on a terminal, json elsewhere",
 		"HERALD_OPS_LISTEN": "address for /metrics, /livez, /readyz and /debug/pprof; empty turns it off",
 		"HERALD_OTLP_URL": "OTLP over HTTP endpoint for traces, such as http://localhost:4318; empty turns " +
 			"them off",
@@ -52,15 +54,20 @@ type Telemetry struct {
 	Flush func(context.Context) error
 }
 
-// NewTelemetry returns the telemetry of a process. Logs go to w, one JSON object per line.
+// NewTelemetry returns the telemetry of a process. Logs go to w, one record per line.
 func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (Telemetry, error) {
+	logs, err := logHandler(c, w)
+	if err != nil {
+		return Telemetry{}, err
+	}
+	outages := postgres.NewWatch(slog.New(requestHandler{Handler: logs}), time.Now)
 	t := Telemetry{
-		Log:     slog.New(requestHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel})}),
+		Log:     slog.New(requestHandler{logs, outages}),
+		Outages: outages,
 		Metrics: prometheus.NewRegistry(),
 		Traces:  noop.NewTracerProvider(),
 		Flush:   func(context.Context) error { return nil },
 	}
-	t.Outages = postgres.NewWatch(t.Log, time.Now)
 	t.Metrics.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.Traces == "" {
@@ -83,10 +90,13 @@ func NewTelemetry(ctx context.Context, c Observe, process string, w io.Writer) (
 
 // requestHandler adds the id of the request and the id of its trace to log lines. It drops warnings that are caused
 // by an outage of a database, because the outage has its own line in the log.
-type requestHandler struct{ slog.Handler }
+type requestHandler struct {
+	slog.Handler
+	outages *postgres.Watch
+}
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level == slog.LevelWarn && follows(r) {
+	if r.Level == slog.LevelWarn && h.follows(r) {
 		return nil
 	}
 	if id := rpc.RequestID(ctx); id != "" {
@@ -99,20 +109,20 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // follows reports whether the error in a log line comes from a database that does not work.
-func follows(r slog.Record) bool {
+func (h requestHandler) follows(r slog.Record) bool {
 	outage := false
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
-		outage = outage || ok && postgres.IsOutage(err)
+		outage = outage || ok && h.outages.Explains(err)
 		return !outage
 	})
 	return outage
 }
 
 func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {
-	return requestHandler{h.Handler.WithAttrs(a)}
+	return requestHandler{h.Handler.WithAttrs(a), h.outages}
 }
 
 func (h requestHandler) WithGroup(name string) slog.Handler {
-	return requestHandler{h.Handler.WithGroup(name)}
+	return requestHandler{h.Handler.WithGroup(name), h.outages}
 }

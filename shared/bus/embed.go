@@ -1,10 +1,14 @@
 package bus
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -46,6 +50,9 @@ func (e Embedded) Start() (*server.Server, error) {
 			options.Port = server.RANDOM_PORT
 		}
 	}
+	if err := forgetDamagedConsumers(e.Dir); err != nil {
+		return nil, fmt.Errorf("NATS: %w", err)
+	}
 	users, err := Users()
 	if err != nil {
 		return nil, err
@@ -66,6 +73,30 @@ func (e Embedded) Start() (*server.Server, error) {
 		return nil, errors.New("NATS was not ready within 10 s: is the address of HERALD_NATS_LISTEN taken?")
 	}
 	return s, nil
+}
+
+// forgetDamagedConsumers removes the consumers of which NATS cannot read the settings. NATS would take the settings for
+// those of a newer version, and refuse the whole stream. The services make their consumers again.
+func forgetDamagedConsumers(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*", "obs", "*", "meta.inf"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		settings := json.NewDecoder(bytes.NewReader(text))
+		settings.DisallowUnknownFields()
+		if err := settings.Decode(&server.FileConsumerInfo{}); err == nil {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Dir(file)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Stop ends a server and waits until its streams are closed.

@@ -39,9 +39,16 @@ type Caller struct {
 	AuthenticatedAt time.Time
 	// TokenID is the id of the personal access token of the call. It is empty for other tokens.
 	TokenID string
-	// ClientID is the application to which the token was issued. ClientProjectID is the project of that application.
-	// Both are empty for personal access tokens and for tokens that machine users requested for themselves.
+	// ClientID is the application to which the token was issued, or which made the personal access token. It is empty
+	// for other personal access tokens, and for tokens that machine users requested for themselves. ClientProjectID is
+	// the project of an application to which the token was issued.
 	ClientID, ClientProjectID string
+	// ClientTrusted reports whether the user's organization trusts that application, which is its own, and trusted it
+	// already when the user gave the authorization.
+	ClientTrusted bool
+	// AuthorizationID is what the user gave that application at a login, with an id of the service auth. What the
+	// application makes in the name of the user ends with it.
+	AuthorizationID string
 	// Credential identifies the secret or key with which the token was requested. It is empty for other tokens.
 	Credential string
 	// Service is the name of a service that calls on its own behalf. Then all fields above are empty.
@@ -160,7 +167,8 @@ func (c Caller) Proto() *heraldv1.Caller {
 	m := &heraldv1.Caller{
 		UserId: c.UserID, OrganizationId: c.OrganizationID, HomeOrganizationId: c.HomeOrganizationID,
 		Scopes: c.Scopes, Service: c.Service, TokenId: c.TokenID, ClientId: c.ClientID,
-		ClientProjectId: c.ClientProjectID, Credential: c.Credential,
+		ClientProjectId: c.ClientProjectID, Credential: c.Credential, AuthorizationId: c.AuthorizationID,
+		ClientTrusted: c.ClientTrusted,
 	}
 	if !c.AuthenticatedAt.IsZero() {
 		m.AuthenticatedAt = c.AuthenticatedAt.Unix()
@@ -178,7 +186,8 @@ func FromProto(m *heraldv1.Caller) Caller {
 	c := Caller{
 		UserID: m.GetUserId(), OrganizationID: m.GetOrganizationId(), HomeOrganizationID: m.GetHomeOrganizationId(),
 		Scopes: m.GetScopes(), Service: m.GetService(), TokenID: m.GetTokenId(), ClientID: m.GetClientId(),
-		ClientProjectID: m.GetClientProjectId(), Credential: m.GetCredential(),
+		ClientProjectID: m.GetClientProjectId(), Credential: m.GetCredential(), AuthorizationID: m.GetAuthorizationId(),
+		ClientTrusted: m.GetClientTrusted(),
 	}
 	if at := m.GetAuthenticatedAt(); at != 0 {
 		c.AuthenticatedAt = time.Unix(at, 0)
@@ -190,6 +199,9 @@ func FromProto(m *heraldv1.Caller) Caller {
 	}
 	return c
 }
+
+// Untrusted reports whether the caller's token is one of an application that is not trusted.
+func (c Caller) Untrusted() bool { return c.ClientID != "" && !c.ClientTrusted }
 
 // Actor returns the user's id or the service's name. Events name it as the actor of a change.
 func (c Caller) Actor() string {

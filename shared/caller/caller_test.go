@@ -11,6 +11,7 @@ import (
 	"herald/shared/caller"
 	"herald/shared/fault"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 				"ORG_OWNER_VIEWER"}}, {OrganizationID: "o", ProjectID: "p", Roles: []string{"PROJECT_OWNER"}},
 		},
 		AuthenticatedAt: time.Unix(1_700_000_000, 0), TokenID: "t",
-		ClientID: "a", ClientProjectID: "b", Credential: "key:c",
+		ClientID: "a", ClientProjectID: "b", ClientTrusted: true, Credential: "key:c",
 	}
 	service = caller.Caller{Service: "notification"}
 )
@@ -35,15 +36,10 @@ func newKeys(t testing.TB) secret.Keys {
 	return k
 }
 
-// clock is a time that tests set.
-type clock struct{ time.Time }
-
-func (c *clock) now() time.Time { return c.Time }
-
-func newSigner(t testing.TB, keys secret.Keys) (caller.Signer, *clock) {
+func newSigner(t testing.TB, keys secret.Keys) (caller.Signer, *testkit.Clock) {
 	t.Helper()
-	c := &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	return caller.NewSigner(keys, c.now), c
+	c := testkit.ClockAt(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	return caller.NewSigner(keys, c.Now), c
 }
 
 func TestSignAndVerify(t *testing.T) {
@@ -72,17 +68,17 @@ func TestExpiry(t *testing.T) {
 	t.Parallel()
 	s, clock := newSigner(t, newKeys(t))
 	header := s.Sign(user)
-	signed := clock.Time
 	for after, counts := range map[time.Duration]bool{
 		0: true, caller.Lifetime: true, caller.Lifetime + time.Millisecond: false, time.Hour: false,
 		-caller.Lifetime: true, // the verifier's clock is behind
 	} {
-		clock.Time = signed.Add(after)
+		clock.Advance(after)
 		if !counts {
 			forged(t, s, after.String(), header)
 		} else if _, err := s.Verify(header); err != nil {
 			t.Errorf("%v after: %v", after, err)
 		}
+		clock.Advance(-after)
 	}
 }
 

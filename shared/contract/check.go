@@ -3,12 +3,14 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"herald/shared/caller"
+	"herald/shared/quota"
 )
 
 // check refuses a method if its contract lacks an option that protects it.
@@ -17,7 +19,7 @@ func (m Method) check() error {
 		return err // the other checks need to know who may call the method
 	}
 	return errors.Join(m.checkPaths(), m.checkSafety(), m.checkActsOn(), m.checkScopes(), m.checkFreshLogin(),
-		m.checkFields())
+		m.checkFields(), m.checkQuota())
 }
 
 // checkAccess refuses a method unless exactly one option says who may call it.
@@ -65,9 +67,9 @@ func (m Method) checkSafety() error {
 	case m.reads() && !m.Safe():
 		return errors.New("a method that only reads changes nothing: add " +
 			"`option idempotency_level = NO_SIDE_EFFECTS`, so that it can be sent to another replica if one is frozen")
-	case m.Safe() && (a.GetFreshLogin() || a.GetActsOn() != "" || a.GetCostly()):
+	case m.Safe() && (a.GetFreshLogin() || a.GetNotForApps() || a.GetActsOn() != "" || a.GetCostly()):
 		return errors.New("a method without side effects changes no way to log in: remove its idempotency_level, " +
-			"or fresh_login, acts_on and costly")
+			"or fresh_login, not_for_apps, acts_on and costly")
 	}
 	return nil
 }
@@ -120,10 +122,19 @@ func (m Method) checkScopes() error {
 			"which then needs both", self)
 	case m.under(self) && len(scopes) == 0:
 		return fmt.Errorf("a method under %s says which scopes its token needs: add scopes: %q to herald.v1.access "+
-			"for a read, for setting up a factor and for _verify, and scopes: [%q, %q] for all else",
-			self, OpenID, OpenID, Audience)
+			"for a read, and scopes: [%q, %q] for a write", self, OpenID, OpenID, Audience)
+	case m.under(self) && !all && !m.Safe() && !m.prepares():
+		return fmt.Errorf("a write under %s needs both %q and %q: a login at any application gets the first alone",
+			self, OpenID, Audience)
 	}
 	return nil
+}
+
+// prepares reports whether the method is the only write that openid alone allows: it adds a factor, which counts for
+// nothing until it is verified.
+func (m Method) prepares() bool {
+	verb, path, _ := Route(m.Rules[0])
+	return verb == http.MethodPost && path == self+"users/me/auth_factors/otp"
 }
 
 func (m Method) checkFreshLogin() error {
@@ -132,8 +143,29 @@ func (m Method) checkFreshLogin() error {
 		return errors.New("fresh_login is asked of callers who change their own way in: " +
 			"it goes with authenticated, or with acts_on, which says whose it is")
 	}
+	if a.GetNotForApps() && !a.GetAuthenticated() && a.GetActsOn() == "" {
+		return errors.New("not_for_apps is about callers who change what is their own: " +
+			"it goes with authenticated, or with acts_on, which says whose it is")
+	}
 	if on := a.GetEndsToken(); on != "" && (!a.GetFreshLogin() || !isText(m.field(on))) {
 		return fmt.Errorf("ends_token goes with fresh_login and names a text field of the request, and %q is none", on)
+	}
+	return nil
+}
+
+// checkQuota refuses a method that creates objects if its contract does not say how many there may be.
+func (m Method) checkQuota() error {
+	creates := slices.ContainsFunc([]string{"Add", "Create", "Import"}, func(verb string) bool {
+		return strings.HasPrefix(string(m.Name()), verb)
+	})
+	switch {
+	case m.Quota != "" && !quota.Known(m.Quota):
+		return fmt.Errorf("herald.v1.quota is %q, which the table of shared/quota does not have", m.Quota)
+	case m.Quota != "" && m.NoQuota != "":
+		return errors.New("of herald.v1.quota and herald.v1.no_quota a method has one")
+	case creates && m.Quota == "" && m.NoQuota == "":
+		return errors.New("a method that creates objects says how many there may be: add herald.v1.quota, with a " +
+			"line of the table in shared/quota and a trigger keep_quota, or herald.v1.no_quota with the reason")
 	}
 	return nil
 }

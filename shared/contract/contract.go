@@ -41,7 +41,9 @@ type Method struct {
 	Rules []*annotations.HttpRule
 	// Pages are path prefixes. The gateway passes HTTP requests to these paths to the method unchanged.
 	Pages []string
-	// Programs reports whether the requests to Pages come from programs and not from browsers.
+	// Posts are more such prefixes, whose POST requests change nothing either.
+	Posts []string
+	// Programs reports whether the requests to Pages and Posts come from programs and not from browsers.
 	Programs bool
 	// Scopes are the scopes that the caller's token needs.
 	Scopes []string
@@ -52,6 +54,8 @@ type Method struct {
 	Streamed bool
 	// Limit is how long the method may take.
 	Limit time.Duration
+	// Quota names how many objects the method may create. NoQuota is the reason if there is no such number.
+	Quota, NoQuota string
 	// Faults are the ids of the faults that callers may get, sorted.
 	Faults []string
 
@@ -163,8 +167,10 @@ func method(d protoreflect.MethodDescriptor) (Method, error) {
 	m.History, _ = proto.GetExtension(d.Options(), heraldv1.E_History).(string)
 	m.Streamed, _ = proto.GetExtension(d.Options(), heraldv1.E_Streamed).(bool)
 	if pages, _ := proto.GetExtension(d.Options(), heraldv1.E_Pages).(*heraldv1.Pages); pages != nil {
-		m.Pages, m.Programs = pages.Prefixes, pages.Programs
+		m.Pages, m.Posts, m.Programs = pages.Prefixes, pages.Posts, pages.Programs
 	}
+	m.Quota, _ = proto.GetExtension(d.Options(), heraldv1.E_Quota).(string)
+	m.NoQuota, _ = proto.GetExtension(d.Options(), heraldv1.E_NoQuota).(string)
 	if rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule); rule != nil {
 		m.Rules = append([]*annotations.HttpRule{rule}, rule.AdditionalBindings...)
 	}

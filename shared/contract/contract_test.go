@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"herald/shared/contract"
+	"herald/shared/fault"
 	_ "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 )
@@ -70,12 +71,28 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// otpPath is the only path below /auth/v1 at which a token with openid alone may write.
+const otpPath = "/auth/v1/users/me/auth_factors/otp"
+
+// rule returns the option for a verb and a path, or nil for none.
+func rule(text string) *annotations.HttpRule {
+	verb, path, _ := strings.Cut(text, " ")
+	switch verb {
+	case "GET":
+		return &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: path}}
+	case "PUT":
+		return &annotations.HttpRule{Pattern: &annotations.HttpRule_Put{Put: path}}
+	case "POST":
+		return &annotations.HttpRule{Pattern: &annotations.HttpRule_Post{Post: path}}
+	}
+	return nil
+}
+
 // A contract without the options that protect a method is refused.
 func TestContractFaults(t *testing.T) {
 	t.Parallel()
-	get := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/x"}}
-	put := &annotations.HttpRule{Pattern: &annotations.HttpRule_Put{Put: "/x"}}
-	mine := &annotations.HttpRule{Pattern: &annotations.HttpRule_Get{Get: "/auth/v1/x"}}
+	const get, put, mine, change = "GET /x", "PUT /x", "GET /auth/v1/x", "PUT /auth/v1/x"
+	const prepare, verify = "POST " + otpPath, "POST " + otpPath + "/_verify"
 	both := []string{contract.OpenID, contract.Audience}
 	writes := func(actsOn, nobody string) *heraldv1.Access {
 		return &heraldv1.Access{Permission: "user.write", ActsOn: actsOn, ActsOnNobody: nobody}
@@ -83,7 +100,7 @@ func TestContractFaults(t *testing.T) {
 	needs := func(scopes ...string) *heraldv1.Access { return &heraldv1.Access{Authenticated: true, Scopes: scopes} }
 	for name, c := range map[string]struct {
 		access *heraldv1.Access
-		rule   *annotations.HttpRule
+		rule   string
 		stream bool
 		want   string
 	}{
@@ -114,7 +131,10 @@ func TestContractFaults(t *testing.T) {
 			access: &heraldv1.Access{Public: true, ActsOn: "user_id"}, rule: get, want: "acts on the caller",
 		},
 		"good own read":      {access: needs(both[0]), rule: mine},
-		"good own write":     {access: needs(both...), rule: mine},
+		"good own write":     {access: needs(both...), rule: change},
+		"good preparation":   {access: needs(both[0]), rule: prepare},
+		"own write, openid":  {access: needs(both[0]), rule: change, want: "needs both"},
+		"verifying, openid":  {access: needs(both[0]), rule: verify, want: "needs both"},
 		"own without scopes": {access: needs(), rule: mine, want: `add scopes: "openid"`},
 		"unknown scope":      {access: needs("profile"), rule: mine, want: `not "profile"`},
 		"too few scopes":     {access: needs(both[0]), rule: get, want: "remove scopes"},
@@ -122,6 +142,11 @@ func TestContractFaults(t *testing.T) {
 		"fresh for nobody": {
 			access: &heraldv1.Access{Permission: "user.read", FreshLogin: true}, rule: get,
 			want: "goes with authenticated",
+		},
+		"good not for apps": {access: &heraldv1.Access{Authenticated: true, NotForApps: true}, rule: put},
+		"not for apps, of nobody": {
+			access: &heraldv1.Access{Permission: "user.read", NotForApps: true}, rule: put,
+			want: "not_for_apps is about callers",
 		},
 		"good end of a token": {
 			access: &heraldv1.Access{Authenticated: true, FreshLogin: true, EndsToken: "user_id"}, rule: put,
@@ -137,11 +162,8 @@ func TestContractFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := contract.Methods(with(t, c.access, c.rule, c.stream))
-			switch {
-			case c.want == "" && err != nil:
-				t.Error(err)
-			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			_, err := contract.Methods(with(t, c.access, rule(c.rule), c.stream))
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -160,6 +182,7 @@ func TestSafeContractFaults(t *testing.T) {
 	}{
 		{&heraldv1.Access{Permission: "user.write", ActsOn: "user_id"}, get, "without side effects"},
 		{&heraldv1.Access{Authenticated: true, FreshLogin: true}, get, "without side effects"},
+		{&heraldv1.Access{Authenticated: true, NotForApps: true}, get, "not_for_apps"},
 		{&heraldv1.Access{Permission: "user.read"}, search, "NO_SIDE_EFFECTS"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
@@ -171,12 +194,51 @@ func TestSafeContractFaults(t *testing.T) {
 	}
 }
 
+// A method that creates objects says how many there may be.
+func TestQuotaFaults(t *testing.T) {
+	t.Parallel()
+	post := &annotations.HttpRule{Pattern: &annotations.HttpRule_Post{Post: "/x"}}
+	for _, c := range []struct{ name, method, quota, reason, want string }{
+		{"another method", "Do", "", "", ""},
+		{"nothing said", "AddThing", "", "", "herald.v1.quota"},
+		{"a quota", "AddThing", "pats", "", ""},
+		{"a reason", "CreateThing", "", "there is one", ""},
+		{"both", "CreateThing", "pats", "there is one", "has one"},
+		{"an unknown quota", "ImportThings", "things", "", `"things"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			options := &descriptorpb.MethodOptions{}
+			proto.SetExtension(options, heraldv1.E_Quota, c.quota)
+			proto.SetExtension(options, heraldv1.E_NoQuota, c.reason)
+			access := &heraldv1.Access{Authenticated: true}
+			methods, err := contract.Methods(named(t, c.method, options, access, post, false))
+			if c.want != "" {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+				return
+			}
+			if err != nil || slices.Contains(methods[0].Faults, fault.ErrQuotaExceeded.ID) != (c.quota != "") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // with is a contract with a single method.
 func with(
 	t *testing.T, access *heraldv1.Access, rule *annotations.HttpRule, stream bool,
 ) protoreflect.ServiceDescriptor {
 	t.Helper()
-	options := &descriptorpb.MethodOptions{}
+	return named(t, "Do", &descriptorpb.MethodOptions{}, access, rule, stream)
+}
+
+// named is a contract with a single method with that name and more options.
+func named(
+	t *testing.T, name string, options *descriptorpb.MethodOptions, access *heraldv1.Access,
+	rule *annotations.HttpRule, stream bool,
+) protoreflect.ServiceDescriptor {
+	t.Helper()
 	if access != nil {
 		proto.SetExtension(options, heraldv1.E_Access, access)
 	}
@@ -188,7 +250,7 @@ func with(
 		Dependency: []string{"herald/users/v1/users.proto"},
 		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("Test"),
 			Method: []*descriptorpb.MethodDescriptorProto{{
-				Name: new("Do"), InputType: new(".herald.users.v1.GetUserRequest"),
+				Name: &name, InputType: new(".herald.users.v1.GetUserRequest"),
 				OutputType: new(".herald.users.v1.GetUserResponse"),
 				Options:    options, ServerStreaming: &stream,
 			}}}},
@@ -199,15 +261,15 @@ func with(
 	return file.Services().Get(0)
 }
 
-// Every contract that is linked in says what its methods need: /auth/v1 reads with openid
-// alone, and only what sets up or verifies writes with it.
+// Every contract that is linked in says what its methods need: /auth/v1 reads with openid alone, and every write there
+// needs the audience too, except the one that prepares a factor.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	methods, err := contract.AllMethods()
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone := regexp.MustCompile(`/(_search|_verify|auth_factors/otp)$`)
+	alone := regexp.MustCompile(`/(_search|auth_factors/otp)$`)
 	for _, m := range methods {
 		if m.Internal() {
 			continue
@@ -216,7 +278,7 @@ func TestScopes(t *testing.T) {
 		self := strings.HasPrefix(path, "/auth/v1/")
 		open := verb == "GET" || verb == "POST" && alone.MatchString(path)
 		if few := len(m.Scopes) == 1; few != (self && open) {
-			t.Errorf("%s %s needs %v: openid alone is for reads, setting up a factor and _verify", verb, path, m.Scopes)
+			t.Errorf("%s %s needs %v: openid alone is for reads and for preparing a factor", verb, path, m.Scopes)
 		}
 		if m.Home() != (self || strings.HasPrefix(path, "/admin/v1/")) {
 			t.Errorf("%s: home %v", path, m.Home())

@@ -152,10 +152,12 @@ func TestEventsThatEndNobody(t *testing.T) {
 	subject := &heraldv1.Event{Ends: &heraldv1.Event_EndsSubject{EndsSubject: true}}
 	nobody := &heraldv1.Event{Ends: &heraldv1.Event_EndsNobody{EndsNobody: true}}
 	for because, want := range map[string]string{"it is new": "", "": "add because"} {
-		_, err := contract.Events(withEvents(t, event("locked", "", subject), event("made", because, nobody)))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("because %q: %v", because, err)
-		}
+		t.Run(because, func(t *testing.T) {
+			_, err := contract.Events(withEvents(t, event("locked", "", subject), event("made", because, nobody)))
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("because %q: %v", because, err)
+			}
+		})
 	}
 }
 

@@ -31,6 +31,9 @@ func (m Method) requestFaults() []*fault.Fault {
 	if !m.Safe() {
 		all = append(all, fault.ErrOutcomeUnknown)
 	}
+	if m.Quota != "" {
+		all = append(all, fault.ErrQuotaExceeded)
+	}
 	if len(m.ids) > 0 {
 		all = append(all, fault.ErrNotFound)
 	}
@@ -53,6 +56,9 @@ func (m Method) accessFaults() []*fault.Fault {
 	}
 	if m.Access.GetFreshLogin() {
 		all = append(all, fault.ErrFreshLoginRequired)
+	}
+	if m.Access.GetNotForApps() {
+		all = append(all, fault.ErrAppNotTrusted)
 	}
 	if m.Access.GetActsOn() != "" {
 		all = append(all, usersfault.ErrEscalation)

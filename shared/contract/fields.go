@@ -126,7 +126,7 @@ func trim(m protoreflect.Message) (flaws []fault.Field, enough bool) {
 		}
 		text := strings.TrimSpace(m.Get(f).String())
 		m.Set(f, protoreflect.ValueOfString(text))
-		if strings.ContainsFunc(text, unseen) {
+		if Seen(text) != text {
 			flaws = append(flaws, fault.Field{
 				Path: f.JSONName(), Reason: "must hold no invisible or control characters",
 			})
@@ -177,13 +177,45 @@ func empty(m protoreflect.Message) bool {
 	return none
 }
 
-// unseen reports whether r is a control character, an invisible character, or a character that changes the direction
-// of the text. With such characters two users could have names that look the same.
+// Seen returns a text without control characters, invisible characters, and characters that change the direction of
+// the text. With such characters two users could have names that look the same. A joiner stays between letters of a
+// script that needs it.
+func Seen(text string) string {
+	if !strings.ContainsFunc(text, unseen) {
+		return text
+	}
+	runes, seen := []rune(text), make([]rune, 0, len(text))
+	for i, r := range runes {
+		if !unseen(r) || joins(runes, i) {
+			seen = append(seen, r)
+		}
+	}
+	return string(seen)
+}
+
 func unseen(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == '\x7f'
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// joined are scripts in which a zero-width joiner or non-joiner shows how the letters beside it are written (Unicode
+// Standard Annex 31, 2.3).
+var joined = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi, unicode.Kannada,
+	unicode.Khmer, unicode.Malayalam, unicode.Mongolian, unicode.Oriya, unicode.Sinhala, unicode.Syriac, unicode.Tamil,
+	unicode.Telugu,
+}
+
+// joins reports whether the character at an index is a joiner or non-joiner that its script needs.
+func joins(text []rune, at int) bool {
+	if r := text[at]; r != '\u200c' && r != '\u200d' || at == 0 || at == len(text)-1 {
+		return false
+	}
+	before, after := text[at-1], text[at+1]
+	return unicode.In(before, unicode.L, unicode.M) && unicode.In(before, joined...) &&
+		unicode.IsLetter(after) && unicode.In(after, joined...)
 }
 
 func filters(m protoreflect.MessageDescriptor) bool {

@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,10 +61,35 @@ func TestValidateInvisible(t *testing.T) {
 			t.Errorf("%U: %v", r, f)
 		}
 	}
-	for _, name := range []string{"Mini", "Müller", "日本", "🙂", "a b", "é", "e\u0301", "李"} {
+	for _, name := range []string{
+		"Mini", "Müller", "日本", "🙂", "a b", "é", "e\u0301", "李", "می\u200cخواهم", "क्\u200dष", "ශ්\u200dරී",
+	} {
 		if err := contract.Validate(&usersv1.CreateOrgRequest{Name: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// A joiner is refused where no reader can see that it is there.
+func TestJoinersStandBetweenLettersOfTheirScripts(t *testing.T) {
+	t.Parallel()
+	for name, seen := range map[string]string{
+		"می\u200cخواهم":       "می\u200cخواهم",
+		"می\u200c\u200cخواهم": "میخواهم",
+		"\u200cمی\u200c":      "می",
+		"می\u200c ":           "می ",
+		"mi\u200cni":          "mini",
+		"می\u200cni":          "میni",
+		"\u0661\u200c\u0661":  "\u0661\u0661", // digits
+		"क्\u200d\u094dष":     "क्\u094dष",
+		"日\u200d本":            "日本",
+	} {
+		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
+			t.Parallel()
+			if got := contract.Seen(name); got != seen {
+				t.Errorf("seen is %+q, want %+q", got, seen)
+			}
+		})
 	}
 }
 

@@ -74,9 +74,9 @@ type Changes struct {
 
 	mu sync.RWMutex // held while messages from waiting are handled
 	// count is the number of changes so far. of is the count at the last change of each subject. all is the count at
-	// the last change that concerned everybody.
-	count, all uint64
-	of         map[Subject]uint64
+	// the last change after which no older answer is used. everybody is the number of changes that concerned everybody.
+	count, all, everybody uint64
+	of                    map[Subject]uint64
 	// done is a ring buffer of the last changes. next is the index of the next entry.
 	done [maxDone]change
 	next int
@@ -170,6 +170,15 @@ func (c *Changes) Now() Moment {
 	return Moment{c.now(), c.count, c.conn.Stats().Reconnects}
 }
 
+// Epoch returns a number that is larger after each event that concerns everybody, and after each interruption of the
+// connection. What depends on no subject, and may be older than MaxAge, is kept for as long as the number is the same.
+func (c *Changes) Epoch() uint64 {
+	c.catchUp()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.everybody + c.conn.Stats().Reconnects
+}
+
 // Drop drops the answers about a subject. It also drops the answers to questions that are being asked.
 func (c *Changes) Drop(about Subject) {
 	c.mu.Lock()
@@ -230,6 +239,9 @@ func (c *Changes) drop(d change) {
 	}
 	c.done[c.next], c.next = d, (c.next+1)%maxDone
 	c.count++
+	if d.about == (Subject{}) {
+		c.everybody++
+	}
 	if d.about == (Subject{}) || len(c.of) >= maxSubjects {
 		c.all = c.count
 		clear(c.of)

@@ -16,14 +16,11 @@ import (
 	"herald/shared/testkit"
 )
 
-// clock is a time that a test advances.
-type clock struct{ now time.Time }
-
 // open returns changes that a connection of the gateway receives, and answers that they end.
-func open(t *testing.T) (*Changes, *Answers[string, int], *clock) {
+func open(t *testing.T) (*Changes, *Answers[string, int], *testkit.Clock) {
 	t.Helper()
-	at := &clock{time.Now()}
-	c, err := Listen(testkit.Connect(t, testkit.Ground(t), bus.Gateway), func() time.Time { return at.now })
+	at := testkit.ClockAt(time.Now())
+	c, err := Listen(testkit.Connect(t, testkit.Ground(t), bus.Gateway), at.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +53,11 @@ func TestAnswersAreUsedForTwoSeconds(t *testing.T) {
 	c, a, at := open(t)
 	asked := c.Now()
 	a.Keep("q", 1, asked, User("u1"))
-	at.now = at.now.Add(MaxAge - 1)
+	at.Advance(MaxAge - 1)
 	if !a.found("q") {
 		t.Error("not found")
 	}
-	if at.now = at.now.Add(1); a.found("q") {
+	if at.Advance(1); a.found("q") {
 		t.Error("used after two seconds")
 	}
 }
@@ -88,6 +85,35 @@ func TestNothingIsUsedFromBeforeAnInterruption(t *testing.T) {
 	c.conn.Close()
 	if a.Keep("q", 1, asked, User("u1")); a.found("q") {
 		t.Error("used without a connection")
+	}
+}
+
+// The epoch ends with what concerns everybody, and with an interruption. It does not end with the change of one user.
+func TestEpochEndsWithWhatConcernsEverybody(t *testing.T) {
+	t.Parallel()
+	c, _, at := open(t)
+	first := c.Epoch()
+	at.Advance(time.Hour)
+	c.receive(message("1", "herald.users.human.password_changed.v1", "u1", `{}`))
+	if got := c.Epoch(); got != first {
+		t.Errorf("another epoch after the change of a user: %d, not %d", got, first)
+	}
+	for i, kind := range []string{"herald.auth.signing_key.added.v1", "herald.auth.signing_key.removed.v1"} {
+		before := c.Epoch()
+		for range 2 { // as a wake-up and through the stream
+			c.receive(message(fmt.Sprint("key ", i), kind, "k1", `{}`))
+		}
+		if got := c.Epoch(); got != before+1 {
+			t.Errorf("%d after %s, before it %d", got, kind, before)
+		}
+	}
+	before, connected := c.Epoch(), c.conn.StatusChanged(nats.CONNECTED)
+	if err := c.conn.ForceReconnect(); err != nil {
+		t.Fatal(err)
+	}
+	<-connected
+	if c.Epoch() == before {
+		t.Error("the same epoch after an interruption")
 	}
 }
 

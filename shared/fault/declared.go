@@ -21,10 +21,15 @@ var (
 	// For callers who change how they themselves log in, if their login is old or their token has none: somebody
 	// else may have found the session or the token.
 	ErrFreshLoginRequired = New(Denied, "FRESH_LOGIN_REQUIRED", "This needs a login that is at most 10 minutes old")
+	// For an application that would change how the person for whom it acts logs in, unless the organization trusts it:
+	// the change would stay after the person has taken its access back. Nor does it mark an application as trusted.
+	ErrAppNotTrusted = New(Denied, "APP_NOT_TRUSTED", "Applications may not change this of the person for whom they act; the person does it at /ui/account")
 	// For a page larger than the configured maximum.
 	ErrLimitExceeded = New(Invalid, "LIMIT_EXCEEDED", "The limit is above the maximum")
 	// For an expiration date that is not in the future.
 	ErrExpirationDatePast = New(Invalid, "EXPIRATION_DATE_PAST", "expirationDate: must be in the future").On("expirationDate", "must be in the future")
 	// For a public key that cannot be used to authenticate.
 	ErrPublicKeyInvalid = New(Invalid, "PUBLIC_KEY_INVALID", "The public key is not valid")
+	// For a new object, if its owner has as many as a quota allows. The message names the quota.
+	ErrQuotaExceeded = New(Precondition, "QUOTA_EXCEEDED", "A quota is used up")
 )

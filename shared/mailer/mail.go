@@ -43,8 +43,20 @@ func (m Mail) Render() (Rendered, error) {
 		},
 		Language: m.Language,
 		Link:     link,
-		Value:    func(name string) string { return values[name] },
+		Value:    func(name string) string { return shown(name, values[name]) },
 	}.Render()
+}
+
+// shown returns the value of a placeholder as the mail shows it. People choose names, and a link in one would look like
+// ours. The reader's own addresses and login name stay as they are, because the reader compares and copies them.
+func shown(name, value string) string {
+	switch name {
+	case "LastEmail", "VerifiedEmail", "UserName", "LoginName", "LoginNames", "PreferredLoginName":
+		if _, err := mail.ParseAddress(value); err == nil {
+			return value
+		}
+	}
+	return mail.WithoutLinks(value)
 }
 
 // query returns the query of the link. It contains the language for the page, because a used code does not identify

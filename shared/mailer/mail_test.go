@@ -59,6 +59,37 @@ func TestMail(t *testing.T) {
 	}
 }
 
+// Somebody else may have chosen the names of the reader and of the organization.
+func TestNamesAreNoLinks(t *testing.T) {
+	t.Parallel()
+	for _, kind := range mail.Kinds() {
+		for _, evil := range []string{
+			"https://evil.example/?c=", "www.evil.example", "eve@evil.example",
+			"evil.\u200bexample", "evil\v.example", "evil.",
+		} {
+			m := mailOf(kind)
+			m.Text.Text += " {{.FirstName}}example {{.VerifiedEmail}}"
+			m.Reader.DisplayName, m.Reader.OrgName, m.Reader.FirstName = evil, evil, evil
+			m.Reader.UserName, m.Reader.VerifiedEmail = "ada@example.org", "ada@example.net"
+			r, err := m.Render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range []string{r.Subject, r.Text, r.HTML} {
+				seen := strings.ReplaceAll(part, "\u200b", "")
+				if strings.Contains(seen, "evil.example") || strings.Contains(seen, "https://evil") {
+					t.Errorf("%s: %s", kind, part)
+				}
+			}
+			for _, own := range []string{"ada@example.com", "ada@example.net", "ada@example.org"} {
+				if !strings.Contains(r.Text, own) {
+					t.Errorf("%s: %s is not in %s", kind, own, r.Text)
+				}
+			}
+		}
+	}
+}
+
 // A notice has no link, no code and no button, and says who made the change.
 func TestNotice(t *testing.T) {
 	t.Parallel()

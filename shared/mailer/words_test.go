@@ -55,13 +55,15 @@ func TestWords(t *testing.T) {
 		for name, text := range map[string]string{
 			"self": w.Self, "administrator": w.Administrator, "address": w.Address,
 		} {
-			if text == "" || text != strings.TrimSpace(text) {
-				t.Errorf("%s %s: %q", tag, name, text)
-			}
-			if other := seen[name+text]; other != "" && name == "address" {
-				t.Errorf("%s and %s: %s is %q in both", tag, other, name, text)
-			}
-			seen[name+text] = tag
+			t.Run(name, func(t *testing.T) {
+				if text == "" || text != strings.TrimSpace(text) {
+					t.Errorf("%s %s: %q", tag, name, text)
+				}
+				if other := seen[name+text]; other != "" && name == "address" {
+					t.Errorf("%s and %s: %s is %q in both", tag, other, name, text)
+				}
+				seen[name+text] = tag
+			})
 		}
 	}
 }

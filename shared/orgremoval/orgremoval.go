@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// Batch is the largest number of objects that one Sweep removes.
-	Batch = 100
+	// batch is the largest number of objects that one Sweep removes.
+	batch = 100
 	// settle is how long the task looks for new objects of a removed organization. A request that began before the
 	// removal can still write for 60 s (caller.Lifetime and rpc.MaxDuration).
 	settle = 90 * time.Second
@@ -43,15 +43,33 @@ func Start(s *boot.Service, sweep Sweep) event.Handler {
 	})
 }
 
-// Each removes objects with remove. It ignores the fault "not found", because another replica or a caller may have
-// removed the object.
-func Each[T any](objects []T, remove func(T) error) (found bool, err error) {
-	for _, o := range objects {
-		if err := remove(o); err != nil && fault.From(err).Code != fault.NotFound {
-			return true, err
+// All returns a Sweep of one kind of object. some returns at most so many objects of an organization. All ignores the
+// fault "not found" of remove, because another replica or a caller may have removed the object.
+func All[T any](
+	some func(ctx context.Context, orgID string, most int) ([]T, error),
+	remove func(ctx context.Context, removed event.Delivery, object T) error,
+) Sweep {
+	return func(ctx context.Context, removed event.Delivery) (bool, error) {
+		objects, err := some(ctx, removed.OrganizationID, batch)
+		for _, o := range objects {
+			if err := remove(ctx, removed, o); err != nil && fault.From(err).Code != fault.NotFound {
+				return true, err
+			}
 		}
+		return len(objects) > 0, err
 	}
-	return len(objects) > 0, nil
+}
+
+// InOrder returns a Sweep that does the next of some sweeps when the earlier ones have found nothing.
+func InOrder(sweeps ...Sweep) Sweep {
+	return func(ctx context.Context, removed event.Delivery) (bool, error) {
+		for _, sweep := range sweeps {
+			if found, err := sweep(ctx, removed); found || err != nil {
+				return found, err
+			}
+		}
+		return false, nil
+	}
 }
 
 type sweeper struct {

@@ -16,14 +16,17 @@ import (
 
 // Fault turns a database error into a fault. The fault is *unavailable* if the server cannot be reached or has ended
 // a deadlock. Its cause is also fault.ErrUnsure if the statement may have been executed. The fault is *invalid* with
-// the cause fault.ErrUnstorable for text that Postgres does not store (NUL, invalid UTF-8). Other errors are returned
-// unchanged.
+// the cause fault.ErrUnstorable for text that Postgres does not store (NUL, invalid UTF-8). It is ErrQuotaExceeded for
+// a row that a quota refuses. An exceeded deadline stays one, and is marked as that of a statement. Other errors are
+// returned unchanged.
 func Fault(err error) error {
-	if err == nil || isFault(err) {
+	if err == nil || isFault(err) || errors.Is(err, errSlow) {
 		return err
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch s := stateOf(refused.Code); {
+		case refused.Code == quotaExceeded:
+			return fault.ErrQuotaExceeded.Say("%s", refused.Message)
 		case refused.Code == "22021" || refused.Code == "22P05": // the latter in JSON
 			return fault.ErrInvalidArgument.Say("A text holds a character that cannot be stored, such as NUL").
 				Because(fmt.Errorf("%w: %w", fault.ErrUnstorable, err))
@@ -38,7 +41,7 @@ func Fault(err error) error {
 		return away(err)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return err
+		return fmt.Errorf("%w: %w", errSlow, err)
 	}
 	if pgconn.SafeToRetry(err) { // nothing was sent
 		return away(err)
@@ -54,8 +57,12 @@ func isFault(err error) bool {
 	return ok
 }
 
-// errAway is in the chain of every fault that comes from an unavailable database.
-var errAway = errors.New("database")
+var (
+	// errAway is in the chain of every fault that comes from an unavailable database.
+	errAway = errors.New("database")
+	// errSlow is in the chain of every error of a statement whose deadline is exceeded.
+	errSlow = errors.New("database")
+)
 
 func away(err error) error {
 	return fault.ErrUnavailable.After(time.Second).Because(fmt.Errorf("%w: %w", errAway, err))
@@ -73,7 +80,7 @@ func Named(err error, constraints map[string]*fault.Fault) error {
 }
 
 // Missing returns notFound when a query found no row. For other errors it returns Fault(err).
-func Missing(err error, notFound *fault.Fault) error {
+func Missing(err, notFound error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return notFound
 	}

@@ -88,6 +88,7 @@ func TestFaultOfAnswers(t *testing.T) {
 	for code, want := range map[string]fault.Code{
 		"40001": fault.Unavailable, "40P01": fault.Unavailable, "53300": fault.Unavailable, "53100": fault.Unavailable,
 		"57P01": fault.Unavailable, "57P02": fault.Unavailable, "40003": fault.Unavailable, "25P03": fault.Unavailable,
+		"25006": fault.Unavailable,
 		"57P03": fault.Unavailable, "08006": fault.Unavailable, "57014": fault.Internal, "42501": fault.Internal,
 		"23505": fault.Internal, "XX000": fault.Internal,
 	} {
@@ -111,10 +112,13 @@ func TestFaultPassesOn(t *testing.T) {
 		t.Error("an error out of nothing")
 	}
 	for _, err := range []error{errTaken, fmt.Errorf("wrapped: %w", errTaken), errors.New("other"), context.Canceled,
-		context.DeadlineExceeded, pgx.ErrNoRows} {
+		pgx.ErrNoRows} {
 		if got := postgres.Fault(err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}
+	}
+	if f := fault.From(postgres.Fault(context.DeadlineExceeded)); f.Code != fault.Deadline {
+		t.Errorf("a deadline became %v", f)
 	}
 	if known := fault.ErrInvalidArgument.Because(io.ErrUnexpectedEOF); postgres.Fault(known) != error(known) {
 		t.Error("a fault becomes another by its cause")

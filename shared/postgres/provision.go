@@ -51,6 +51,31 @@ func Provision(ctx context.Context, admin secret.Text, keys secret.Keys, service
 	return own, nil
 }
 
+// changesLimit is the time limit of RefuseChanges.
+const changesLimit = 5 * time.Second
+
+// RefuseChanges makes a server refuse or allow changes in all databases. The server keeps this over a restart. admin
+// must be a superuser.
+func RefuseChanges(ctx context.Context, admin secret.Text, refuse bool) error {
+	ctx, cancel := context.WithTimeout(ctx, changesLimit)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, admin.Reveal())
+	if err != nil {
+		return fmt.Errorf("connect to the database server: %w", Fault(err))
+	}
+	defer conn.Close(ctx)
+	set := "alter system reset default_transaction_read_only"
+	if refuse {
+		set = "alter system set default_transaction_read_only = on"
+	}
+	for _, sql := range []string{set, "select pg_reload_conf()"} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("refuse or allow changes: %w", Fault(err))
+		}
+	}
+	return nil
+}
+
 // Provisioned reports whether a server has a database that Provision created for one of the services.
 func Provisioned(ctx context.Context, admin secret.Text, services []string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, provisionLimit)

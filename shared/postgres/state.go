@@ -12,12 +12,16 @@ type state struct {
 	unsure bool
 	// broken means that the connection or the server does not work. outage means that the whole server does not work.
 	broken, outage bool
+	// refuses means that the server works, but takes no changes.
+	refuses bool
 }
 
 // states lists the errors that may pass, and the errors of a server that does not work. The first matching entry
 // counts.
 var states = []state{
-	{code: "08", unsure: true, broken: true},               // the connection failed
+	{code: "08", unsure: true, broken: true}, // the connection failed
+	// the server refuses changes, for example because its disk is almost full
+	{code: "25006", passes: true, refuses: true},
 	{code: "25P03", passes: true},                          // a transaction was idle for too long
 	{code: "40003", unsure: true},                          // unknown whether the transaction was committed
 	{code: "40", passes: true},                             // rolled back, for example to end a deadlock
@@ -25,6 +29,7 @@ var states = []state{
 	{code: "57P01", unsure: true, broken: true},            // shutdown, or an administrator ended the session
 	{code: "57P02", unsure: true, broken: true},            // another process of the server crashed
 	{code: "57P03", passes: true, broken: true},            // the server starts or shuts down
+	{code: "57P05", passes: true, broken: true},            // a session was idle for too long, or the server frozen
 	{code: "57P", passes: true},                            // an operator has intervened
 	{code: "58", broken: true, outage: true},               // a file cannot be read or written
 }

@@ -34,3 +34,11 @@ func Changed(r Record, organizationID string) *heraldv1.ObjectDetails {
 		Sequence: uint64(r.Sequence), ChangeDate: timestamppb.New(r.ChangedAt), ResourceOwner: organizationID,
 	}
 }
+
+// Key returns the details of a key, without the key itself.
+func Key(id string, r Record, organizationID string, expires time.Time) *heraldv1.Key {
+	return &heraldv1.Key{
+		Id: id, Details: Details(r, organizationID), Type: heraldv1.KeyType_KEY_TYPE_JSON,
+		ExpirationDate: timestamppb.New(expires),
+	}
+}

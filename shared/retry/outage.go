@@ -17,6 +17,9 @@ type Outage struct {
 	Log *slog.Logger
 	// Begins and Ends are the messages of the two lines.
 	Begins, Ends string
+	// Explained reports that an error follows from an outage that has lines of its own. Such errors are ignored. It may
+	// be nil.
+	Explained func(error) bool
 
 	mu sync.Mutex
 	// since is zero while the part works. over is a timer that logs the end of the outage, unless the part fails
@@ -30,6 +33,9 @@ func (o *Outage) Failed(err error) { o.FailedSince(time.Now(), err) }
 
 // FailedSince reports an error of a part that has not worked since the given time.
 func (o *Outage) FailedSince(since time.Time, err error) {
+	if o.Explained != nil && o.Explained(err) {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.over != nil {

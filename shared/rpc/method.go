@@ -124,8 +124,9 @@ func Denied(permission, organizationID string) *fault.Fault {
 		Say("Permission %s is missing in organization %s", permission, organizationID)
 }
 
-// protect checks escalation and fresh login. The escalation rule protects users from callers who have fewer
-// permissions. The fresh login protects callers whose token was stolen.
+// protect checks escalation, applications and fresh login. The escalation rule protects users from callers who have
+// fewer permissions. Applications may not keep the account of the caller. The fresh login protects callers whose token
+// was stolen.
 func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Message) error {
 	self := true
 	if m.actsOn != nil {
@@ -136,6 +137,9 @@ func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Mes
 				return err
 			}
 		}
+	}
+	if m.Access.NotForApps && self && c.Untrusted() {
+		return fault.ErrAppNotTrusted
 	}
 	if !m.Access.FreshLogin || !self || m.now().Sub(c.AuthenticatedAt) <= caller.FreshLogin {
 		return nil

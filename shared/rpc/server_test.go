@@ -62,6 +62,12 @@ func TestActsOn(t *testing.T) {
 		c.AuthenticatedAt = login
 		return testkit.As(t.Context(), w.g, c)
 	}
+	by := func(c caller.Caller) context.Context {
+		c.AuthenticatedAt, c.ClientID, c.AuthorizationID = w.g.Now(), "app", "a"
+		return testkit.As(t.Context(), w.g, c)
+	}
+	trusted := member("ORG_OWNER")
+	trusted.ClientTrusted = true
 	now, long := w.g.Now(), strings.Repeat("x", 201)
 	for name, c := range map[string]struct {
 		ctx     context.Context
@@ -77,6 +83,9 @@ func TestActsOn(t *testing.T) {
 		"one above, against the rules":   {as(now, "ORG_OWNER"), long, "NOT_FOUND", ""},
 		"oneself":                        {as(now.Add(-9*time.Minute), "ORG_OWNER"), "u", "", "SetPassword"},
 		"oneself, an old login":          {as(now.Add(-11*time.Minute), "ORG_OWNER"), "u", "FRESH_LOGIN_REQUIRED", ""},
+		"oneself, an application":        {by(member("ORG_OWNER")), "u", "APP_NOT_TRUSTED", ""},
+		"oneself, a trusted application": {by(trusted), "u", "", "SetPassword"},
+		"another, an application":        {by(member("ORG_OWNER")), "below", "", "asked as u SetPassword"},
 		"oneself, a token without login": {as(time.Time{}, "ORG_OWNER"), "u", "FRESH_LOGIN_REQUIRED", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

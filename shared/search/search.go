@@ -220,15 +220,18 @@ const (
 	afterSurrogates = 0xE000
 )
 
+var joiners = strings.NewReplacer("\u200c", "", "\u200d", "")
+
 var wildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // Fold returns a text for comparison without regard to case. It uses full Unicode case folding between two NFKC
-// normalizations. The second one is needed because folding may undo the first.
+// normalizations. The second one is needed because folding may undo the first. Joiners do not count (Unicode 3.13,
+// NFKC_Casefold). Names have no other invisible characters.
 func Fold(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return strings.ToLower(s) // US-ASCII text is already in NFKC
 	}
-	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(joiners.Replace(s))))
 }
 
 func (s *Query) where() string {

@@ -104,6 +104,7 @@ func TestFold(t *testing.T) {
 		{"ǰ", []string{"ǰ", "J\u030c", "j\u030c"}},
 		{"k", []string{"K", "\u212a", "k"}},
 		{"日本語 🙂", []string{"日本語 🙂"}},
+		{"میخواهم", []string{"می\u200cخواهم", "میخواهم"}},
 	} {
 		for _, text := range c.texts {
 			if got := search.Fold(text); got != c.folded {

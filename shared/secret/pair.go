@@ -34,8 +34,25 @@ type Pair struct {
 // concurrent use.
 type Pairs struct{ queue *queue.Queue }
 
-// NewPairs returns a Pairs that makes atOnce pairs at the same time, at least 1. At most waiting further calls wait.
-func NewPairs(atOnce, waiting int) *Pairs { return &Pairs{queue.New(atOnce, waiting)} }
+// waitingPairs is how many calls can wait for a key pair.
+const waitingPairs = 16
+
+// NewPairs returns a Pairs that uses half of the processors, so that the other half answers everything else. Calls wait
+// in the line of their organization.
+func NewPairs() *Pairs { return &Pairs{queue.New(queue.Processors()/2, waitingPairs)} }
+
+// For returns the caller's own public key, which is in PEM, without a private one. If the caller sent none and may have
+// a key, For makes a pair.
+func (p *Pairs) For(ctx context.Context, publicKey []byte, mayHave func() error) (Pair, error) {
+	if len(publicKey) > 0 {
+		public, err := ParsePublicKey(publicKey)
+		return Pair{Public: public}, err
+	}
+	if err := mayHave(); err != nil {
+		return Pair{}, err
+	}
+	return p.Make(ctx)
+}
 
 // Make returns a new pair of 2048 bits. It returns fault.ErrOverloaded if too many calls wait or if ctx ends first.
 func (p *Pairs) Make(ctx context.Context) (pair Pair, err error) {

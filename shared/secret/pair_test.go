@@ -2,6 +2,7 @@ package secret_test
 
 import (
 	"bytes"
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -15,15 +16,17 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 	"testing"
 
 	"herald/shared/fault"
+	"herald/shared/queue"
 	"herald/shared/secret"
 )
 
 func TestPairs(t *testing.T) {
 	t.Parallel()
-	pair, err := secret.NewPairs(1, 0).Make(t.Context())
+	pair, err := secret.NewPairs().Make(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +55,8 @@ func TestPairs(t *testing.T) {
 // Too many calls at once get ErrOverloaded; the others get their pairs.
 func TestPairsAreBounded(t *testing.T) {
 	t.Parallel()
-	pairs := secret.NewPairs(1, 1)
-	const callers = 8
+	pairs := secret.NewPairs()
+	callers := 20 + queue.Processors()
 	errs := make(chan error)
 	for range callers {
 		go func() {
@@ -75,6 +78,36 @@ func TestPairsAreBounded(t *testing.T) {
 	}
 	if _, err := pairs.Make(t.Context()); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// The flood of one organization makes another wait for the pair that is being made, not for all that wait before it,
+// and leaves half of the processors free.
+func TestPairsOfOrganizationsTakeTurns(t *testing.T) {
+	t.Parallel()
+	pairs, made := secret.NewPairs(), make(chan string, 100)
+	flood, stop := context.WithCancel(queue.In(t.Context(), "flood"))
+	var all sync.WaitGroup
+	give := func(ctx context.Context, organization string) {
+		all.Go(func() {
+			if _, err := pairs.Make(ctx); err == nil {
+				made <- organization
+			}
+		})
+	}
+	for range 60 {
+		give(flood, "flood")
+	}
+	<-made // the line is full
+	give(queue.In(t.Context(), "other"), "other")
+	before := 0
+	for <-made == "flood" {
+		before++
+	}
+	stop()
+	all.Wait()
+	if half := max(queue.Processors()/2, 1); before > half+8 {
+		t.Errorf("%d pairs of the flood came first, %d are made at once", before, half)
 	}
 }
 

@@ -105,6 +105,9 @@ func (k *Kit) migrate() error {
 	if err := postgres.Migrate(ctx, pool, "event_version", event.Migrations); err != nil {
 		return err
 	}
+	if err := postgres.AddQuotas(ctx, pool); err != nil {
+		return err
+	}
 	return postgres.Migrate(ctx, pool, "schema_version", k.migrations)
 }
 

@@ -51,7 +51,7 @@ func newGround(t testing.TB, listen string, keys secret.Keys) (boot.Ground, *ser
 	return boot.Ground{
 		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys,
 		PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"},
-		Streams:   event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now,
+		Streams:   event.StreamConfig{MaxBytes: 64 << 20, Replicas: 1}, Now: time.Now, Pairs: secret.NewPairs(),
 	}, nats
 }
 

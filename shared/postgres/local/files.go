@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"herald/shared/retry"
 )
 
 // makeDir creates the directory and makes the account that the server runs as its owner.
@@ -67,18 +69,22 @@ func (s *Server) claim(ctx context.Context) error {
 
 // claimFiles waits until no process uses the database files any more. From then on only processes that this one
 // starts use them.
-func (s *Server) claimFiles(ctx context.Context) error {
+func (s *Server) claimFiles(ctx context.Context) (err error) {
+	defer retry.Slow(s.log, "the Postgres of an earlier run ends")(&err)
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for interrupted := false; ; {
+	begin := time.Now()
+	for ends := []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}; ; {
 		var err error
 		if s.fileLock, err = s.lock("server.lock"); !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
-		// If the kernel does not end the server together with its parent, it is ended here.
-		if pid, _ := readPID(s.data()); pid > 1 && !interrupted && answers(s.data()) {
-			_ = syscall.Kill(pid, syscall.SIGINT)
-			interrupted = true
+		// If the kernel does not end the server together with its parent, it is ended here. A server that writes a
+		// checkpoint for too long ends without it, and the next one recovers.
+		due := len(ends) == 2 || len(ends) == 1 && time.Since(begin) > lastCheckpoint
+		if pid, _ := readPID(s.data()); due && pid > 1 && answers(s.data()) {
+			_ = syscall.Kill(pid, ends[0])
+			ends = ends[1:]
 		}
 		select {
 		case <-again.C:

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -25,6 +26,8 @@ const (
 	limit = time.Minute
 	// attempts is how many ports a start tries, because another process may take a free port in the meantime.
 	attempts = 3
+	// lastCheckpoint is how long the server of an earlier run may take for its last checkpoint.
+	lastCheckpoint = 10 * time.Second
 )
 
 // Options of a server.
@@ -37,6 +40,8 @@ type Options struct {
 	Bin string
 	// Volatile makes the server faster but not durable: a power cut may destroy the data.
 	Volatile bool
+	// Log gets a line for each wait that is long. It may be nil.
+	Log *slog.Logger
 }
 
 // Server is a running server with one superuser and the database postgres. Texts are in UTF-8 with the C locale.
@@ -49,6 +54,7 @@ type Server struct {
 	process  *process
 	bin      binaries
 	volatile bool
+	log      *slog.Logger
 	// parentLock is held while this process uses dir. fileLock is held while any process uses the database files,
 	// including the server.
 	parentLock, fileLock *os.File
@@ -64,7 +70,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start Postgres: %w", err)
 	}
-	s := &Server{dir: dir}
+	s := &Server{dir: dir, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	if err := s.start(ctx, o, freePort); err != nil {
 		s.release()
 		return nil, fmt.Errorf("start Postgres in %s: %w", dir, err)
