@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"herald/services/users/internal/testworld"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -57,7 +56,6 @@ func plantings(as context.Context, w *testworld.World) map[string]func(name stri
 func TestPlantedLoginsEndWithThePromotion(t *testing.T) {
 	t.Parallel()
 	w, _ := testworld.NewLinkedWorld(t)
-	testkit.Serve(t, w.Ground, "projects", testworld.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	planter := w.Person(w.Admin, "planter")
 	w.AddMember(w.Admin, planter, "ORG_OWNER")
 	for name, plant := range plantings(w.Login(w.Admin, planter, ""), w) {

@@ -4,7 +4,6 @@ package users
 
 import (
 	"context"
-	"time"
 
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/api/credentials"
@@ -34,6 +33,7 @@ import (
 // Config is the service's settings.
 type Config struct {
 	search.Limit
+	boot.QuotaSettings
 	OTPIssuer string `env:"HERALD_OTP_ISSUER" envDefault:"Herald"`
 	// TokenFile is the file for the administrator's personal access token, which the first start
 	// writes. It is empty for no file.
@@ -62,9 +62,6 @@ type Administrator = start.Administrator
 // waitingHashes is how many passwords can wait to be hashed.
 const waitingHashes = 64
 
-// waitingPairs is how many calls can wait for a key pair.
-const waitingPairs = 16
-
 // New registers the service and makes what a first start needs. It returns the administrator also together with an
 // error.
 func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) {
@@ -74,9 +71,15 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err := domain.CheckOTPIssuer(c.OTPIssuer); err != nil {
 		return Administrator{}, err
 	}
+	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
+		return Administrator{}, err
+	}
 	db := store.New(s.Journal)
 	lasting, err := start.LastingKey(ctx, db, s.Keys)
 	if err != nil {
+		return Administrator{}, err
+	}
+	if err := db.LearnCosts(ctx, base.HashCost); err != nil {
 		return Administrator{}, err
 	}
 	passwords := password.NewHasher(queue.Processors(), waitingHashes)
@@ -84,39 +87,22 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err != nil {
 		return admin, err
 	}
-	s.Background(func(ctx context.Context) { forget(ctx, s, db) })
+	s.Background(func(ctx context.Context) { consumer.Expire(ctx, s, db) })
 	common := base.Base{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
 		Idps: idpv1.NewIdpsClient(s.Calls), Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
 	}
 	internal := internals.Server{Base: common}
-	pairs := secret.NewPairs(queue.Processors(), waitingPairs)
 	s.Consume(append(consumer.Handlers(internal), orgremoval.Start(s, consumer.Sweep(db)))...)
 	return admin, s.Serve(func(r boot.Registrar) {
 		usersv1.RegisterOrgsServer(r, orgs.Server{Base: common})
 		usersv1.RegisterMembersServer(r, members.Server{Base: common, Projects: projectsv1.NewInternalClient(s.Calls)})
 		usersv1.RegisterUsersServer(r, users.Server{Base: common})
-		usersv1.RegisterMachinesServer(r, machines.Server{Base: common, Pairs: pairs})
+		usersv1.RegisterMachinesServer(r, machines.Server{Base: common, Pairs: s.Pairs})
 		usersv1.RegisterCredentialsServer(r, credentials.Server{Base: common})
 		usersv1.RegisterFactorsServer(r, factors.Server{Base: common, OTPIssuer: c.OTPIssuer})
 		usersv1.RegisterLoginsServer(r, logins.Server{Base: common})
-		usersv1.RegisterImportsServer(r, imports.Server{Base: common})
+		usersv1.RegisterImportsServer(r, imports.Server{Base: common, Projects: projectsv1.NewInternalClient(s.Calls)})
 		usersv1.RegisterInternalServer(r, internal)
 	})
-}
-
-// forget sweeps every hour.
-func forget(ctx context.Context, s *boot.Service, db store.Store) {
-	tick := time.NewTicker(time.Hour)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if err := db.Sweep(ctx, s.Now()); err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "old guesses at passwords, notices and counts of mails stay", "err", err)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
 }

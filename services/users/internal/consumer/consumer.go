@@ -1,13 +1,16 @@
 // Package consumer handles events of other services: it adds the owner of a new project, and removes the members of a
-// removed project, the links to a removed identity provider, and the personal access tokens that an application made in
-// the name of a person when its access ends.
+// removed project, the links to a removed identity provider, and what an application made in the name of a person when
+// its access ends.
 package consumer
 
 import (
 	"context"
 	"errors"
 
+	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/api/internals"
+	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
@@ -29,10 +32,12 @@ func Handlers(u internals.Server) []event.Handler {
 			return u.Store.RemoveIdpLinks(ctx, d)
 		}),
 		event.On(func(ctx context.Context, d event.Delivery, withdrawn *authv1.ConsentWithdrawn) error {
-			return u.Store.RemovePATsOf(ctx, d, withdrawn.UserId, withdrawn.ClientId)
+			return endMade(ctx, u, d, store.MadeBy{UserID: withdrawn.UserId, ClientID: withdrawn.ClientId})
 		}),
 		event.On(func(ctx context.Context, d event.Delivery, ended *authv1.AuthorizationEnded) error {
-			return u.Store.RemovePATsOf(ctx, d, ended.UserId, ended.ClientId)
+			return endMade(ctx, u, d, store.MadeBy{
+				UserID: ended.UserId, ClientID: ended.ClientId, AuthorizationID: d.AggregateID,
+			})
 		}),
 	}
 }
@@ -47,6 +52,30 @@ func makeOwner(ctx context.Context, u internals.Server, created event.Delivery, 
 		OrgId: created.OrganizationID, ProjectId: created.AggregateID, UserId: ownerID,
 	})
 	if errors.Is(err, usersfault.ErrUserNotFound) {
+		return nil
+	}
+	return err
+}
+
+// endMade removes what an application made in the name of a user. The user gets a notice if an authenticator app that
+// logins ask for is removed. One whose secret the user made stays: an application that made new recovery codes for it,
+// or verified it, could otherwise remove what protects the account. Only those codes end, because it knows them.
+func endMade(ctx context.Context, u internals.Server, cause event.Delivery, by store.MadeBy) error {
+	if err := u.Store.RemovePATsOf(ctx, cause, by); err != nil {
+		return err
+	}
+	err := u.Store.RemoveOTPOf(ctx, by, func(f *domain.OTP) store.OTPChange {
+		removed := &usersv1.OtpRemoved{Cause: cause.ID}
+		change := store.OTPChange{Event: removed}
+		if f.State == domain.FactorReady {
+			change.Notice, removed.Notice = base.OTPNotice(f, domain.KindOTPRemoved, false)
+		}
+		return change
+	})
+	if errors.Is(err, usersfault.ErrOTPNotFound) {
+		err = u.Store.RemoveRecoveryCodesOf(ctx, by, &usersv1.OtpRecoveryCodesRemoved{Cause: cause.ID})
+	}
+	if errors.Is(err, usersfault.ErrOTPNotFound) {
 		return nil
 	}
 	return err

@@ -2,45 +2,42 @@ package consumer
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/boot"
 	"herald/shared/event"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/orgremoval"
+	"herald/shared/retry"
 )
 
 // Sweep removes the users of an organization, and then the roles that others have in it.
 func Sweep(db store.Store) orgremoval.Sweep {
-	return func(ctx context.Context, removed event.Delivery) (bool, error) {
-		ids, err := db.SomeUsers(ctx, removed.OrganizationID, orgremoval.Batch)
-		if err != nil {
-			return false, err
-		}
-		found, err := orgremoval.Each(ids, func(id string) error {
-			_, err := db.RemoveUser(ctx, removed.OrganizationID, id, &usersv1.UserRemoved{Cause: removed.ID})
-			return err
+	users := orgremoval.All(db.SomeUsers, func(ctx context.Context, removed event.Delivery, id string) error {
+		_, err := db.RemoveUser(ctx, removed.OrganizationID, id, &usersv1.UserRemoved{Cause: removed.ID})
+		return err
+	})
+	members := orgremoval.All(db.SomeMembers, func(ctx context.Context, removed event.Delivery, m domain.Member) error {
+		_, err := db.ChangeMember(ctx, m.OrgID, m.ProjectID, m.UserID, func(m *domain.Member) (proto.Message, error) {
+			m.Assign(nil)
+			return &usersv1.MemberRemoved{UserId: m.UserID, ProjectId: m.ProjectID, Cause: removed.ID}, nil
 		})
-		if found || err != nil {
-			return found, err
-		}
-		members, err := db.SomeMembers(ctx, removed.OrganizationID, orgremoval.Batch)
-		if err != nil {
-			return false, err
-		}
-		found, err = orgremoval.Each(members, func(m domain.Member) error {
-			_, err := db.ChangeMember(ctx, m.OrgID, m.ProjectID, m.UserID,
-				func(m *domain.Member) (proto.Message, error) {
-					m.Assign(nil)
-					return &usersv1.MemberRemoved{UserId: m.UserID, ProjectId: m.ProjectID, Cause: removed.ID}, nil
-				})
-			return err
-		})
-		if found || err != nil {
-			return found, err
-		}
+		return err
+	})
+	return orgremoval.InOrder(users, members, func(ctx context.Context, removed event.Delivery) (bool, error) {
 		return false, db.ForgetOrg(ctx, removed.OrganizationID)
+	})
+}
+
+// Expire deletes every hour what has ended, until ctx ends.
+func Expire(ctx context.Context, s *boot.Service, db store.Store) {
+	for retry.Wait(ctx, time.Hour) {
+		if err := db.Sweep(ctx, s.Now()); err != nil && ctx.Err() == nil {
+			s.Log.WarnContext(ctx, "old guesses at passwords, notices and counts of mails stay", "err", err)
+		}
 	}
 }

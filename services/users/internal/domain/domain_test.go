@@ -19,9 +19,11 @@ func TestSlug(t *testing.T) {
 		// A label does not end with a hyphen (RFC 1035, 2.3.1).
 		strings.Repeat("a", 62) + " b": strings.Repeat("a", 62),
 	} {
-		if got := domain.Slug(name); got != want {
-			t.Errorf("Slug(%q) = %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := domain.Slug(name); got != want {
+				t.Errorf("Slug(%q) = %q, want %q", name, got, want)
+			}
+		})
 	}
 }
 
@@ -31,14 +33,16 @@ func TestCheckEmail(t *testing.T) {
 		"mini@example.com": true, "mïni@exämple.com": true,
 		"": false, "Mini <mini@example.com>": false, "mini@exa_mple.com": false,
 	} {
-		err := domain.CheckEmail("email.email", s)
-		if (err == nil) != ok {
-			t.Errorf("CheckEmail(%q) = %v", s, err)
-		}
-		if err != nil && (!errors.Is(err, usersfault.ErrEmailInvalid) ||
-			!strings.Contains(err.Error(), "email.email: ")) {
-			t.Errorf("CheckEmail(%q) = %v, which does not name the field", s, err)
-		}
+		t.Run(s, func(t *testing.T) {
+			err := domain.CheckEmail("email.email", s)
+			if (err == nil) != ok {
+				t.Errorf("CheckEmail(%q) = %v", s, err)
+			}
+			if err != nil && (!errors.Is(err, usersfault.ErrEmailInvalid) ||
+				!strings.Contains(err.Error(), "email.email: ")) {
+				t.Errorf("CheckEmail(%q) = %v, which does not name the field", s, err)
+			}
+		})
 	}
 }
 
@@ -46,9 +50,11 @@ func TestLanguage(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]string{"": "", "de": "de", "DE": "de", "de_CH": "de-CH", "zh-hant-TW": "zh-Hant-TW",
 		"xx": "xx", "tlh": "tlh"} {
-		if got, err := domain.Language("profile.preferredLanguage", s); got != want || err != nil {
-			t.Errorf("Language(%q) = %q, %v; want %q", s, got, err, want)
-		}
+		t.Run(s, func(t *testing.T) {
+			if got, err := domain.Language("profile.preferredLanguage", s); got != want || err != nil {
+				t.Errorf("Language(%q) = %q, %v; want %q", s, got, err, want)
+			}
+		})
 	}
 	for _, s := range []string{"de;", "d", "german language", "-", "de-", "1", "\x00"} {
 		if got, err := domain.Language("profile.preferredLanguage", s); !errors.Is(err,

@@ -16,11 +16,12 @@ type EmailChange struct {
 	Noticed Email    // the former one, which gets a notice; its address is empty for none
 }
 
-// EmailIsCredential reports whether a change of the e-mail needs the permission to change credentials. The reader of a
-// verified address can set a new password. So the permission to change users is not enough to replace a verified
-// address, or to set an address as verified.
+// EmailIsCredential reports whether a change of the e-mail needs the permission to change credentials. The reader of an
+// address can verify it and then set a new password. So the permission to change users is enough only while the user
+// waits for the first mail, and never to set an address as verified.
 func (u *User) EmailIsCredential(to Email) bool {
-	return (u.EmailVerified || to.Verified) && to != Email{Address: u.Email, Verified: u.EmailVerified}
+	waits := u.State == UserInitial || u.Uninitialized
+	return (to.Verified || !waits) && to != Email{Address: u.Email, Verified: u.EmailVerified}
 }
 
 // ChangeEmail changes the user's e-mail. It ends codes for verifying an address and for a new password, because these

@@ -9,9 +9,6 @@ import (
 	"herald/shared/resource"
 )
 
-// MaxIdpLinks is the maximum number of accounts that a user is linked to. The same maximum holds for a new user.
-const MaxIdpLinks = 20
-
 // IdpLink is an account at an identity provider with which a user logs in.
 type IdpLink struct {
 	resource.Record

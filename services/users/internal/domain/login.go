@@ -2,6 +2,7 @@ package domain
 
 import (
 	"encoding/binary"
+	"time"
 
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
@@ -17,6 +18,12 @@ type Candidate struct {
 	OrgGeneration int64
 	// OTPReady reports whether the login needs a code too.
 	OTPReady bool
+	// Browser counts the guesses in a browser in which the user logged in before. It is empty in others.
+	Browser string `db:"-"`
+	// PausedUntil is when the pause ends that this guess begins if it is wrong. It is zero for none.
+	PausedUntil time.Time `db:"-"`
+	// Specimens are the slowest hashes, one of each format, that people were imported with.
+	Specimens []string `db:"-"`
 	// Stranger counts the guesses if nobody has the login name.
 	Stranger Stranger `db:"-"`
 }

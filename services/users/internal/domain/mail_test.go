@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -159,27 +160,44 @@ func TestChangeEmail(t *testing.T) {
 	}
 }
 
-func TestEmailIsCredential(t *testing.T) {
+func TestEmailIsCredentialUnlessTheUserWaits(t *testing.T) {
 	t.Parallel()
 	const same, other = "old@example.com", "new@example.com"
+	waiting, active := domain.User{State: domain.UserInitial}, domain.User{State: domain.UserActive}
+	waitingLocked, locked := domain.User{State: domain.UserLocked, Uninitialized: true}, domain.User{
+		State: domain.UserLocked,
+	}
 	for _, c := range []struct {
+		user     domain.User
 		verified bool
 		to       domain.Email
 		want     bool
 	}{
-		{false, domain.Email{same, false}, false},
-		{false, domain.Email{other, false}, false},
-		{false, domain.Email{same, true}, true},
-		{false, domain.Email{other, true}, true},
-		{true, domain.Email{same, true}, false},
-		{true, domain.Email{same, false}, true},
-		{true, domain.Email{other, false}, true},
-		{true, domain.Email{other, true}, true},
+		{waiting, false, domain.Email{same, false}, false},
+		{waiting, false, domain.Email{other, false}, false},
+		{waiting, false, domain.Email{same, true}, true},
+		{waiting, false, domain.Email{other, true}, true},
+		{waiting, true, domain.Email{same, true}, false},
+		{waiting, true, domain.Email{other, false}, false},
+		{waiting, true, domain.Email{other, true}, true},
+		{waitingLocked, false, domain.Email{other, false}, false},
+		{waitingLocked, false, domain.Email{other, true}, true},
+		{active, false, domain.Email{same, false}, false},
+		{active, false, domain.Email{other, false}, true},
+		{active, false, domain.Email{same, true}, true},
+		{active, true, domain.Email{same, true}, false},
+		{active, true, domain.Email{same, false}, true},
+		{active, true, domain.Email{other, false}, true},
+		{active, true, domain.Email{other, true}, true},
+		{locked, false, domain.Email{other, false}, true},
 	} {
-		u := domain.User{Type: domain.Human, Email: same, EmailVerified: c.verified}
-		if got := u.EmailIsCredential(c.to); got != c.want {
-			t.Errorf("%t to %v: %t", c.verified, c.to, got)
-		}
+		t.Run(fmt.Sprintf("state %d, verified %t, to %v", c.user.State, c.verified, c.to), func(t *testing.T) {
+			t.Parallel()
+			c.user.Email, c.user.EmailVerified = same, c.verified
+			if got := c.user.EmailIsCredential(c.to); got != c.want {
+				t.Error(got)
+			}
+		})
 	}
 }
 

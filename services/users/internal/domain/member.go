@@ -9,6 +9,15 @@ import (
 	"herald/shared/resource"
 )
 
+// MembershipState says whether the roles of a member count.
+type MembershipState int16
+
+// The states, with the numbers of the API. Roles of a pending membership give nothing.
+const (
+	MembershipActive MembershipState = iota + 1
+	MembershipPending
+)
+
 // Member is a user's roles on the instance, an organization or a project. Both ids are empty for the
 // instance.
 type Member struct {
@@ -17,6 +26,16 @@ type Member struct {
 	OrgID     string
 	ProjectID string
 	Roles     []string
+	State     MembershipState
+}
+
+// Accept makes a pending membership active.
+func (m *Member) Accept() error {
+	if m.State != MembershipPending {
+		return usersfault.ErrMembershipNotPending
+	}
+	m.State = MembershipActive
+	return nil
 }
 
 // Membership returns the member for package caller.

@@ -62,3 +62,15 @@ func TestMemberAssign(t *testing.T) {
 		}
 	}
 }
+
+// A membership is accepted once.
+func TestMemberAccept(t *testing.T) {
+	t.Parallel()
+	m := domain.Member{State: domain.MembershipPending}
+	if err := m.Accept(); err != nil || m.State != domain.MembershipActive {
+		t.Errorf("pending: %v, %d", err, m.State)
+	}
+	if err := m.Accept(); !errors.Is(err, usersfault.ErrMembershipNotPending) || m.State != domain.MembershipActive {
+		t.Errorf("active: %v, %d", err, m.State)
+	}
+}

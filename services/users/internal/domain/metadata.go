@@ -6,10 +6,6 @@ import (
 	"herald/shared/resource"
 )
 
-// MaxMetadata is the maximum number of keys of a user. With values of at most 64 KiB they fit in
-// one answer.
-const MaxMetadata = 100
-
 // Metadata is a value that another system stores about a user.
 type Metadata struct {
 	resource.Record

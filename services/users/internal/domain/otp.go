@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base32"
 	"errors"
@@ -36,6 +37,7 @@ const (
 	otpRandom   = 20 // bytes: RFC 4226, section 4
 	otpTries    = 5
 	otpLockTime = 15 * time.Minute
+	otpScanTime = 10 * time.Minute
 
 	recoveryCodes      = 10
 	recoveryCodeLength = 12 // of 32 letters and digits: 60 bits
@@ -59,6 +61,11 @@ type OTP struct {
 	// RecoveryCodes are the hashes of the unused codes. They are keyed with the app's secret, which
 	// stays the same when the master key changes.
 	RecoveryCodes [][]byte
+	// OpenIDOnly reports whether the secret was made with a token that has the scope openid alone: one of any
+	// application that the user has logged in to.
+	OpenIDOnly bool
+	// Clients are the applications that made the app or its recovery codes in the user's name.
+	Clients []string
 	OTPOwner
 }
 
@@ -78,9 +85,10 @@ func NewOTPKey() secret.Text {
 	return secret.NewText(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random))
 }
 
-// NewOTP returns a user's app, which is not verified. sealed is its secret.
-func NewOTP(u User, sealed []byte) OTP {
-	return OTP{UserID: u.ID, OrgID: u.OrgID, State: FactorNotReady, Secret: sealed}
+// NewOTP returns a user's app, which is not verified. sealed is its secret, which was made with the scope openid alone
+// if openIDOnly is true.
+func NewOTP(u User, sealed []byte, openIDOnly bool) OTP {
+	return OTP{UserID: u.ID, OrgID: u.OrgID, State: FactorNotReady, Secret: sealed, OpenIDOnly: openIDOnly}
 }
 
 // MayHaveOTP returns a fault for a machine, and for a user who may not have tokens.
@@ -111,13 +119,17 @@ func OTPURL(issuer, loginName string, key secret.Text) string {
 		escape(issuer) + "&period=30&secret=" + key.Reveal()
 }
 
-// Renew replaces the secret of an app that is not verified, and forgets the wrong codes for the old
-// one.
-func (f *OTP) Renew(sealed []byte) error {
-	if f.State == FactorReady {
+// Renew replaces an app that is not verified, and forgets the wrong codes for the old one. With openid alone it fails
+// for otpScanTime after a change with more: any application could otherwise change the secret that a user has just
+// scanned.
+func (f *OTP) Renew(by OTP, now time.Time) error {
+	switch {
+	case f.State == FactorReady:
 		return usersfault.ErrOTPAlreadyReady
+	case by.OpenIDOnly && !f.OpenIDOnly && now.Sub(f.ChangedAt) < otpScanTime:
+		return usersfault.ErrOTPNotVerified
 	}
-	f.Secret, f.LastStep, f.WrongAt = sealed, 0, nil
+	f.Secret, f.OpenIDOnly, f.LastStep, f.WrongAt = by.Secret, by.OpenIDOnly, 0, nil
 	return nil
 }
 
@@ -156,6 +168,13 @@ func (f *OTP) RenewRecoveryCodes(key secret.Text) ([]string, error) {
 		f.RecoveryCodes[i] = f.recoveryHash(key, code)
 	}
 	return codes, nil
+}
+
+// NewCodes reports whether the app has recovery codes that it did not have before.
+func (f *OTP) NewCodes(before OTP) bool {
+	return slices.ContainsFunc(f.RecoveryCodes, func(code []byte) bool {
+		return !slices.ContainsFunc(before.RecoveryCodes, func(old []byte) bool { return bytes.Equal(code, old) })
+	})
 }
 
 // LockedFor returns how long no code is accepted. It is zero or less if the app is not locked.

@@ -37,7 +37,7 @@ type app struct {
 
 func newApp(t *testing.T) *app {
 	t.Helper()
-	return &app{t, domain.NewOTP(domain.User{ID: "u", OrgID: "o"}, []byte("sealed")), domain.NewOTPKey()}
+	return &app{t, domain.NewOTP(domain.User{ID: "u", OrgID: "o"}, []byte("sealed"), false), domain.NewOTPKey()}
 }
 
 // ready returns an app that was verified the day before, and its recovery codes.
@@ -245,7 +245,7 @@ func TestOTPStates(t *testing.T) {
 	if _, err := waiting.Verify(waiting.key, waiting.code(noon), noon); !errors.Is(err, usersfault.ErrOTPLocked) {
 		t.Error(err)
 	}
-	if err := waiting.Renew([]byte("other")); err != nil || waiting.LockedFor(noon) > 0 ||
+	if err := waiting.Renew(domain.OTP{Secret: []byte("other")}, noon); err != nil || waiting.LockedFor(noon) > 0 ||
 		string(waiting.Secret) != "other" {
 		t.Errorf("renewed: %v, %+v", err, waiting.OTP)
 	}
@@ -253,8 +253,37 @@ func TestOTPStates(t *testing.T) {
 	if _, err := a.Verify(a.key, a.code(noon), noon); !errors.Is(err, usersfault.ErrOTPAlreadyVerified) {
 		t.Errorf("verified twice: %v", err)
 	}
-	if err := a.Renew([]byte("other")); !errors.Is(err, usersfault.ErrOTPAlreadyReady) || string(a.Secret) != "sealed" {
+	err := a.Renew(domain.OTP{Secret: []byte("other")}, noon)
+	if !errors.Is(err, usersfault.ErrOTPAlreadyReady) || string(a.Secret) != "sealed" {
 		t.Errorf("renewed: %v", err)
+	}
+}
+
+// An application with openid alone cannot change the secret that a person is just scanning. It hinders nobody: every
+// other token replaces what it prepared, at once.
+func TestRenewingWithOpenIDAlone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		by, there bool
+		after     time.Duration
+		want      error
+	}{
+		"openid alone, by more":           {by: false, there: true},
+		"more, by more":                   {by: false, there: false},
+		"openid alone, by openid alone":   {by: true, there: true},
+		"more, by openid alone, too soon": {true, false, 10*time.Minute - 1, usersfault.ErrOTPNotVerified},
+		"more, by openid alone, later":    {by: true, there: false, after: 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := domain.OTP{State: domain.FactorNotReady, Secret: []byte("old"), OpenIDOnly: test.there}
+			f.ChangedAt = noon
+			err := f.Renew(domain.OTP{Secret: []byte("new"), OpenIDOnly: test.by}, noon.Add(test.after))
+			if !errors.Is(err, test.want) || (string(f.Secret) == "new") != (err == nil) ||
+				err == nil && f.OpenIDOnly != test.by {
+				t.Errorf("%v, %+v", err, f)
+			}
+		})
 	}
 }
 

@@ -14,7 +14,13 @@ type PAT struct {
 	OrgID     string // the user's
 	Scopes    []string
 	ExpiresAt time.Time
+	// ClientID is the application that made it in the user's name; empty if none did.
+	ClientID string
 }
+
+// EndKept is how long an ended authorization is remembered. A request with its token can be under way for half a
+// minute, because that is how long its signature is valid.
+const EndKept = 10 * time.Minute
 
 // PATScopes are the scopes of every personal access token.
 func PATScopes() []string { return []string{"openid", "urn:service:iam:org:project:id:service:aud"} }

@@ -1,6 +1,10 @@
 package domain
 
-import "herald/shared/gen/fault/usersfault"
+import (
+	"time"
+
+	"herald/shared/gen/fault/usersfault"
+)
 
 // Deactivate makes the user inactive, also a locked one, which ends the user's tokens for good.
 func (u *User) Deactivate() error {
@@ -32,14 +36,28 @@ func (u *User) Lock() error {
 	return nil
 }
 
-// Unlock makes a locked user active or initial again.
-func (u *User) Unlock() error {
-	if u.State != UserLocked {
+// Unlock makes a locked user active or initial again, and ends a pause after wrong passwords.
+func (u *User) Unlock(now time.Time) error {
+	switch {
+	case u.State == UserLocked:
+		u.comeBack()
+	case !u.Paused(now):
 		return usersfault.ErrUserNotLocked
 	}
-	u.comeBack()
+	u.LockedUntil = nil
 	return nil
 }
+
+// Pause notes the end of a pause after wrong passwords. Guesses of strangers, guesses in each browser of the user and
+// guesses at changes of the own password are counted apart and pause apart. So none hides that another pause is longer.
+func (u *User) Pause(until time.Time) {
+	if u.LockedUntil == nil || until.After(*u.LockedUntil) {
+		u.LockedUntil = &until
+	}
+}
+
+// Paused reports whether a pause after wrong passwords has not ended.
+func (u *User) Paused(now time.Time) bool { return u.LockedUntil != nil && now.Before(*u.LockedUntil) }
 
 // MayHaveTokens returns a fault for a user who is not active.
 func (u *User) MayHaveTokens() error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"herald/services/users/internal/domain"
 	"herald/shared/fault"
@@ -23,9 +24,11 @@ func TestUserStates(t *testing.T) {
 		active, inactive = domain.UserActive, domain.UserInactive
 		locked, initial  = domain.UserLocked, domain.UserInitial
 	)
+	now := time.Now()
+	later := now.Add(time.Minute)
 	changes := map[string]func(*domain.User) error{
 		"deactivate": (*domain.User).Deactivate, "reactivate": (*domain.User).Reactivate,
-		"lock": (*domain.User).Lock, "unlock": (*domain.User).Unlock,
+		"lock": (*domain.User).Lock, "unlock": func(u *domain.User) error { return u.Unlock(now) },
 		"token": func(u *domain.User) error { return u.MayHaveTokens() },
 	}
 	for from, ends := range map[domain.User]map[string]end{
@@ -39,6 +42,9 @@ func TestUserStates(t *testing.T) {
 		{State: initial}: {"deactivate": to(inactive), "lock": to(locked),
 			"token":      no(usersfault.ErrUserNotInitialized),
 			"reactivate": no(usersfault.ErrUserNotInactive), "unlock": no(usersfault.ErrUserNotLocked)},
+		// Guesses at the password are refused, or were.
+		{State: active, LockedUntil: &later}: {"unlock": to(active)},
+		{State: active, LockedUntil: &now}:   {"unlock": no(usersfault.ErrUserNotLocked)},
 		// A user who still had to use a mailed code must do so afterwards.
 		{State: inactive, Uninitialized: true}: {"reactivate": to(initial)},
 		{State: locked, Uninitialized: true}:   {"unlock": to(initial), "deactivate": to(inactive)},
@@ -51,6 +57,9 @@ func TestUserStates(t *testing.T) {
 			if want.fault == nil && (err != nil || u.State != want.state) ||
 				want.fault != nil && (!errors.Is(err, want.fault) || u != from) {
 				t.Errorf("%s of %+v: %d, %v; want %d, %v", name, from, u.State, err, want.state, want.fault)
+			}
+			if name == "unlock" && err == nil && u.LockedUntil != nil {
+				t.Errorf("%+v is unlocked until %v", from, u.LockedUntil)
 			}
 			out := u.State == inactive || u.State == locked
 			if err == nil && out != (u.Generation > from.Generation) {
@@ -107,10 +116,12 @@ func TestRemovePhone(t *testing.T) {
 // A password that was replaced after it was verified is wrong.
 func TestReplacePassword(t *testing.T) {
 	t.Parallel()
-	u := domain.User{Type: domain.Human, State: domain.UserActive, PasswordHash: "a", PasswordChangeRequired: true}
+	until := time.Now()
+	u := domain.User{Type: domain.Human, State: domain.UserActive, PasswordHash: "a", PasswordChangeRequired: true,
+		LockedUntil: &until}
 	c, err := u.ReplacePassword("a", "b")
 	if err != nil || u.PasswordHash != "b" || u.PasswordChangeRequired ||
-		fmt.Sprint(c.Ended) != "[passwordreset]" || !c.ResetTries {
+		fmt.Sprint(c.Ended) != "[passwordreset]" || u.LockedUntil != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if _, err := u.ReplacePassword("a", "c"); !errors.Is(err, usersfault.ErrPasswordWrong) || u.PasswordHash != "b" {

@@ -10,6 +10,8 @@ type Subject struct {
 	// PublicKey is the requested key, as SubjectPublicKeyInfo in DER. It is nil if the user has no such key that is
 	// valid now.
 	PublicKey []byte
+	// Manages reports whether the user has an active membership.
+	Manages bool
 }
 
 // Proof is what a request names as the credential of a user: a secret, a key, or the credential of an earlier proof. At
@@ -28,4 +30,6 @@ type CheckedSubject struct {
 	Credential     string
 	OrgIDs         []string
 	OrgGenerations []int64
+	// NoManager reports whether the user must have no active membership.
+	NoManager bool
 }

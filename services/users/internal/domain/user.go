@@ -3,6 +3,7 @@ package domain
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/resource"
@@ -46,7 +47,8 @@ type User struct {
 	Gender            int16
 	Email             string
 	EmailVerified     bool
-	// EmailOutranked reports whether the address was chosen by somebody who lacks a permission that the user got later.
+	// EmailOutranked reports whether the address was chosen by somebody who lacks a permission that the user got later,
+	// or the permission to choose the address of an active user.
 	EmailOutranked bool
 	Phone          string
 	PhoneVerified  bool
@@ -54,6 +56,8 @@ type User struct {
 	// PasswordHash is an encoded hash, empty without a password; Hash it before use.
 	PasswordHash           Hidden
 	PasswordChangeRequired bool
+	// LockedUntil is when the last of all pauses after wrong passwords ends or ended. It is nil if there was none.
+	LockedUntil *time.Time
 
 	// The following fields are of machines. The name of a machine is DisplayName.
 	Description     string
@@ -134,7 +138,7 @@ func (u *User) Initialize(hash string) (changed []string, err error) {
 		u.EmailVerified = true
 		changed = append(changed, "email.isEmailVerified")
 	}
-	u.State = UserActive
+	u.State, u.LockedUntil = UserActive, nil
 	return changed, nil
 }
 

@@ -19,13 +19,15 @@ const slow = 4
 type Hasher struct {
 	queue, slow *queue.Queue
 	derivations atomic.Int64
+	refusals    refusals
 }
 
 // NewHasher returns a Hasher that works on atOnce passwords at a time, at least 1, and beside them on half as many with
 // slow hashes, at least 1. In each of the two groups at most waiting calls wait, each for at most half of its remaining
 // time. Calls beyond that return fault.ErrOverloaded while there is still time to answer.
 func NewHasher(atOnce, waiting int) *Hasher {
-	return &Hasher{queue: queue.New(atOnce, waiting), slow: queue.New(atOnce/2, waiting)}
+	return &Hasher{queue: queue.New(atOnce, waiting), slow: queue.New(atOnce/2, waiting),
+		refusals: refusals{held: make(chan struct{}, maxHeld), speeds: map[string]float64{}}}
 }
 
 // In returns a context whose passwords wait in the queue with that name. The queues take turns. The name is an
@@ -61,8 +63,9 @@ func (h *Hasher) Hash(ctx context.Context, password string) (Hash, error) {
 }
 
 // Verify reports whether the password, in NFC or as typed, matches the hash, and if so, whether the hash is outdated
-// and should be replaced by a new one. For the zero Hash it returns false after the same time as for a wrong password,
-// so that the time does not show whether a user exists and has a password. It returns the same errors as Hash.
+// and should be replaced by a new one. A wrong password of a quick hash is derived for a new one too. For the zero Hash
+// it returns false after the same time as for a wrong password, so that the time does not show whether a user exists
+// and has a password. It returns the same errors as Hash.
 func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, outdated bool, err error) {
 	if len(password) > maxBytes {
 		return false, false, usersfault.ErrPasswordTooLong
@@ -82,6 +85,9 @@ func (h *Hasher) Verify(ctx context.Context, hash Hash, password string) (ok, ou
 		if !ok && composed != password {
 			ok = h.matches(kept, password)
 			asTyped = ok
+		}
+		if today := unfilled(); !ok && kept.takes(len(password)) < today.takes(len(password))/2 {
+			h.matches(today, composed)
 		}
 	})
 	if err != nil || !ok {

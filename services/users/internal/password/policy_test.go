@@ -72,8 +72,10 @@ func TestRefusalsAreStable(t *testing.T) {
 		"PASSWORD_TOO_LONG":   usersfault.ErrPasswordTooLong,
 		"PASSWORD_TOO_COMMON": usersfault.ErrPasswordTooCommon,
 	} {
-		if refusal.ID != id || refusal.Code != fault.Invalid || refusal.Message == "" {
-			t.Errorf("%s: %v", id, refusal)
-		}
+		t.Run(id, func(t *testing.T) {
+			if refusal.ID != id || refusal.Code != fault.Invalid || refusal.Message == "" {
+				t.Errorf("%v", refusal)
+			}
+		})
 	}
 }

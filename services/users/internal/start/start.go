@@ -86,8 +86,9 @@ func describe(settings Settings, hash string, token secret.Text) (store.Instance
 			Administrator: &usersv1.HumanCreated{
 				State: usersv1.UserState(admin.State), InitMail: usersv1.InitMail_INIT_MAIL_NOT_NEEDED,
 			},
-			Member: &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true},
-			PAT:    &usersv1.PersonalAccessTokenAdded{UserId: admin.ID},
+			Member: &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true,
+				State: usersv1.MembershipState_MEMBERSHIP_STATE_ACTIVE},
+			PAT: &usersv1.PersonalAccessTokenAdded{UserId: admin.ID},
 		}
 }
 

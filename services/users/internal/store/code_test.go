@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
 )
@@ -16,9 +17,7 @@ func TestForgetTries(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now()
 	for name, age := range map[string]time.Duration{"kept": 14 * time.Minute, "old": 16 * time.Minute} {
-		if wait, err := w.TryPassword(t.Context(), name, now.Add(-age)); wait > 0 || err != nil {
-			t.Fatal(wait, err)
-		}
+		w.must(w.TryPassword(t.Context(), store.Guesser{UserID: name}, now.Add(-age)))
 	}
 	w.must(nil, w.Sweep(t.Context(), now))
 	if testkit.Rows(t, w.db, "password_tries") != 1 ||
@@ -72,7 +71,7 @@ func TestTryNoCode(t *testing.T) {
 	}
 	ask := func(after time.Duration) {
 		t.Helper()
-		l.now = l.now.Add(after)
+		l.Advance(after)
 		l.must(nil, l.RequestCode(t.Context(), "ada", code("mail", []byte{1}), domain.CodePause, happened))
 	}
 	guesses("at first")
@@ -82,7 +81,7 @@ func TestTryNoCode(t *testing.T) {
 	guess("within a minute", usersfault.ErrCodeLocked)
 	ask(time.Second)
 	guesses("after a minute")
-	l.now = l.now.Add(100 * 24 * time.Hour)
+	l.Advance(100 * 24 * time.Hour)
 	guess("much later", usersfault.ErrCodeLocked)
 	if _, err := l.db.Exec(t.Context(), `update strangers set name = 'another'`); err != nil {
 		t.Fatal(err)
@@ -94,6 +93,6 @@ func TestTryNoCode(t *testing.T) {
 	if n := testkit.Rows(t, l.db, "strangers where name = 'another' and tries > 10"); n != 1 {
 		t.Error("the other stranger has lost the row")
 	}
-	l.now = l.now.Add(domain.PasswordMemory)
+	l.Advance(domain.PasswordMemory)
 	guesses("after another stranger in the same row")
 }

@@ -8,6 +8,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
+	"herald/shared/caller"
 	"herald/shared/event"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
@@ -126,6 +127,14 @@ var violations = map[string]violation{
 			_, err := w.CreateOTP(by(w.Context(), "u2", "ended"), app("u2", "org-a"), happened)
 			return err
 		},
+		"a second factor, at a login that has ended": func(w world) error {
+			if _, err := w.db.Exec(w.Context(), `insert into ended_authorizations values ('a', now())`); err != nil {
+				return err
+			}
+			ctx := caller.With(w.Context(), caller.Caller{UserID: "u2", ClientID: "app", AuthorizationID: "a"})
+			_, err := w.CreateOTP(ctx, app("u2", "org-a"), happened)
+			return err
+		},
 		"a password": func(w world) error {
 			ctx := by(w.Context(), "first-admin", "ended")
 			_, _, err := w.ChangeUser(ctx, "org-a", "u1", func(u *domain.User) (store.UserChange, error) {
@@ -157,13 +166,13 @@ var never = map[string]string{
 	"personal_access_tokens_hash_key": "tokens are random",
 	"codes_pkey":                      onConflict, "password_tries_pkey": onConflict, "user_metadata_pkey": onConflict,
 	"lasting_keys_pkey": onConflict, "removed_idps_pkey": onConflict, "removed_users_pkey": onConflict,
-	"removed_projects_pkey":      onConflict,
+	"removed_projects_pkey": onConflict, "ended_authorizations_pkey": onConflict,
 	"removed_organizations_pkey": "removed ids are not given again",
 	"codes_user_id_fkey":         userLocked, "machine_keys_user_id_fkey": userLocked,
 	"otp_factors_user_id_fkey": userLocked, "personal_access_tokens_user_id_fkey": userLocked,
-	"user_metadata_user_id_fkey":  userLocked,
-	"strangers_pkey":              onConflict,
-	"mail_counts_pkey":            onConflict,
+	"user_metadata_user_id_fkey": userLocked,
+	"strangers_pkey":             onConflict,
+	"mail_counts_pkey":           onConflict, "password_costs_pkey": onConflict,
 	"notices_pkey":                "the id is made of the event's, which is new",
 	"notices_user_id_fkey":        userLocked,
 	"user_idp_links_user_id_fkey": userLocked,
@@ -186,7 +195,7 @@ func (w world) createUser(orgID, id, name string) error {
 }
 
 func (w world) createMember(m domain.Member) error {
-	_, err := w.CreateMember(w.Context(), m, happened)
+	_, err := w.CreateMember(w.Context(), m, joined)
 	return err
 }
 

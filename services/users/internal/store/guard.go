@@ -4,21 +4,19 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
-	"herald/shared/resource"
 )
 
 // membershipsOf selects the memberships of users of an organization: in the organization, its projects and the
 // instance. Users of other organizations are left out, because roles elsewhere do not protect a user from the user's
 // own organization.
 var membershipsOf = `select ` + prefixed("m", memberColumns) + `
-	from members m join users u on u.id = m.user_id
+	from active_members m join users u on u.id = m.user_id
 	where u.org_id = @org_id and m.org_id in ('', @org_id) and u.id = `
 
 // MembershipsOf returns the memberships of users of an organization in it, in its projects and in the instance.
@@ -45,14 +43,6 @@ func lockReceiver(id string) event.Lock {
 	return l
 }
 
-// give writes new roles of a user, and ends what was made for the user by somebody whom the roles outrank.
-func (s Store) give(
-	ctx context.Context, m domain.Member, added proto.Message, save event.Statement,
-) (resource.Record, error) {
-	endOutranked(&save, m)
-	return s.journal.CreateLocked(ctx, lockReceiver(m.UserID), added, save)
-}
-
 // guard refuses, in the transaction of a change, a caller who lacks a permission of the user acted on.
 func guard(ctx context.Context, target *caller.Target, b *pgx.Batch) {
 	c := caller.From(ctx)
@@ -70,7 +60,7 @@ func guard(ctx context.Context, target *caller.Target, b *pgx.Batch) {
 // the organization has in the instance: without the organization that user cannot log in.
 func guardOrg(ctx context.Context, id string) func(*pgx.Batch) {
 	return func(b *pgx.Batch) {
-		b.Queue(`select `+prefixed("m", memberColumns)+` from members m join users u on u.id = m.user_id
+		b.Queue(`select `+prefixed("m", memberColumns)+` from active_members m join users u on u.id = m.user_id
 			where m.org_id = '' and u.org_id = @org_id`, postgres.Args{"org_id": id}).
 			Query(func(rows pgx.Rows) error { return covers(caller.From(ctx), rows) })
 	}

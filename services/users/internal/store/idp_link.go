@@ -10,6 +10,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/search"
 )
 
@@ -74,7 +75,8 @@ func (s Store) AddIdpLink(
 		Write: func(domain.User) event.Statement {
 			return event.Statement{
 				AggregateID: l.UserID, OrganizationID: l.OrgID, Unless: usersfault.ErrIdpLinkLimit,
-				If: `(select count(*) from user_idp_links where user_id = @user_id) < @most`,
+				If: `(select count(*) from user_idp_links where user_id = @user_id) <
+					(select most from quota_of(@quota, @org_id))`,
 				SQL: `idp_link as (
 					insert into user_idp_links (user_id, idp_id, external_user_id, tenant_id, display_name, makers,
 						sequence, created_at, changed_at)
@@ -84,7 +86,7 @@ func (s Store) AddIdpLink(
 				)`,
 				Args: postgres.Args{"user_id": l.UserID, "idp_id": l.IdpID, "external_user_id": l.ExternalUserID,
 					"tenant_id": l.TenantID, "display_name": l.DisplayName, "made_with": madeWith(ctx),
-					"most": domain.MaxIdpLinks},
+					"quota": quota.IdpLinks, "org_id": l.OrgID},
 			}
 		},
 	}, may)

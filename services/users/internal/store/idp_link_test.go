@@ -10,6 +10,8 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
+	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/testkit"
 )
 
@@ -44,10 +46,11 @@ func TestIdpLinkLimit(t *testing.T) {
 	w.user("org-a", "u1")
 	w.user("org-a", "u2")
 	w.must(nil, w.addLink("u2", "idp-a", "of u2"))
-	made := testkit.Race(t, domain.MaxIdpLinks+5, func(i int) error {
+	w.must(nil, postgres.SetQuotas(t.Context(), w.db, quota.Settings{Quotas: "idp_links=0,idp_links@org-a=7"}))
+	made := testkit.Race(t, 12, func(i int) error {
 		return w.addLink("u1", "idp-a", fmt.Sprint(i))
 	}, usersfault.ErrIdpLinkLimit.ID)
-	if n := testkit.Rows(t, w.db, "user_idp_links where user_id = 'u1'"); made != domain.MaxIdpLinks || n != made {
+	if n := testkit.Rows(t, w.db, "user_idp_links where user_id = 'u1'"); made != 7 || n != made {
 		t.Errorf("%d links were made, there are %d", made, n)
 	}
 }
@@ -61,7 +64,7 @@ func TestPlantedLinks(t *testing.T) {
 	l.UserID, l.OrgID = "k", "org-a"
 	w.must(w.AddIdpLink(by(t.Context(), "k", "password"), l, mayLink))
 	w.has(map[string]int{"user_idp_links where external_user_id = 'planted' and makers = '{a,k}'": 1})
-	w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
+	w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), joined))
 	w.has(map[string]int{"user_idp_links where external_user_id = 'planted'": 0})
 }
 

@@ -31,10 +31,12 @@ func (s Store) ImportUsers(ctx context.Context, orgID string, users []ImportRow)
 		many.Objects = append(many.Objects, o)
 	}
 	all := search.Each(users, func(u ImportRow) NewUser { return u.NewUser })
-	insertParts(all, func(sql string, args postgres.Args) {
+	also := func(sql string, args postgres.Args) {
 		many.SQL += ", " + sql
 		maps.Copy(many.Args, args)
-	})
+	}
+	insertParts(all, also)
+	costs(all, also)
 	return s.journal.CreateMany(ctx, many)
 }
 
@@ -44,8 +46,9 @@ var insertUsers = `created as (
 		@ids::text[], @types::smallint[], @states::smallint[], @user_names::text[], @user_names_folded::text[],
 		@first_names::text[], @first_names_folded::text[], @last_names::text[], @last_names_folded::text[],
 		@nick_names::text[], @display_names::text[], @display_names_folded::text[], @languages::text[],
-		@genders::smallint[], @emails::text[], @emails_folded::text[], @emails_verified::bool[], @phones::text[],
-		@phones_verified::bool[], @password_hashes::text[], @password_changes_required::bool[],
+		@genders::smallint[], @emails::text[], @emails_folded::text[], @emails_verified::bool[],
+		@emails_outranked::bool[], @phones::text[], @phones_verified::bool[], @password_hashes::text[],
+		@password_changes_required::bool[],
 		@descriptions::text[], @access_token_types::smallint[], @uninitialized::bool[], @digests::jsonb[]
 	) with ordinality u (`+newUserColumns+`, n) on u.n = e.n
 	order by u.id -- imports at once wait for each other in one order
@@ -74,6 +77,7 @@ func userValues(users []ImportRow) postgres.Args {
 		"emails":                    search.Each(users, func(u ImportRow) string { return u.Email }),
 		"emails_folded":             search.Each(users, func(u ImportRow) string { return search.Fold(u.Email) }),
 		"emails_verified":           search.Each(users, func(u ImportRow) bool { return u.EmailVerified }),
+		"emails_outranked":          search.Each(users, func(u ImportRow) bool { return u.EmailOutranked }),
 		"phones":                    search.Each(users, func(u ImportRow) string { return u.Phone }),
 		"phones_verified":           search.Each(users, func(u ImportRow) bool { return u.PhoneVerified }),
 		"password_hashes":           search.Each(users, func(u ImportRow) string { return string(u.PasswordHash) }),
@@ -96,8 +100,9 @@ const (
 			on m.n = a.n
 	)`
 	insertFactors = `factor as (
-		insert into otp_factors (user_id, secret, state, makers, sequence, created_at, changed_at)
-		select a.id, f.secret, @ready, ` + makers + `, a.position, a.time, a.time
+		insert into otp_factors (user_id, secret, state, openid_only, makers, clients, authorizations, sequence,
+			created_at, changed_at)
+		select a.id, f.secret, @ready, false, ` + makers + `, '{}', '{}', a.position, a.time, a.time
 		from added a join unnest(@factor_rows::int[], @secrets::bytea[]) f (n, secret) on f.n = a.n
 	)`
 	insertMetadata = `metadata as (

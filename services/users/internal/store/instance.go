@@ -32,7 +32,9 @@ func (s Store) Started(ctx context.Context) (started bool, err error) {
 // CreateInstance writes an instance's first organization and its administrator in one transaction. It
 // returns ErrInstanceExists if they exist.
 func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents) error {
-	member := newMember(domain.Member{UserID: i.Administrator.ID, Roles: []string{"IAM_OWNER"}})
+	member := newMember(domain.Member{
+		UserID: i.Administrator.ID, Roles: []string{"IAM_OWNER"}, State: domain.MembershipActive,
+	})
 	member.Also(`instance as (insert into instance (org_id, administrator) select @instance_org, @user_id from event)`,
 		postgres.Args{"instance_org": i.Org.ID})
 	err := s.journal.CreateAll(ctx, []event.Entry{

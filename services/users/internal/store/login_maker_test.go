@@ -47,8 +47,9 @@ func TestNewRoleEndsCredentialsOfTheCreatorOfTheUser(t *testing.T) {
 				w.must(nil, create(by(ctx, "a", ""), w, bringing("k")))
 				w.must(nil, create(by(ctx, "a", ""), w, bringing("other")))
 				// The membership itself already outranks the maker, and so does every further one.
-				w.must(w.db.Exec(ctx, `insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
-				values ('k', 'org-a', '{ORG_PROJECT_CREATOR}', 1, now(), now())`))
+				w.must(w.db.Exec(ctx, `insert into members (
+					user_id, org_id, roles, state, sequence, created_at, changed_at)
+				values ('k', 'org-a', '{ORG_PROJECT_CREATOR}', 1, 1, now(), now())`))
 				w.must(nil, give(ctx, w))
 				w.has(map[string]int{
 					`users where password_hash = '' and not password_change_required and password_makers = '{}'
@@ -179,7 +180,7 @@ func leave(t *testing.T, all map[string]making) {
 			t.Parallel()
 			w := newPlantedWorld(t)
 			w.must(nil, c.make(w))
-			w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
+			w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), joined))
 			w.has(c.left)
 		})
 	}
@@ -196,9 +197,9 @@ func TestCredentialsStayIfTheirMakerHasThePermissions(t *testing.T) {
 				w.org("org-a")
 				w.user("org-a", "root")
 				root := domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}
-				w.must(w.CreateMember(t.Context(), root, happened))
+				w.must(w.CreateMember(t.Context(), root, joined))
 				w.must(nil, create(by(t.Context(), maker, ""), w, bringing("k")))
-				w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), happened))
+				w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), joined))
 				w.has(map[string]int{
 					"users where id = 'k' and password_hash <> ''": 1, "otp_factors": 1, "user_idp_links": 2,
 					"users where email_outranked":       0,
@@ -217,7 +218,7 @@ func newPlantedWorld(t *testing.T) world {
 	w.org("org-a")
 	w.user("org-a", "a")
 	w.user("org-a", "root")
-	w.must(w.CreateMember(ctx, domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, happened))
+	w.must(w.CreateMember(ctx, domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, joined))
 	w.must(w.CreateUser(by(ctx, "a", ""), bringing("k"), happened))
 	w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "of k"), []byte{1}, happened))
 	return w

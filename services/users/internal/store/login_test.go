@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 // logins is a store in which somebody guesses at passwords.
 type logins struct {
 	world
+	*testkit.Clock
 	key domain.Lasting
-	now time.Time
 }
 
 func newLogins(t *testing.T) *logins {
@@ -26,9 +27,9 @@ func newLogins(t *testing.T) *logins {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &logins{key: key, now: time.Unix(1e9, 0)}
+	l := &logins{Clock: testkit.ClockAt(time.Unix(1e9, 0)), key: key}
 	j := kit.Journal(t)
-	j.Now = func() time.Time { return l.now }
+	j.Now = l.Now
 	l.world = world{t, store.New(j), j.DB}
 	l.org("org-a")
 	l.user("org-a", "ada")
@@ -39,7 +40,7 @@ func newLogins(t *testing.T) *logins {
 func (l *logins) try(want time.Duration) (all []domain.Candidate) {
 	l.Helper()
 	for _, name := range []string{"ada", "nobody"} {
-		who, err := l.TryLogin(l.Context(), name, l.key)
+		who, err := l.TryLogin(l.Context(), store.LoginTry{LoginName: name}, l.key)
 		if err != nil && !errors.Is(err, usersfault.ErrPasswordLocked) {
 			l.Fatal(err)
 		}
@@ -58,24 +59,33 @@ func TestTryLogin(t *testing.T) {
 	for range domain.PasswordTries - 1 {
 		l.try(0)
 	}
-	l.now = l.now.Add(domain.PasswordQuiet)
+	l.Advance(domain.PasswordQuiet)
 	for range domain.PasswordTries { // the nine are forgotten
 		l.try(0)
 	}
 	l.try(15 * time.Minute)
-	l.now = l.now.Add(14 * time.Minute)
+	l.Advance(14 * time.Minute)
 	l.try(time.Minute)
-	l.now = l.now.Add(time.Minute)
+	l.Advance(time.Minute)
 	l.try(0)
 	l.try(30 * time.Minute)
-	if who, err := l.TryLogin(t.Context(), "another", l.key); err != nil || who.ID != "" {
+	if who, err := l.TryLogin(t.Context(), store.LoginTry{LoginName: "another"}, l.key); err != nil || who.ID != "" {
 		t.Errorf("another name: %v, %v", who, err)
 	}
-	l.now = l.now.Add(domain.PasswordMemory)
+	l.Advance(domain.PasswordMemory)
 	for range domain.PasswordTries {
 		l.try(0)
 	}
 	l.try(15 * time.Minute)
+}
+
+// Two logins that are counted in another order than they began are no reason for a pause.
+func TestLoginsAtTheSameTimeAreNotPaused(t *testing.T) {
+	t.Parallel()
+	l := newLogins(t)
+	l.try(0)
+	l.Advance(-time.Millisecond) // began before the one that was counted first
+	l.try(0)
 }
 
 // A guess that was not compared is taken back, also from a user whose guesses were refused before.
@@ -99,7 +109,7 @@ func TestUntryLogin(t *testing.T) {
 	untry()
 	l.try(0)
 	l.try(15 * time.Minute)
-	l.now = l.now.Add(15 * time.Minute)
+	l.Advance(15 * time.Minute)
 	l.try(0)
 	untry() // refused for lack of room: the next one need not wait
 	l.try(0)
@@ -113,7 +123,7 @@ func TestPlacesOfStrangers(t *testing.T) {
 	l := newLogins(t)
 	guess := func() {
 		t.Helper()
-		if _, err := l.TryLogin(t.Context(), "nobody", l.key); err != nil {
+		if _, err := l.TryLogin(t.Context(), store.LoginTry{LoginName: "nobody"}, l.key); err != nil {
 			t.Error(err)
 		}
 	}
@@ -143,7 +153,82 @@ func TestPlacesOfStrangers(t *testing.T) {
 		guess()
 	}
 	is("while guesses at another name are refused", "name = 'refused' and tries = 10")
-	l.now = l.now.Add(domain.PasswordMemory)
+	l.Advance(domain.PasswordMemory)
 	guess()
 	is("a day later", "name <> 'refused' and tries = 1")
+}
+
+// Guesses at a user's password in a browser in which the user logged in before are counted apart, in each browser, and
+// the others do not refuse them.
+func TestBrowsersOfTheUserAreCountedApart(t *testing.T) {
+	t.Parallel()
+	l := newLogins(t)
+	guess := func(browser string, known ...string) error {
+		_, err := l.TryLogin(t.Context(), store.LoginTry{LoginName: "ada", Browser: browser, Known: known}, l.key)
+		return err
+	}
+	for n := range 3 * domain.PasswordTries {
+		from := [][]string{{"", ""}, {"own", "ada"}, {"other", "ada"}}[n%3]
+		var err error
+		if from[0] == "" {
+			err = guess("")
+		} else {
+			err = guess(from[0], "eve", from[1])
+		}
+		if err != nil {
+			t.Errorf("guess %d: %v", n, err)
+		}
+	}
+	for _, refused := range []error{guess(""), guess("own", "ada"), guess("other", "ada"), guess("eve's", "eve")} {
+		if !errors.Is(refused, usersfault.ErrPasswordLocked) {
+			t.Errorf("one guess more: %v", refused)
+		}
+	}
+	l.must(nil, l.LoggedIn(t.Context(), domain.Candidate{User: domain.User{ID: "ada"}, Browser: "own"}, ""))
+	if err := guess("own", "ada"); err != nil {
+		t.Errorf("after a login there: %v", err)
+	}
+	if err := guess(""); !errors.Is(err, usersfault.ErrPasswordLocked) {
+		t.Errorf("a stranger after it: %v", err)
+	}
+}
+
+// The slowest hash of each format is noted with the statement that writes it, and once for those of before.
+func TestCostsAreNoted(t *testing.T) {
+	t.Parallel()
+	l := newLogins(t)
+	cost := func(hash domain.Hidden) (domain.HashCost, error) {
+		return domain.HashCost{
+			Format: string(hash[:1]), Specimen: string(hash), Estimate: time.Duration(len(hash)),
+		}, nil
+	}
+	import1 := func(id string, hash domain.Hidden) {
+		t.Helper()
+		u := store.NewUser{User: domain.User{ID: id, OrgID: "org-a", Type: domain.Human, State: domain.UserActive,
+			UserName: id, PasswordHash: hash}}
+		u.HashCost, _ = cost(hash)
+		l.must(l.CreateUser(t.Context(), u, happened))
+	}
+	is := func(want ...string) {
+		t.Helper()
+		who, err := l.TryLogin(t.Context(), store.LoginTry{LoginName: "nobody"}, l.key)
+		slices.Sort(who.Specimens)
+		if err != nil || !slices.Equal(who.Specimens, want) {
+			t.Errorf("%v, %v, want %v", who.Specimens, err, want)
+		}
+	}
+	is()
+	import1("u1", "aaa")
+	import1("u2", "b")
+	import1("u3", "aa")
+	is("aaa", "b")
+	import1("u4", "aaaa")
+	is("aaaa", "b")
+	l.must(l.db.Exec(t.Context(), `delete from password_costs`))
+	l.must(l.db.Exec(t.Context(), `update users set password_hash = 'bbb' where id = 'u2'`))
+	l.must(nil, l.LearnCosts(t.Context(), cost))
+	is("aaaa", "bbb")
+	l.must(l.db.Exec(t.Context(), `update users set password_hash = 'ccc' where id = 'u2'`))
+	l.must(nil, l.LearnCosts(t.Context(), cost)) // it is known what was there
+	is("aaaa", "bbb")
 }

@@ -43,7 +43,7 @@ func TestMakerWithoutAPermissionOfTheNewRoleLosesTheToken(t *testing.T) {
 	}
 	for _, r := range all {
 		w.user("org-a", r.Name)
-		w.must(w.CreateMember(t.Context(), member(r.Name, r), happened))
+		w.must(w.CreateMember(t.Context(), member(r.Name, r), joined))
 	}
 	w.user("org-a", "nobody")
 	ended, kept := 0, 0
@@ -55,7 +55,7 @@ func TestMakerWithoutAPermissionOfTheNewRoleLosesTheToken(t *testing.T) {
 			w.must(w.CreatePAT(by(t.Context(), r.Name, ""), made, []byte(id), happened))
 		}
 		m := member("to "+added.Name, added)
-		w.must(w.CreateMember(t.Context(), m, happened))
+		w.must(w.CreateMember(t.Context(), m, joined))
 		for _, r := range all {
 			_, _, lacks := caller.MissingPermission([]caller.Membership{member(r.Name, r).Membership()},
 				[]caller.Membership{m.Membership()})
@@ -99,14 +99,14 @@ func TestPermissionsOfMakersElsewhereDoNotCount(t *testing.T) {
 			w.org("org-b")
 			w.user("org-a", "a")
 			w.user("org-a", "u")
-			w.must(w.CreateMember(t.Context(), c.maker, happened))
+			w.must(w.CreateMember(t.Context(), c.maker, joined))
 			if c.had.UserID != "" {
-				w.must(w.CreateMember(t.Context(), c.had, happened))
+				w.must(w.CreateMember(t.Context(), c.had, joined))
 			}
 			w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
 			w.must(w.CreatePAT(by(t.Context(), "u", ""), token("u", "org-a", "own"), []byte{2}, happened))
 			w.must(w.CreatePAT(t.Context(), token("u", "org-a", "first start"), []byte{3}, happened))
-			w.must(w.CreateMember(t.Context(), c.added, happened))
+			w.must(w.CreateMember(t.Context(), c.added, joined))
 			if n := testkit.Rows(t, w.db, "personal_access_tokens where id = 't1'"); (n == 0) != c.ends {
 				t.Errorf("%d tokens", n)
 			}
@@ -114,6 +114,25 @@ func TestPermissionsOfMakersElsewhereDoNotCount(t *testing.T) {
 				t.Errorf("only %d tokens are left", n)
 			}
 		})
+	}
+}
+
+// The roles of a maker from elsewhere count once the maker has accepted them.
+func TestPendingRolesOfMakersDoNotCount(t *testing.T) {
+	t.Parallel()
+	for state, left := range map[domain.MembershipState]int{domain.MembershipPending: 0, domain.MembershipActive: 1} {
+		w := newWorld(t)
+		w.org("org-a")
+		w.org("org-b")
+		w.user("org-b", "a")
+		w.user("org-a", "u")
+		w.must(w.CreateMember(t.Context(), owner("a", "org-a", ""), joined))
+		w.must(w.db.Exec(t.Context(), `update members set state = $1`, state))
+		w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
+		w.must(w.CreateMember(t.Context(), owner("u", "org-a", ""), joined))
+		if n := testkit.Rows(t, w.db, "personal_access_tokens"); n != left {
+			t.Errorf("%d tokens are left by a maker in the state %d", n, state)
+		}
 	}
 }
 
@@ -178,7 +197,7 @@ func mailed(kind domain.Kind) *store.NewCode {
 // giving are the statements that give roles: here to a user k, who is an ORG_PROJECT_CREATOR of org-a.
 var giving = map[string]func(ctx context.Context, w world) error{
 	"in the instance": func(ctx context.Context, w world) error {
-		_, err := w.CreateMember(ctx, domain.Member{UserID: "k", Roles: []string{"IAM_USER_MANAGER"}}, happened)
+		_, err := w.CreateMember(ctx, domain.Member{UserID: "k", Roles: []string{"IAM_USER_MANAGER"}}, joined)
 		return err
 	},
 	"more roles": func(ctx context.Context, w world) error {
@@ -191,9 +210,34 @@ var giving = map[string]func(ctx context.Context, w world) error{
 	"a new project": func(ctx context.Context, w world) error {
 		return w.CreateProjectOwner(ctx, owner("k", "org-a", "p1"), happened)
 	},
+}
+
+// givingElsewhere are those that give roles in another organization than the user's.
+var givingElsewhere = map[string]func(ctx context.Context, w world) error{
 	"a new organization": func(ctx context.Context, w world) error {
 		_, err := w.CreateOrg(ctx, org("org-b"), "k", happened)
 		return err
+	},
+	"in another organization": func(ctx context.Context, w world) error {
+		w.org("org-b")
+		_, err := w.CreateMember(ctx, owner("k", "org-b", ""), joined)
+		return err
+	},
+	"more roles in another organization": func(ctx context.Context, w world) error {
+		w.org("org-b")
+		w.must(w.CreateMember(ctx, domain.Member{UserID: "k", OrgID: "org-b",
+			Roles: []string{"ORG_PROJECT_CREATOR"}}, joined))
+		_, err := w.ChangeMember(ctx, "org-b", "", "k", roles("ORG_OWNER"))
+		return err
+	},
+	"on a project of another organization": func(ctx context.Context, w world) error {
+		w.org("org-b")
+		_, err := w.CreateMember(ctx, owner("k", "org-b", "p1"), joined)
+		return err
+	},
+	"a new project of another organization": func(ctx context.Context, w world) error {
+		w.org("org-b")
+		return w.CreateProjectOwner(ctx, owner("k", "org-b", "p1"), happened)
 	},
 }
 
@@ -201,7 +245,7 @@ var giving = map[string]func(ctx context.Context, w world) error{
 func (w world) projectCreator() {
 	w.Helper()
 	w.must(w.CreateMember(w.Context(),
-		domain.Member{UserID: "k", OrgID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}, happened))
+		domain.Member{UserID: "k", OrgID: "org-a", Roles: []string{"ORG_PROJECT_CREATOR"}}, joined))
 }
 
 // Every statement that gives roles ends what others made.
@@ -211,18 +255,8 @@ func TestNewRoleEndsCredentialsThatOthersMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			ctx := t.Context()
-			w.org("org-a")
-			w.machine("org-a", "k")
-			w.user("org-a", "a")
-			w.projectCreator()
-			w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "t1"), []byte{1}, happened))
-			w.must(w.AddMachineKey(by(ctx, "a", ""), machineKey("k", "org-a", "k1"), []byte{1}, happened))
-			_, _, err := w.ChangeUser(by(ctx, "a", ""), "org-a", "k", func(u *domain.User) (store.UserChange, error) {
-				return store.UserChange{Event: happened, Code: mailed(domain.KindPasswordReset)}, u.SetSecret("x")
-			})
-			w.must(nil, err)
-			w.must(nil, give(ctx, w))
+			w.plantedMachine()
+			w.must(nil, give(t.Context(), w))
 			w.has(map[string]int{
 				"personal_access_tokens": 0, "machine_keys": 0, "codes": 0, "users where secret_hash <> ''": 0,
 				`users u join events e on e.position = u.sequence and e.time = u.changed_at
@@ -230,6 +264,54 @@ func TestNewRoleEndsCredentialsThatOthersMade(t *testing.T) {
 				`events r join events c on c.id = r.data->>'cause' and c.position < r.position
 				where r.name like '%removed'`: 3,
 				"events r join outbox using (position) where r.name like '%removed'": 3,
+			})
+		})
+	}
+}
+
+// plantedMachine creates a machine user k of org-a, who is an ORG_PROJECT_CREATOR there. The user a, who has no role,
+// has made a token, a key, a secret and a code for k.
+func (w world) plantedMachine() {
+	w.Helper()
+	asA := by(w.Context(), "a", "")
+	w.org("org-a")
+	w.machine("org-a", "k")
+	w.user("org-a", "a")
+	w.projectCreator()
+	w.must(w.CreatePAT(asA, token("k", "org-a", "t1"), []byte{1}, happened))
+	w.must(w.AddMachineKey(asA, machineKey("k", "org-a", "k1"), []byte{1}, happened))
+	_, _, err := w.ChangeUser(asA, "org-a", "k", func(u *domain.User) (store.UserChange, error) {
+		return store.UserChange{Event: happened, Code: mailed(domain.KindPasswordReset)}, u.SetSecret("x")
+	})
+	w.must(nil, err)
+}
+
+// A role in another organization than the user's ends nothing: otherwise any organization could end what another one's
+// users log in with.
+func TestRoleElsewhereEndsNoCredentials(t *testing.T) {
+	t.Parallel()
+	for name, give := range givingElsewhere {
+		t.Run("to a machine user, "+name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plantedMachine()
+			w.must(nil, give(t.Context(), w))
+			w.has(map[string]int{
+				"personal_access_tokens": 1, "machine_keys": 1, "codes": 1, "users where secret_hash <> ''": 1,
+				"members where org_id = 'org-b'": 1, "events where name like '%removed'": 0,
+			})
+		})
+		t.Run("to a human user, "+name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.org("org-a")
+			w.user("org-a", "a")
+			w.must(w.CreateUser(by(t.Context(), "a", ""), bringing("k"), happened))
+			w.must(nil, give(t.Context(), w))
+			w.has(map[string]int{
+				"users where password_hash <> '' and password_change_required and not email_outranked": 1,
+				"otp_factors": 1, "user_idp_links": 2,
+				"members where org_id = 'org-b'": 1, "events where name like '%removed'": 0,
 			})
 		})
 	}

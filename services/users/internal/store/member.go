@@ -6,18 +6,55 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/caller"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
-	"herald/shared/resource"
 	"herald/shared/search"
 )
 
-const memberColumns = `user_id, org_id, project_id, roles, sequence, created_at, changed_at`
+const memberColumns = `user_id, org_id, project_id, roles, state, sequence, created_at, changed_at`
 
-// CreateMember adds a member. The user may belong to any organization.
-func (s Store) CreateMember(ctx context.Context, m domain.Member, added proto.Message) (resource.Record, error) {
-	return s.give(ctx, m, added, newMember(m))
+// CreateMember adds a member, who may belong to any organization. It returns the member with its state.
+func (s Store) CreateMember(
+	ctx context.Context, m domain.Member, added func(domain.Member) proto.Message,
+) (domain.Member, error) {
+	accepting, _ := caller.RolesGiving([]string{"org.member.write"})
+	made, err := event.Change(ctx, s.journal, event.Locked[newMembership]{
+		LockFirst: lockReceiver(m.UserID),
+		Lock: `select case when ` + accepted + ` then @active::smallint else @pending end as state
+			from users u where u.id = @user_id`,
+		Args: postgres.Args{
+			"user_id": m.UserID, "org_id": m.OrgID, "maker": caller.From(ctx).UserID, "accepting": accepting,
+			"active": domain.MembershipActive, "pending": domain.MembershipPending,
+		},
+		NotFound: usersfault.ErrUserNotFound,
+		Write:    func(newMembership) event.Statement { return giveRoles(m, caller.From(ctx).UserID) },
+	}, func(made *newMembership) (proto.Message, error) {
+		m.State = made.State
+		return added(m), nil
+	})
+	m.Record = made.Record
+	return m, err
+}
+
+// newMembership is the row type of Change for a new member.
+type newMembership struct {
+	State domain.MembershipState
+	event.Creation
+}
+
+// accepted is an SQL condition: a new membership of u does not wait to be accepted. It is in the instance or in the
+// organization of u, or its maker is u or may accept it.
+const accepted = `(@org_id in ('', u.org_id) or u.id = @maker or exists (
+		select from active_members a where a.user_id = @maker and a.org_id in ('', u.org_id) and a.project_id = ''
+			and a.roles && @accepting))`
+
+// giveRoles writes a new member, and ends what was made for the user by somebody whom the roles outrank.
+func giveRoles(m domain.Member, giver string) event.Statement {
+	save := newMember(m)
+	endOutranked(&save, m, giver)
+	return save
 }
 
 func newMember(m domain.Member) event.Statement {
@@ -25,7 +62,7 @@ func newMember(m domain.Member) event.Statement {
 		AggregateID: m.UserID, OrganizationID: m.OrgID,
 		SQL: `member as (
 			insert into members (` + memberColumns + `)
-			select @user_id, @org_id, @project_id, @roles, position, time, time
+			select @user_id, @org_id, @project_id, @roles, @state, position, time, time
 			from event
 		)`,
 		Args: memberArgs(m),
@@ -36,6 +73,7 @@ func memberArgs(m domain.Member) postgres.Args {
 	// An empty list must not be nil, which would be null.
 	return postgres.Args{
 		"user_id": m.UserID, "org_id": m.OrgID, "project_id": m.ProjectID, "roles": append([]string{}, m.Roles...),
+		"state": m.State,
 	}
 }
 
@@ -49,24 +87,29 @@ func (s Store) ChangeMember(
 		Lock: `select ` + memberColumns + ` from members
 			where user_id = @user_id and org_id = @org_id and project_id = @project_id for update`,
 		Args:     postgres.Args{"user_id": userID, "org_id": orgID, "project_id": projectID},
-		NotFound: usersfault.ErrMemberNotFound,
-		Write: func(m domain.Member) event.Statement {
-			save := event.Statement{
-				AggregateID: m.UserID, OrganizationID: m.OrgID,
-				SQL: `kept as (
-					update members set roles = @roles::text[], sequence = position, changed_at = time from event
-					where user_id = @user_id and org_id = @org_id and project_id = @project_id
-						and @roles::text[] <> '{}'
-				), removed as (
-					delete from members using event
-					where user_id = @user_id and org_id = @org_id and project_id = @project_id and @roles::text[] = '{}'
-				)`,
-				Args: memberArgs(m),
-			}
-			endOutranked(&save, m)
-			return save
-		},
+		NotFound: usersfault.ErrMemberNotFound, Write: saveMember(ctx),
 	}, change)
+}
+
+// saveMember returns a function that writes what can change of a member, or removes one without roles.
+func saveMember(ctx context.Context) func(domain.Member) event.Statement {
+	giver := caller.From(ctx).UserID
+	return func(m domain.Member) event.Statement {
+		save := event.Statement{
+			AggregateID: m.UserID, OrganizationID: m.OrgID,
+			SQL: `kept as (
+			update members set roles = @roles::text[], state = @state, sequence = position, changed_at = time from event
+			where user_id = @user_id and org_id = @org_id and project_id = @project_id
+				and @roles::text[] <> '{}'
+		), removed as (
+			delete from members using event
+			where user_id = @user_id and org_id = @org_id and project_id = @project_id and @roles::text[] = '{}'
+		)`,
+			Args: memberArgs(m),
+		}
+		endOutranked(&save, m, giver)
+		return save
+	}
 }
 
 // NamedMember is a member with what a list shows of the user. Both names are empty for a user of another organization

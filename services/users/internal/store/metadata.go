@@ -9,6 +9,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/search"
 )
 
@@ -47,7 +48,8 @@ func (s Store) SetMetadata(
 		Write: func(m domain.Metadata) event.Statement {
 			return event.Statement{
 				AggregateID: m.UserID, OrganizationID: m.OrgID, Unless: usersfault.ErrMetadataLimit,
-				If: `(select count(*) from user_metadata where user_id = @user_id) <= @most`,
+				If: `@sequence::bigint > 0 or (select count(*) from user_metadata where user_id = @user_id) <=
+					(select most from quota_of(@quota, @org_id))`,
 				SQL: `metadata as (
 					update user_metadata set value = @value, sequence = position, changed_at = time,
 						created_at = case sequence when 0 then time else created_at end
@@ -58,7 +60,8 @@ func (s Store) SetMetadata(
 						and not exists (select from event)
 				)`,
 				Args: postgres.Args{
-					"user_id": m.UserID, "key": m.Key, "value": m.Value, "most": domain.MaxMetadata,
+					"user_id": m.UserID, "key": m.Key, "value": m.Value, "sequence": m.Sequence,
+					"quota": quota.Metadata, "org_id": m.OrgID,
 				},
 			}
 		},

@@ -12,6 +12,8 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
+	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/testkit"
 )
 
@@ -26,12 +28,18 @@ func TestMetadataLimit(t *testing.T) {
 	}
 	n := store.NewUser{User: domain.User{ID: "u", OrgID: "o", UserName: "u", Type: domain.Human,
 		State: domain.UserActive}, Metadata: map[string][]byte{}}
-	for i := range domain.MaxMetadata {
+	for i := range 7 {
 		n.Metadata[fmt.Sprint(i)] = nil
 	}
 	if _, err := s.CreateUser(t.Context(), n, happened); err != nil {
 		t.Fatal(err)
 	}
+	limit := func(settings string) {
+		if err := postgres.SetQuotas(t.Context(), db, quota.Settings{Quotas: settings}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("metadata=0,metadata@o=7")
 	set := func(key string) error {
 		_, err := s.SetMetadata(t.Context(), "o", "u", key, func(m *domain.Metadata) (proto.Message, error) {
 			m.Set([]byte("m"))
@@ -40,9 +48,10 @@ func TestMetadataLimit(t *testing.T) {
 		return err
 	}
 	if err := set("another"); !errors.Is(err, usersfault.ErrMetadataLimit) ||
-		testkit.Rows(t, db, "user_metadata") != domain.MaxMetadata {
+		testkit.Rows(t, db, "user_metadata") != 7 {
 		t.Errorf("%v, %d keys", err, testkit.Rows(t, db, "user_metadata"))
 	}
+	limit("metadata=3")
 	if err := set("0"); err != nil {
 		t.Error(err)
 	}

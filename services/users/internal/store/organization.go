@@ -38,27 +38,27 @@ func (s Store) CreateOrg(
 	if ownerID == "" {
 		return s.journal.Create(ctx, created, save)
 	}
-	owner := domain.Member{UserID: ownerID, OrgID: o.ID, Roles: []string{"ORG_OWNER"}}
-	return s.give(ctx, owner, created, save)
+	return s.journal.CreateLocked(ctx, lockReceiver(ownerID), created, save)
 }
 
 func newOrg(o domain.Org, ownerID string) event.Statement {
 	return event.Statement{
 		AggregateID: o.ID, OrganizationID: o.ID,
 		Along: `select 'member', 'added', @owner_id::text, @id::text,
-				jsonb_build_object('userId', @owner_id::text, 'roles', array['ORG_OWNER'])
+				jsonb_build_object('userId', @owner_id::text, 'roles', array['ORG_OWNER'],
+					'state', 'MEMBERSHIP_STATE_ACTIVE')
 			where @owner_id <> ''`,
 		SQL: `org as (
 			insert into organizations (id, name, name_folded, primary_domain, state, sequence, created_at, changed_at)
 			select @id, @name, @name_folded, @primary_domain, @state, position, time, time from event returning id
 		), owner as (
-			insert into members (user_id, org_id, roles, sequence, created_at, changed_at)
-			select @owner_id, org.id, '{ORG_OWNER}', position, time, time from along, org
+			insert into members (user_id, org_id, roles, state, sequence, created_at, changed_at)
+			select @owner_id, org.id, '{ORG_OWNER}', @owner_state, position, time, time from along, org
 			where along.aggregate = 'member'
 		)`,
 		Args: postgres.Args{
 			"id": o.ID, "name": o.Name, "name_folded": search.Fold(o.Name), "primary_domain": o.PrimaryDomain,
-			"state": o.State, "owner_id": ownerID,
+			"state": o.State, "owner_id": ownerID, "owner_state": domain.MembershipActive,
 		},
 	}
 }

@@ -143,9 +143,9 @@ var everything = []call{
 		key.OrgID, key.UserID = c.orgID, "u1"
 		return one(c.RemoveIdpLink(c, key, happened))
 	}},
-	{[]string{"RemoveMembership"}, usersfault.ErrMemberNotFound, func(c request) (int, error) {
-		return one(c.RemoveMembership(c, c.orgID, "u1", "membership of u1",
-			func(domain.Member) proto.Message { return happened }))
+	{[]string{"ChangeMembership"}, usersfault.ErrMemberNotFound, func(c request) (int, error) {
+		nothing := func(*domain.Member) (proto.Message, error) { return happened, nil }
+		return one(c.ChangeMembership(c, c.orgID, "u1", "membership of u1", nothing))
 	}},
 	{[]string{"RemovePAT"}, usersfault.ErrPATNotFound, func(c request) (int, error) {
 		return one(c.RemovePAT(c, c.orgID, "u1", "t1", happened))
@@ -175,27 +175,31 @@ var elsewhere = map[string]string{
 	"CreateMember":  "takes users of any organization", "CreateProjectOwner": "takes users of any organization",
 	"RemoveProjectMembers": "handles an event of projects", "RemoveIdpLinks": "handles an event of idp",
 	"KnownToken": "is by the token's hash", "Holders": "is by the token's hash",
-	"CodeHolder": "is by the code's holder", "RequestCode": "is by the code's holder",
+	"UserHolders": "projects calls it for any user: TestResolve",
+	"CodeHolder":  "is by the code's holder", "RequestCode": "is by the code's holder",
 	"Sweep":        "is by the time",
-	"RemovePATsOf": "is by the user of the event", "UseCode": "is by the code's holder",
-	"TryPassword": "is by the password's holder", "UntryPassword": "is by the password's holder",
+	"RemovePATsOf": "is by the user of the event", "RemoveOTPOf": "is by the user of the event",
+	"RemoveRecoveryCodesOf": "is by the user of the event",
+	"UseCode":               "is by the code's holder",
+	"TryPassword":           "is by the password's holder", "UntryPassword": "is by the password's holder",
 	"TryLogin": "login names are the instance's", "UntryLogin": "login names are the instance's",
 	"Named":    "login names are the instance's",
-	"LoggedIn": "is by the password's holder",
-	"TryCode":  "is by the code's holder", "UntryCode": "is by the code's holder",
+	"LoggedIn": "is by the password's holder", "LearnCosts": "is the instance's",
+	"PausePassword": "is by the password's holder",
+	"TryCode":       "is by the code's holder", "UntryCode": "is by the code's holder",
 	"PrepareMail": "is by the mail's id",
 }
 
 // No method finds or changes an object of another organization. Each finds it in its own.
-func TestOwnerInEveryQuery(t *testing.T) {
+func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.org("org-a")
 	w.org("org-b")
 	w.user("org-a", "u1")
-	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), joined))
 	w.must(w.db.Exec(t.Context(), `update members set id = 'membership of u1'`))
-	w.must(w.CreateMember(t.Context(), domain.Member{UserID: "u1", Roles: []string{"IAM_OWNER_VIEWER"}}, happened))
+	w.must(w.CreateMember(t.Context(), domain.Member{UserID: "u1", Roles: []string{"IAM_OWNER_VIEWER"}}, joined))
 	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	w.machine("org-a", "m1")

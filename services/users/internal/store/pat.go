@@ -15,7 +15,8 @@ import (
 	"herald/shared/search"
 )
 
-const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.sequence, p.created_at, p.changed_at`
+const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.client_id, p.sequence, p.created_at,
+	p.changed_at`
 
 const (
 	patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
@@ -48,32 +49,15 @@ func newPAT(ctx context.Context, t domain.PAT, hash []byte) event.Statement {
 		AggregateID: t.ID, OrganizationID: t.OrgID,
 		SQL: `pat as (
 			insert into personal_access_tokens (
-				id, user_id, hash, scopes, expires_at, makers, client_id, sequence, created_at, changed_at)
-			select @id, @user_id, @hash, @scopes, @expires_at, ` + makers + `, @client_id, position, time, time
+				id, user_id, hash, scopes, expires_at, makers, client_id, authorizations, sequence, created_at,
+				changed_at)
+			select @id, @user_id, @hash, @scopes, @expires_at, ` + makers + `, @client_id, ` + authorizations + `,
+				position, time, time
 			from event
 		)`,
-		Args: postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes,
-			"expires_at": t.ExpiresAt, "made_with": madeWith(ctx), "client_id": actingFor(ctx, t.UserID)},
+		Args: madeBy(ctx, t.UserID, postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes,
+			"expires_at": t.ExpiresAt}),
 	}
-}
-
-// actingFor returns the application whose token the caller uses, or "".
-func actingFor(ctx context.Context, userID string) string {
-	if c := caller.From(ctx); c.UserID == userID {
-		return c.ClientID
-	}
-	return ""
-}
-
-// RemovePATsOf removes the tokens that an application made in a user's name, because of an event.
-func (s Store) RemovePATsOf(ctx context.Context, cause event.Delivery, userID, clientID string) error {
-	return s.journal.Follow(ctx, cause, event.Statement{
-		Along: `select 'pat', 'removed', p.id, u.org_id, jsonb_build_object('userId', u.id)
-			from personal_access_tokens p join users u on u.id = p.user_id
-			where p.user_id = @user_id and p.client_id = @client_id and p.client_id <> ''`,
-		SQL:  `ended_pats as (delete from personal_access_tokens p using along where p.id = along.aggregate_id)`,
-		Args: postgres.Args{"user_id": userID, "client_id": clientID},
-	})
 }
 
 // PAT reads a user's token.
@@ -104,6 +88,7 @@ func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p search.Pa
 // on the instance.
 type Holder struct {
 	TokenID   string
+	ClientID  string // the application that made the token; empty if none did
 	UserID    string
 	HomeOrgID string
 	UserState domain.UserState
@@ -139,7 +124,14 @@ func (s Store) CheckedHolders(ctx context.Context, c domain.CheckedSubject, orgI
 	return s.holders(ctx, checkedSubject, `true`, postgres.Args{
 		"user_id": c.UserID, "generation": c.Generation, "credential": c.Credential, "org_ids": c.OrgIDs,
 		"org_generations": c.OrgGenerations, "org_active": domain.OrgActive, "now": s.Now(), "org_id": orgID,
+		"no_manager": c.NoManager,
 	})
+}
+
+// UserHolders does the same for a user by id.
+func (s Store) UserHolders(ctx context.Context, userID, orgID string) ([]Holder, error) {
+	return s.holders(ctx, `(select '' as id, '' as client_id, @user_id::text as user_id, '{}'::text[] as scopes,
+			now() as expires_at)`, `true`, postgres.Args{"user_id": userID, "org_id": orgID})
 }
 
 // holders does not read roles on projects if a role on the organization or the instance has all their permissions,
@@ -148,8 +140,8 @@ func (s Store) holders(ctx context.Context, tokens, where string, args postgres.
 	args["above_in_instance"] = caller.AboveProjects(caller.Instance)
 	args["above_in_org"] = caller.AboveProjects(caller.Organization)
 	return postgres.All[Holder](ctx, s.journal.DB, `select
-			p.id as token_id, u.id as user_id, u.org_id as home_org_id, u.state as user_state, o.state as home_state,
-			p.scopes, p.expires_at, requested.id as requested_id, a.state as requested_state,
+			p.id as token_id, p.client_id, u.id as user_id, u.org_id as home_org_id, u.state as user_state,
+			o.state as home_state, p.scopes, p.expires_at, requested.id as requested_id, a.state as requested_state,
 			m.org_id as place, m.project_id as project, m.roles
 		from `+tokens+` p
 		join users u on u.id = p.user_id
@@ -157,12 +149,13 @@ func (s Store) holders(ctx context.Context, tokens, where string, args postgres.
 		cross join lateral (select coalesce(nullif(@org_id, ''), u.org_id) as id) requested
 		left join organizations a on a.id = requested.id and a.state <> org_removed()
 		left join lateral (
-			select w.org_id, w.project_id, w.roles from members w
+			select w.org_id, w.project_id, w.roles from active_members w
 				where w.user_id = u.id and w.org_id in ('', requested.id) and w.project_id = ''
 			union all
-			select w.org_id, w.project_id, w.roles from members w where w.user_id = u.id and w.org_id = requested.id
+			select w.org_id, w.project_id, w.roles from active_members w
+			where w.user_id = u.id and w.org_id = requested.id
 				and w.project_id <> '' and not exists (
-				select from members c where c.user_id = u.id and c.project_id = '' and (
+				select from active_members c where c.user_id = u.id and c.project_id = '' and (
 					c.org_id = '' and c.roles && @above_in_instance or c.org_id = requested.id
 						and c.roles && @above_in_org))
 		) m on true

@@ -14,11 +14,12 @@ import (
 // CreateProjectOwner adds the first member of a project. It returns ErrProjectOwnerMade if the project has had one, and
 // ErrProjectRemoved if the project was removed.
 func (s Store) CreateProjectOwner(ctx context.Context, m domain.Member, added proto.Message) error {
-	save := newMember(m)
+	m.State = domain.MembershipActive // the creation of the project was the user's own act
+	save := giveRoles(m, "")
 	save.If, save.Unless = `not exists (select from project_owners where project_id = @project_id)`,
 		usersfault.ErrProjectOwnerMade
 	save.Also(`once as (insert into project_owners (project_id) select @project_id from event)`, nil)
-	_, err := s.give(ctx, m, added, save)
+	_, err := s.journal.CreateLocked(ctx, lockReceiver(m.UserID), added, save)
 	return err
 }
 

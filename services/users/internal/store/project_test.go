@@ -28,9 +28,9 @@ func TestMemberAddedWhileProjectRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.must(tx.Exec(t.Context(), `insert into members (user_id, org_id, project_id, roles, sequence, created_at,
-			changed_at)
-		values ('u1', 'org-a', 'p1', '{PROJECT_OWNER}', 1, now(), now())`))
+	w.must(tx.Exec(t.Context(), `insert into members (user_id, org_id, project_id, roles, state, sequence,
+			created_at, changed_at)
+		values ('u1', 'org-a', 'p1', '{PROJECT_OWNER}', 1, 1, now(), now())`))
 	removed, later := make(chan error, 1), make(chan error, 1)
 	go func() {
 		removed <- w.RemoveProjectMembers(t.Context(),

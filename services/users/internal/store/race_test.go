@@ -45,10 +45,7 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 			return w.CreateProjectOwner(ctx, owner("u1", "org-a", "p1"), happened)
 		}, usersfault.ErrProjectOwnerMade.ID, "members where project_id = 'p1'"},
 		{"removed role", func(int) error {
-			_, err := w.ChangeMember(ctx, "org-a", "p1", "u1", func(m *domain.Member) (proto.Message, error) {
-				m.Roles = nil
-				return happened, nil
-			})
+			_, err := w.ChangeMember(ctx, "org-a", "p1", "u1", roles())
 			return err
 		}, usersfault.ErrMemberNotFound.ID, ""},
 		{"removed token", func(int) error {

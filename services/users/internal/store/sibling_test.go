@@ -28,7 +28,7 @@ func TestListsAreOfOneUser(t *testing.T) {
 		m.Set([]byte("s"))
 		return happened, nil
 	}))
-	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), joined))
 	for what, list := range map[string]func(ctx context.Context, userID string) (int, error){
 		"u1 has tokens": func(ctx context.Context, id string) (int, error) {
 			return many(w.SearchPATs(ctx, "org-a", id, page))
@@ -75,24 +75,18 @@ func TestOneOrganizationOfTwo(t *testing.T) {
 	for _, m := range []domain.Member{
 		owner("u1", "org-a", ""), owner("u1", "org-b", ""), owner("u1", "org-a", "p1"), owner("u1", "org-b", "p1"),
 	} {
-		w.must(w.CreateMember(t.Context(), m, happened))
+		w.must(w.CreateMember(t.Context(), m, joined))
 	}
 	for org, want := range map[string]int{"org-a": 2, "org-b": 0} {
 		if of, err := w.MembershipsOf(t.Context(), org, []string{"u1", "nobody"}); len(of) != want || err != nil {
 			t.Errorf("a user of org-a has, among others, in %s the memberships %v, %v", org, of, err)
 		}
 	}
-	with := func(roles ...string) {
-		w.must(w.ChangeMember(t.Context(), "org-a", "", "u1", func(m *domain.Member) (proto.Message, error) {
-			m.Roles = roles
-			return happened, nil
-		}))
-	}
-	with("ORG_OWNER_VIEWER")
+	w.must(w.ChangeMember(t.Context(), "org-a", "", "u1", roles("ORG_OWNER_VIEWER")))
 	if n := testkit.Rows(t, w.db, "members where roles = '{ORG_OWNER_VIEWER}'"); n != 1 {
 		t.Errorf("%d memberships have the new role", n)
 	}
-	with()
+	w.must(w.ChangeMember(t.Context(), "org-a", "", "u1", roles()))
 	if n := testkit.Rows(t, w.db, "members"); n != 3 {
 		t.Errorf("%d of four memberships are left after one was removed", n)
 	}
@@ -123,8 +117,8 @@ func TestHoldersElsewhere(t *testing.T) {
 	w.org("org-b")
 	w.user("org-a", "u1")
 	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
-	w.must(w.CreateMember(t.Context(), owner("u1", "org-b", ""), happened))
-	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), happened))
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-b", ""), joined))
+	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), joined))
 	rows, err := w.Holders(t.Context(), []byte{1}, "org-a")
 	if err != nil || len(rows) != 1 || rows[0].Project == nil || *rows[0].Project != "p1" {
 		t.Errorf("in org-a: %+v, %v", rows, err)

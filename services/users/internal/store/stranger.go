@@ -19,20 +19,20 @@ const free = `(t.name = @name or t.tries < @most or t.since + @memory::interval 
 
 // tryStranger counts a guess at a login name that nobody has, as TryPassword does for a user. A name replaces another
 // one with the same slot, so that guesses never cost more rows than there are slots.
-func (s Store) tryStranger(ctx context.Context, who domain.Stranger, now time.Time) (time.Duration, error) {
+func (s Store) tryStranger(ctx context.Context, who domain.Stranger, now time.Time) (tried, error) {
 	args := triesArgs(now)
 	args["slot"], args["name"] = who.Slot, who.Name
 	t, err := postgres.One[tried](ctx, s.journal.DB, `with counted as (
 			insert into strangers as t (slot, name, tries, since) values (@slot, @name, 1, @now)
 			on conflict (slot) do update set name = @name, since = @now, mails = '{}',
 				tries = case when t.name <> @name or `+triesForgotten+` then 1 else t.tries + 1 end
-			where `+free+` and (t.name <> @name or t.since + `+triesPause+` <= @now)
+			where `+free+` and (t.name <> @name or `+triesFree+`)
 			returning t.slot
 		)
-		select exists (select from counted)
+		select 0 as tries, `+specimens+`, exists (select from counted)
 				or exists (select from strangers t where t.slot = @slot and not `+free+`) as tried,
 			(select t.since + `+triesPause+` from strangers t where t.slot = @slot and t.name = @name) as until`, args)
-	return t.wait(now), postgres.Fault(err)
+	return t, postgres.Fault(err)
 }
 
 // untryStranger removes a guess that was not checked.

@@ -34,6 +34,7 @@ func (s Store) Subject(
 		domain.User
 		Credential string
 		PublicKey  []byte
+		Manages    bool
 		subjectOrgRow
 	}
 	// The statement is the same for each kind of proof, so that Postgres plans it once.
@@ -49,7 +50,7 @@ func (s Store) Subject(
 				when @credential = 'password' and u.password_hash <> '' then @credential
 				when @credential like 'idp:%' and holds_link(u.id, @credential) then @credential
 				else ''
-			end as credential, `+subjectOrg+`
+			end as credential, `+manages("u")+` as manages, `+subjectOrg+`
 		from users u
 		left join lateral (
 			select m.id, m.public_key from machine_keys m
@@ -67,7 +68,7 @@ func (s Store) Subject(
 	if len(rows) == 0 {
 		return domain.Subject{}, usersfault.ErrUserNotFound
 	}
-	found := domain.Subject{User: rows[0].User, Credential: rows[0].Credential}
+	found := domain.Subject{User: rows[0].User, Credential: rows[0].Credential, Manages: rows[0].Manages}
 	if p.KeyID != "" {
 		found.PublicKey = rows[0].PublicKey
 	}
@@ -97,10 +98,17 @@ func holdsCredential(user string) string {
 				end`, "USER", user)
 }
 
+// manages is an SQL condition: the user has an active membership.
+func manages(user string) string {
+	return `exists (select from active_members am where am.user_id = ` + user + `.id)`
+}
+
 // checkedSubject is SQL for the user of a token of a login, if everything is as it was when the token was issued.
 var checkedSubject = `(
-		select '' as id, c.id as user_id, '{}'::text[] as scopes, '9999-12-31'::timestamptz as expires_at
+		select '' as id, '' as client_id, c.id as user_id, '{}'::text[] as scopes,
+			'9999-12-31'::timestamptz as expires_at
 		from users c where c.id = @user_id and c.generation = @generation and ` + holdsCredential("c") + `
+			and not (@no_manager and ` + manages("c") + `)
 			and not exists (
 				select from unnest(@org_ids::text[], @org_generations::bigint[]) asked (id, generation)
 				where not exists (select from organizations g where g.id = asked.id

@@ -9,7 +9,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// Sweep deletes guesses that refuse no further ones, notices after domain.NoticeKept, and counts of mails after a day.
+// Sweep deletes guesses that refuse no further ones, notices after domain.NoticeKept, counts of mails after a day, and
+// the ids of ended authorizations after domain.EndKept.
 func (s Store) Sweep(ctx context.Context, now time.Time) error {
 	tries := triesArgs(now)
 	delete(tries, "pauses")
@@ -20,6 +21,8 @@ func (s Store) Sweep(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		forget(`delete from password_tries t where `+triesForgotten, tries),
 		forget(`delete from notices where time < @old`, postgres.Args{"old": now.Add(-domain.NoticeKept)}),
+		forget(`delete from ended_authorizations where ended_at < @old`,
+			postgres.Args{"old": now.Add(-domain.EndKept)}),
 		forget(`delete from mail_counts where times[1] < @old`, postgres.Args{"old": now.Add(-24 * time.Hour)}),
 	)
 }

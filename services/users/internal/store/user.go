@@ -17,7 +17,8 @@ import (
 const userColumns = `id, org_id, type, state, user_name,
 	first_name, last_name, nick_name, display_name, preferred_language, gender,
 	email, email_verified, email_outranked, phone, phone_verified, password_hash, password_change_required,
-	description, access_token_type, secret_hash, generation, uninitialized, sequence, created_at, changed_at`
+	locked_until, description, access_token_type, secret_hash, generation, uninitialized, sequence, created_at,
+	changed_at`
 
 const readUser = `select ` + userColumns + ` from users where id = @id and org_id is not distinct from @org_id`
 
@@ -57,6 +58,8 @@ type NewUser struct {
 	OTP      []byte            // sealed; nil without a factor
 	Metadata map[string][]byte // may be nil
 	IdpLinks []domain.IdpLink
+	// HashCost is zero unless the password's hash is slow.
+	HashCost domain.HashCost
 }
 
 // CreateUser writes a user in one statement.
@@ -79,13 +82,14 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 		save.EventID = u.Code.NotificationID
 	}
 	insertParts([]NewUser{u}, save.Also)
+	costs([]NewUser{u}, save.Also)
 	return save
 }
 
 // newUserColumns are the columns of a new user that are written unchanged.
 const newUserColumns = `id, type, state, user_name, user_name_folded,
 	first_name, first_name_folded, last_name, last_name_folded, nick_name, display_name, display_name_folded,
-	preferred_language, gender, email, email_folded, email_verified, phone, phone_verified,
+	preferred_language, gender, email, email_folded, email_verified, email_outranked, phone, phone_verified,
 	password_hash, password_change_required, description, access_token_type, uninitialized, import_digest`
 
 // insertUser is SQL that inserts new users. Their values are named as the columns, with a prefix. joined is what
@@ -110,7 +114,8 @@ func userArgs(u domain.User) postgres.Args {
 		"nick_name": u.NickName, "display_name": u.DisplayName, "display_name_folded": search.Fold(u.DisplayName),
 		"preferred_language": u.PreferredLanguage, "gender": u.Gender,
 		"email": u.Email, "email_folded": search.Fold(u.Email), "email_verified": u.EmailVerified,
-		"phone": u.Phone, "phone_verified": u.PhoneVerified,
+		"email_outranked": u.EmailOutranked,
+		"phone":           u.Phone, "phone_verified": u.PhoneVerified,
 		"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
 		"description": u.Description, "access_token_type": u.AccessTokenType,
 	}
@@ -210,7 +215,7 @@ var sameMakers = credentialMakers{"secret_makers", "password_makers", "email_mak
 func saveUser(u domain.User, by credentialMakers) event.Statement {
 	args := userArgs(u)
 	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
-	args["email_outranked"] = u.EmailOutranked
+	args["locked_until"] = u.LockedUntil
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
@@ -222,7 +227,8 @@ func saveUser(u domain.User, by credentialMakers) event.Statement {
 				email = @email, email_folded = @email_folded, email_verified = @email_verified,
 				email_outranked = @email_outranked,
 				phone = @phone, phone_verified = @phone_verified, password_hash = @password_hash,
-				password_change_required = @password_change_required, generation = @generation,
+				password_change_required = @password_change_required, locked_until = @locked_until,
+				generation = @generation,
 				uninitialized = @uninitialized, description = @description,
 				access_token_type = @access_token_type, secret_hash = @secret_hash,
 				secret_makers = ` + by.secret + `, password_makers = ` + by.password + `,

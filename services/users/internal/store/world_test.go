@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/proto"
 
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
@@ -20,6 +21,17 @@ func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
 // happened is the event of every change, because the store does not look at events. It may have no organization.
 var happened = &usersv1.MemberAdded{}
+
+// joined returns the event of every new member.
+func joined(domain.Member) proto.Message { return happened }
+
+// roles returns a change after which a member has these roles.
+func roles(all ...string) func(*domain.Member) (proto.Message, error) {
+	return func(m *domain.Member) (proto.Message, error) {
+		m.Roles = all
+		return happened, nil
+	}
+}
 
 // world is a database with the store on it.
 type world struct {

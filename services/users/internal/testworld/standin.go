@@ -70,14 +70,20 @@ func (w *World) Links(ctx context.Context, userID string) (all []string) {
 	return all
 }
 
-// Shop is a double of the service projects with one project.
+// FindTaken implements projectsv1.InternalServer. The shop has one application.
+func (s *Shop) FindTaken(_ context.Context, r *projectsv1.FindTakenRequest) (*projectsv1.FindTakenResponse, error) {
+	taken := func(id string) bool { return id == "shop" || id == "till" }
+	return &projectsv1.FindTakenResponse{Ids: slices.DeleteFunc(r.Ids, func(id string) bool { return !taken(id) })}, nil
+}
+
+// Shop is a double of the service projects with one project, which runs beside each world.
 type Shop struct {
 	projectsv1.UnimplementedInternalServer
 	OrgID string
 }
 
 // ResolveProject implements projectsv1.InternalServer.
-func (s Shop) ResolveProject(
+func (s *Shop) ResolveProject(
 	_ context.Context, r *projectsv1.ResolveProjectRequest,
 ) (*projectsv1.ResolveProjectResponse, error) {
 	if r.OrgId != s.OrgID || r.ProjectId != "shop" {

@@ -13,6 +13,7 @@ import (
 	"herald/shared/boot"
 	"herald/shared/caller"
 	"herald/shared/fault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
@@ -58,8 +59,10 @@ type World struct {
 	AdminID    string
 	AdminToken string
 	OrgID      string
+	// Shop is the service projects.
+	Shop *Shop
 
-	ahead *atomic.Int64
+	*testkit.Clock
 }
 
 // New starts the service and returns its world, whose time a test can advance.
@@ -71,11 +74,18 @@ func New(t testing.TB) *World {
 // NewOn is New on a ground that a test has changed.
 func NewOn(t testing.TB, g boot.Ground) *World {
 	t.Helper()
-	ahead := new(atomic.Int64)
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	return NewWith(t, g, boot.QuotaSettings{})
+}
+
+// NewWith is NewOn with quotas of the operator.
+func NewWith(t testing.TB, g boot.Ground, quotas boot.QuotaSettings) *World {
+	t.Helper()
+	clock := &testkit.Clock{}
+	g.Now = clock.Now
 	file := t.TempDir() + "/admin.pat"
-	w := &World{ahead: ahead, World: Kit.Start(t, g, func(s *boot.Service) error {
-		config := users.Config{Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file}
+	w := &World{Clock: clock, World: Kit.Start(t, g, func(s *boot.Service) error {
+		config := users.Config{Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file,
+			QuotaSettings: quotas}
 		_, err := users.New(t.Context(), s, config)
 		return err
 	})}
@@ -88,11 +98,10 @@ func NewOn(t testing.TB, g boot.Ground) *World {
 	}
 	w.AdminToken = strings.TrimSpace(string(token))
 	w.SignIn()
+	w.Shop = &Shop{OrgID: w.OrgID}
+	testkit.Serve(t, g, "projects", w.Shop, &projectsv1.Internal_ServiceDesc)
 	return w
 }
-
-// Advance moves the time of the world.
-func (w *World) Advance(d time.Duration) { w.ahead.Add(int64(d)) }
 
 // SignIn renews the administrator's context for the current time of the world.
 func (w *World) SignIn() {
@@ -172,6 +181,15 @@ func (w *World) Caller(ctx context.Context, userID, orgID string) caller.Caller 
 		w.Fatal(err)
 	}
 	return c
+}
+
+// With returns a context of a user with a token of just now, which an application got with an authorization. Both are
+// empty for a page of the user's own account.
+func (w *World) With(userID, clientID, authorizationID string) context.Context {
+	w.Helper()
+	c := w.Caller(w.Admin, userID, "")
+	c.AuthenticatedAt, c.TokenID, c.ClientID, c.AuthorizationID = w.Ground.Now(), "", clientID, authorizationID
+	return w.As(c)
 }
 
 // Login creates a token of a user and returns a context with its caller.

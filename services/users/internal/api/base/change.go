@@ -43,7 +43,7 @@ func (b Base) ChangeUser(
 // PasswordChanged returns the change of a password with its notice. own reports whether the user made the change.
 func PasswordChanged(found *domain.User, c domain.PasswordChange, own bool) store.UserChange {
 	changed := &usersv1.HumanPasswordChanged{State: usersv1.UserState(found.State), Changed: c.Changed}
-	change := store.UserChange{Event: changed, Ended: c.Ended, ResetTries: c.ResetTries}
+	change := store.UserChange{Event: changed, Ended: c.Ended, ResetTries: true}
 	if c.Noticed.Address != "" {
 		changed.Notice = string(domain.KindPasswordChanged)
 		change.Notice = NewNotice(c.Noticed, own)

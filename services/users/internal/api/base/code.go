@@ -86,7 +86,7 @@ func (b Base) use(ctx context.Context, t TypedCode, mac []byte, hash string) (do
 			}
 			changed, err := found.Initialize(hash)
 			initialized := &usersv1.HumanInitialized{State: usersv1.UserState(found.State), Changed: changed}
-			return store.UserChange{Event: initialized}, err
+			return store.UserChange{Event: initialized, ResetTries: true}, err
 		case domain.KindVerifyEmail:
 			changed, err := found.VerifyEmail()
 			return store.UserChange{Event: &usersv1.HumanEmailVerified{Changed: changed}}, err

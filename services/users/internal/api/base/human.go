@@ -58,6 +58,9 @@ func NewHuman(orgID string, d *usersv1.HumanUserData) (store.NewUser, error) {
 		PasswordHash:           domain.Hidden(hash),
 		PasswordChangeRequired: d.PasswordChangeRequired && (hash != "" || d.Password != ""),
 	}, IdpLinks: NewIdpLinks(d.Idps)}
+	if n.HashCost, err = HashCost(n.PasswordHash); err != nil {
+		return store.NewUser{}, err
+	}
 	n.Metadata, err = metadataByKey(d.Metadata)
 	return n, err
 }

@@ -1,6 +1,8 @@
 package base
 
 import (
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"herald/services/users/internal/domain"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -27,11 +29,14 @@ func machine(u domain.User) *usersv1.Machine {
 	}
 }
 
-// User returns the message about a user.
-func User(u domain.User) *usersv1.User {
+// Message returns the message about a user.
+func (b Base) Message(u domain.User) *usersv1.User {
 	out := &usersv1.User{
 		Id: u.ID, Details: resource.Details(u.Record, u.OrgID), State: usersv1.UserState(u.State),
 		UserName: u.UserName, LoginNames: []string{u.UserName}, PreferredLoginName: u.UserName,
+	}
+	if u.Paused(b.Now()) {
+		out.LockedUntil = timestamppb.New(*u.LockedUntil)
 	}
 	if u.Type == domain.Machine {
 		out.Type = &usersv1.User_Machine{Machine: machine(u)}

@@ -2,6 +2,7 @@
 package credentials
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -65,7 +66,7 @@ func (s Server) UpdateMyPassword(
 	}
 	hash, err := s.NextPassword(ctx, found.Outgoing(), r.NewPassword, "newPassword")
 	if err != nil { // the guess was right
-		return nil, errors.Join(err, s.Store.UntryPassword(context.WithoutCancel(ctx), found.ID))
+		return nil, errors.Join(err, s.Store.UntryPassword(context.WithoutCancel(ctx), store.OfCaller(c)))
 	}
 	details, _, err := s.ChangeUser(ctx, found.OrgID, found.ID, func(now *domain.User) (store.UserChange, error) {
 		c, err := now.ReplacePassword(found.PasswordHash, domain.Hidden(hash))
@@ -77,12 +78,10 @@ func (s Server) UpdateMyPassword(
 // guessPassword counts a try and then checks the password. A try that is refused because of
 // overload does not count.
 func (s Server) guessPassword(ctx context.Context, found domain.User, typed string) error {
-	wait, err := s.Store.TryPassword(ctx, found.ID, s.Now())
+	guesser := store.OfCaller(caller.From(ctx))
+	pausedUntil, err := s.Store.TryPassword(ctx, guesser, s.Now())
 	if err != nil {
 		return err
-	}
-	if wait > 0 {
-		return usersfault.ErrPasswordLocked.After(wait)
 	}
 	hash, err := password.Parse(string(found.PasswordHash))
 	if err != nil {
@@ -90,12 +89,10 @@ func (s Server) guessPassword(ctx context.Context, found domain.User, typed stri
 	}
 	right, _, err := s.Passwords.Verify(ctx, hash, typed)
 	switch {
-	case errors.Is(err, usersfault.ErrPasswordTooLong):
-		return usersfault.ErrPasswordWrong
-	case err != nil:
-		return errors.Join(err, s.Store.UntryPassword(context.WithoutCancel(ctx), found.ID))
+	case err != nil && !errors.Is(err, usersfault.ErrPasswordTooLong):
+		return errors.Join(err, s.Store.UntryPassword(context.WithoutCancel(ctx), guesser))
 	case !right:
-		return usersfault.ErrPasswordWrong
+		return cmp.Or(s.PausePassword(ctx, found, pausedUntil), error(usersfault.ErrPasswordWrong))
 	}
 	return nil
 }

@@ -108,6 +108,6 @@ func (s Server) removeToken(
 }
 
 func token(t domain.PAT) *usersv1.PersonalAccessToken {
-	return &usersv1.PersonalAccessToken{Id: t.ID, Details: resource.Details(t.Record, t.OrgID),
+	return &usersv1.PersonalAccessToken{Id: t.ID, ClientId: t.ClientID, Details: resource.Details(t.Record, t.OrgID),
 		ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
 }

@@ -191,8 +191,8 @@ func TestProjectRolesThatAreCoveredAreNotResolved(t *testing.T) {
 			id := w.Person(w.Admin, "mini")
 			w.AddMember(inA, id, role)
 			w.Must(w.Service.DB.Exec(t.Context(),
-				`insert into members (user_id, org_id, project_id, roles, sequence, created_at, changed_at)
-				select $1, $2, project, '{PROJECT_OWNER}', 0, now(), now() from unnest('{one,two}'::text[]) project`,
+				`insert into members (user_id, org_id, project_id, roles, state, sequence, created_at, changed_at)
+				select $1, $2, project, '{PROJECT_OWNER}', 1, 0, now(), now() from unnest('{one,two}'::text[]) project`,
 				id, orgA))
 			c := w.Caller(w.Admin, id, orgA)
 			if len(c.Memberships) != want || !c.Can("project.write", "one") || !c.Can("project.write", "two") {

@@ -4,11 +4,13 @@ package factors
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
+	"herald/shared/contract"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -24,8 +26,8 @@ type Server struct {
 	OTPIssuer string
 }
 
-// AddMyOtp adds an authenticator app to the caller's login. With r.Replace it replaces the secret
-// of one that is not verified.
+// AddMyOtp adds an authenticator app to the caller's login. With r.Replace it replaces the secret of one that is not
+// verified. One that was prepared with openid alone hinders nobody who has more: it is replaced in any case.
 func (s Server) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*usersv1.AddMyOtpResponse, error) {
 	c := caller.From(ctx)
 	found, err := s.Store.User(ctx, c.HomeOrganizationID, c.UserID)
@@ -33,14 +35,15 @@ func (s Server) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*user
 		return nil, err
 	}
 	key := domain.NewOTPKey()
-	f := domain.NewOTP(found, s.SealOTP(found.ID, key.Reveal()))
+	f := domain.NewOTP(found, s.SealOTP(found.ID, key.Reveal()), !slices.Contains(c.Scopes, contract.Audience))
 	f.Record, err = s.Store.CreateOTP(ctx, f, &usersv1.OtpAdded{})
 	if errors.Is(err, usersfault.ErrOTPNotVerified) {
 		f, err = s.Store.ChangeOTP(ctx, found.OrgID, found.ID, func(there *domain.OTP) (store.OTPChange, error) {
-			if err := there.Renew(f.Secret); err != nil {
+			replace := r.Replace || there.OpenIDOnly && !f.OpenIDOnly
+			if err := there.Renew(f, s.Now()); err != nil {
 				return store.OTPChange{}, err
 			}
-			if !r.Replace {
+			if !replace {
 				return store.OTPChange{}, usersfault.ErrOTPNotVerified
 			}
 			return store.OTPChange{Event: &usersv1.OtpAdded{Replaced: true}}, nil
@@ -144,7 +147,7 @@ func (s Server) searchFactors(
 
 func factor(f domain.OTP) *usersv1.AuthFactor {
 	return &usersv1.AuthFactor{
-		Details: resource.Details(f.Record, f.OrgID), State: usersv1.AuthFactorState(f.State),
+		Details: resource.Details(f.Record, f.OrgID), State: usersv1.AuthFactorState(f.State), ClientIds: f.Clients,
 		Type: &usersv1.AuthFactor_Otp{Otp: &usersv1.Otp{RecoveryCodesLeft: uint32(len(f.RecoveryCodes))}},
 	}
 }

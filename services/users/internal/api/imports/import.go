@@ -19,14 +19,18 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/contract"
 	"herald/shared/gen/fault/usersfault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"
+	"herald/shared/rpc"
 	"herald/shared/search"
 )
 
 // Server implements the service.
 type Server struct {
 	base.Base
+	// Projects calls the service projects, whose ids no user may get.
+	Projects projectsv1.InternalClient
 }
 
 // idpLinksText returns links as a text that does not depend on their order. It is empty for no
@@ -68,6 +72,9 @@ func (s Server) ImportHumanUser(
 	} else if err != nil {
 		return nil, err
 	}
+	if taken, err := s.elsewhere(ctx, []string{r.UserId}); err != nil || taken[n.ID] {
+		return nil, cmp.Or(err, error(usersfault.ErrUserIDTaken))
+	}
 	created := base.Imported(&n, s.Settle(&n))
 	record, err := s.Store.CreateUser(ctx, n, created)
 	if n.Digest != nil && (errors.Is(err, usersfault.ErrUserIDTaken) || errors.Is(err, usersfault.ErrUserNameTaken)) {
@@ -76,6 +83,26 @@ func (s Server) ImportHumanUser(
 	return &usersv1.ImportHumanUserResponse{
 		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: created.InitMail,
 	}, err
+}
+
+// idsAsked is how many ids the service projects is asked for at once. A request is smaller than 8 MiB with the longest.
+const idsAsked = 10_000
+
+// elsewhere returns which of the chosen ids of users are those of a project, an application or a client. All ids are
+// one namespace. Projects and applications get random ids, so none can take an id that a user has.
+func (s Server) elsewhere(ctx context.Context, ids []string) (map[string]bool, error) {
+	taken := map[string]bool{}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	for some := range slices.Chunk(ids, idsAsked) {
+		found, err := s.Projects.FindTaken(rpc.OnOwnBehalf(ctx), &projectsv1.FindTakenRequest{Ids: some})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found.Ids {
+			taken[id] = true
+		}
+	}
+	return taken, nil
 }
 
 // repeated returns the answer to an import whose id or name is taken, because it may be a repeated

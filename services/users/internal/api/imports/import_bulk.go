@@ -161,6 +161,9 @@ func (s Server) eachOrg(ctx context.Context, r *usersv1.ImportRequest, errs *imp
 			if err := s.checkProviders(ctx, org.OrgId, all); err != nil {
 				return err
 			}
+			if err := s.checkIDs(ctx, all); err != nil {
+				return err
+			}
 			if err := do(org, all); err != nil {
 				return err
 			}
@@ -269,6 +272,18 @@ func checkRow(row proto.Message, userID string) error {
 func (s Server) identify(a *rowState, fields map[string]string) {
 	a.name = search.Fold(a.user.UserName)
 	a.user.ID, a.user.Digest = a.id, domain.NewDigest(s.Lasting, a.id, fields)
+}
+
+// checkIDs refuses rows with the id of a project, an application or a client.
+func (s Server) checkIDs(ctx context.Context, all []*rowState) error {
+	pending := rowsWith(all, (*rowState).pending)
+	taken, err := s.elsewhere(ctx, search.Each(pending, func(a *rowState) string { return a.id }))
+	for _, a := range pending {
+		if taken[a.id] {
+			a.err = usersfault.ErrUserIDTaken
+		}
+	}
+	return err
 }
 
 // checkProviders refuses rows with links to providers that the organization does not have. It does

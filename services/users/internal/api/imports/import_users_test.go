@@ -374,3 +374,26 @@ func TestImportUsersAfterRemoval(t *testing.T) {
 		t.Errorf("%v %v", ids, errs)
 	}
 }
+
+// Users, projects, applications and clients have one namespace. An id that is taken there is taken.
+func TestIdsOfProjectsAreTaken(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	for _, id := range []string{"shop", "till"} {
+		r := testworld.Minimal("one-" + id)
+		r.UserId = id
+		_, err := w.Gateway.ImportHumanUser(w.Admin, r)
+		testkit.Refused(t, err, "USER_ID_TAKEN")
+		bulk := testworld.Bulk(w.OrgID, row(id), row("free-"+id))
+		bulk.DataOrgs.Orgs[0].MachineUsers = []*usersv1.ImportMachineUserRow{{UserId: id,
+			User: &usersv1.CreateMachineUserRequest{UserName: "m-" + id, Name: "M"}}}
+		checked, err := w.Gateway.CheckImport(w.Admin, bulk)
+		if err != nil || len(checked.Errors) != 2 || checked.NewUsers != 1 {
+			t.Errorf("checked: %v, %v", checked, err)
+		}
+		ids, errs := w.Imported(w.Admin, bulk)
+		if !slices.Equal(ids, []string{"free-" + id}) || len(errs) != 2 {
+			t.Errorf("imported %v, %v", ids, errs)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 func TestGuessesBetweenMailsAnswerAlikeForNobody(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
+	w.Stop()
 	ids := map[string]string{"a user": w.Person(w.Admin, "mini"), "nobody": "nobody"}
 	after := func(d time.Duration) {
 		w.Advance(d + time.Millisecond)

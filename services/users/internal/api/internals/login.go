@@ -1,23 +1,30 @@
 package internals
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/password"
 	"herald/services/users/internal/store"
+	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 )
 
-// CheckPassword returns the user with a login name and a password. It counts a guess before it checks it.
+// CheckPassword returns the user with a login name and a password. It counts a guess before it checks it. All refusals
+// of a password take the same time, whoever is asked for.
 func (s Server) CheckPassword(
 	ctx context.Context, r *usersv1.CheckPasswordRequest,
 ) (*usersv1.CheckPasswordResponse, error) {
-	found, err := s.Store.TryLogin(ctx, r.LoginName, s.Lasting)
+	began := time.Now()
+	found, err := s.Store.TryLogin(ctx, store.LoginTry{
+		LoginName: r.LoginName, Browser: r.Browser, Known: r.BrowserUserIds,
+	}, s.Lasting)
 	if err != nil {
 		return nil, err
 	}
@@ -26,23 +33,24 @@ func (s Server) CheckPassword(
 		return nil, err
 	}
 	line := r.Client
-	if hash.Slow(r.Password) { // the time of the check shows the organization anyway
+	if hash.Slow(r.Password) { // many of them delay only logins of their organization; the answer's time is the same
 		line = found.OrgID
 	}
 	right, outdated, err := s.Passwords.Verify(password.In(ctx, line), hash, r.Password)
 	switch {
-	case errors.Is(err, usersfault.ErrPasswordTooLong):
-		return nil, usersfault.ErrLoginWrong
-	case err != nil:
+	case err != nil && !errors.Is(err, usersfault.ErrPasswordTooLong):
 		return nil, errors.Join(err, s.Store.UntryLogin(context.WithoutCancel(ctx), found))
 	case !right:
-		return nil, usersfault.ErrLoginWrong
+		if err := s.PausePassword(ctx, found.User, found.PausedUntil); err != nil {
+			return nil, err
+		}
+		return nil, cmp.Or(s.Passwords.Refuse(ctx, began, found.Specimens, r.Password), error(usersfault.ErrLoginWrong))
 	}
 	next := password.Hash{}
 	if outdated { // a login does not fail if this fails
 		next, _ = s.Passwords.Hash(password.In(ctx, r.Client), r.Password)
 	}
-	if err := s.Store.LoggedIn(ctx, found.ID, found.PasswordHash, domain.Hidden(next.Encoded())); err != nil {
+	if err := s.Store.LoggedIn(ctx, found, domain.Hidden(next.Encoded())); err != nil {
 		return nil, err
 	}
 	return &usersv1.CheckPasswordResponse{
@@ -95,7 +103,9 @@ func (s Server) ChooseNextPassword(
 	if err != nil {
 		return nil, err
 	}
-	changed, _, err := s.Store.ChangeUser(ctx, found.OrgID, found.ID,
+	// The person chooses it, after a login with the old password: whoever made that one may be the person.
+	person := caller.Caller{UserID: found.ID, OrganizationID: found.OrgID, Credential: "password"}
+	changed, _, err := s.Store.ChangeUser(caller.With(ctx, person), found.OrgID, found.ID,
 		func(now *domain.User) (store.UserChange, error) {
 			c, err := now.ReplaceRequired(int64(r.Generation), domain.Hidden(hash))
 			return base.PasswordChanged(now, c, true), err

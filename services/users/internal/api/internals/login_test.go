@@ -243,6 +243,21 @@ func TestChooseNextPassword(t *testing.T) {
 	testkit.Refused(t, choose(3, "third horse"), "LOGIN_OVER")
 }
 
+// A password that a person chose at the login stays when the person gets a role, unless the one before would end.
+func TestChosenPasswordEndsWithTheMakersOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	id := w.Somebody("ada", "ada@example.com", "correct horse")
+	w.Must(nil, w.SetPassword(id, "required horse", true))
+	w.Must(w.Auth.ChooseNextPassword(t.Context(), &usersv1.ChooseNextPasswordRequest{
+		UserId: id, Generation: 2, Password: "another horse",
+	}))
+	w.Must(w.Gateway.AddOrgMember(w.Admin, &usersv1.AddMemberRequest{UserId: id, Roles: []string{"ORG_USER_MANAGER"}}))
+	if !w.IsPassword(id, "another horse") {
+		t.Error("the chosen password has ended, although the maker of the one before has all permissions")
+	}
+}
+
 // Every change of a password ends the logins with the old one.
 func TestPasswordChangeEndsLogins(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -17,6 +18,7 @@ func (s Server) MakeProjectOwner(
 	m := domain.Member{UserID: r.UserId, OrgID: r.OrgId, ProjectID: r.ProjectId, Roles: []string{"PROJECT_OWNER"}}
 	err := s.Store.CreateProjectOwner(ctx, m, &usersv1.MemberAdded{
 		UserId: m.UserID, Roles: m.Roles, ProjectId: m.ProjectID,
+		State: usersv1.MembershipState_MEMBERSHIP_STATE_ACTIVE,
 	})
 	if errors.Is(err, usersfault.ErrProjectOwnerMade) || errors.Is(err, usersfault.ErrMemberExists) ||
 		errors.Is(err, usersfault.ErrProjectRemoved) {
@@ -25,10 +27,23 @@ func (s Server) MakeProjectOwner(
 	return &usersv1.MakeProjectOwnerResponse{}, err
 }
 
-// ResolveOrg returns the name and state of an organization.
+// ResolveOrg returns the name and state of an organization, and whether a user has a permission in it.
 func (s Server) ResolveOrg(ctx context.Context, r *usersv1.ResolveOrgRequest) (*usersv1.ResolveOrgResponse, error) {
 	o, err := s.Store.Org(ctx, r.OrgId)
-	return &usersv1.ResolveOrgResponse{Name: o.Name, State: usersv1.OrgState(o.State)}, err
+	if err != nil {
+		return nil, err
+	}
+	out := &usersv1.ResolveOrgResponse{Name: o.Name, State: usersv1.OrgState(o.State)}
+	if r.UserId == "" {
+		return out, nil
+	}
+	rows, err := s.Store.UserHolders(ctx, r.UserId, r.OrgId)
+	var memberships []caller.Membership
+	for _, row := range rows {
+		memberships = append(memberships, row.Memberships()...)
+	}
+	out.Permitted = caller.Holds(memberships, r.Permission, r.OrgId, "")
+	return out, err
 }
 
 // ResolveUser returns the organization, state and type of a user. A user of another organization than the one in the

@@ -71,8 +71,9 @@ func TestProjectOwners(t *testing.T) {
 	w.Must(w.Service.DB.Exec(t.Context(), "delete from members where project_id = 'p2'"))
 	p.publish("p2", id, &projectsv1.ProjectCreated{OwnerId: id}) // delivered again
 	p.publish("p2", "nobody", &projectsv1.ProjectCreated{OwnerId: "nobody"})
-	w.Must(w.Service.DB.Exec(t.Context(), "insert into members values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', "+
-		"1, now(), now())", id, w.OrgID))
+	w.Must(w.Service.DB.Exec(t.Context(), `insert into members (user_id, org_id, project_id, roles, state,
+			sequence, created_at, changed_at)
+		values ($1, $2, 'p2', '{PROJECT_OWNER_VIEWER}', 1, 1, now(), now())`, id, w.OrgID))
 	gone := p.publish("p2", id, &projectsv1.ProjectRemoved{})
 	until(w, "not exists (select from members where project_id = 'p2')")
 	if w.Rows(`events where aggregate = 'member' and name = 'removed' and aggregate_id = $1 and organization_id = $2
@@ -115,6 +116,19 @@ func TestResolve(t *testing.T) {
 	if want := (&usersv1.ResolveOrgResponse{Name: "A", State: usersv1.OrgState_ORG_STATE_ACTIVE}); err != nil ||
 		!proto.Equal(org, want) {
 		t.Errorf("%v, %v", org, err)
+	}
+	orgB, inB := w.Org("B")
+	owner := w.Person(inB, "owner")
+	w.Must(w.Gateway.AddOrgMember(inB, &usersv1.AddMemberRequest{UserId: owner, Roles: []string{"ORG_OWNER"}}))
+	for _, c := range []struct {
+		user, org string
+		want      bool
+	}{{w.AdminID, orgA, true}, {owner, orgB, true}, {owner, orgA, false}, {id, orgA, false}, {"nobody", orgA, false}} {
+		got, err := p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: c.org, UserId: c.user,
+			Permission: "project.grant.write"})
+		if err != nil || got.Permitted != c.want {
+			t.Errorf("%s in %s: %v, %v", c.user, c.org, got, err)
+		}
 	}
 	_, err = p.ResolveOrg(t.Context(), &usersv1.ResolveOrgRequest{OrgId: "nowhere"})
 	testkit.Refused(t, err, "ORG_NOT_FOUND")

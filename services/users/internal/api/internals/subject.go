@@ -39,7 +39,7 @@ func (s Server) ResolveCaller(
 	ctx context.Context, r *usersv1.ResolveCallerRequest,
 ) (*usersv1.ResolveTokenResponse, error) {
 	checked := domain.CheckedSubject{UserID: r.Subject.GetUserId(), Generation: int64(r.Subject.GetGeneration()),
-		Credential: r.Subject.GetCredential()}
+		Credential: r.Subject.GetCredential(), NoManager: r.Subject.GetNoManager()}
 	for _, o := range r.Subject.GetOrgs() {
 		checked.OrgIDs = append(checked.OrgIDs, o.Id)
 		checked.OrgGenerations = append(checked.OrgGenerations, int64(o.Generation))
@@ -60,7 +60,7 @@ func (s Server) callerOf(rows []store.Holder, orgID string) (*usersv1.ResolveTok
 		return nil, fault.ErrTokenInvalid
 	}
 	c := caller.Caller{UserID: h.UserID, OrganizationID: h.RequestedID, HomeOrganizationID: h.HomeOrgID,
-		Scopes: h.Scopes, TokenID: h.TokenID}
+		Scopes: h.Scopes, TokenID: h.TokenID, ClientID: h.ClientID}
 	for _, row := range rows {
 		c.Memberships = append(c.Memberships, row.Memberships()...)
 	}
@@ -91,10 +91,10 @@ func (s Server) ResolveSubject(
 		OrgId: found.OrgID, State: usersv1.UserState(found.State), Type: usersv1.UserType(found.Type),
 		Generation: uint64(found.Generation), Orgs: search.Each(found.Orgs, subjectOrg),
 		Credential: found.Credential, PublicKey: found.PublicKey,
-		AccessTokenType: heraldv1.OidcTokenType(found.AccessTokenType),
+		AccessTokenType: heraldv1.OidcTokenType(found.AccessTokenType), Manages: found.Manages,
 	}
 	if r.WithProfile {
-		out.User = base.User(found.User)
+		out.User = s.Message(found.User)
 	}
 	return out, nil
 }

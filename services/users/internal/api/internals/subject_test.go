@@ -204,3 +204,27 @@ func TestResolveCallerAfterADeactivation(t *testing.T) {
 	_, err = w.Auth.ResolveCaller(t.Context(), r)
 	testkit.Refused(t, err, "TOKEN_INVALID")
 }
+
+// Tokens that a user gave without a question end with the user's first role, in any organization.
+func TestResolveCallerWithoutARole(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	orgA, inA := w.Org("A")
+	_, inB := w.Org("B")
+	id := w.Person(inA, "mini")
+	r := &usersv1.ResolveCallerRequest{Subject: &usersv1.CheckedSubject{UserId: id, Generation: 1, NoManager: true,
+		Orgs: []*usersv1.CheckedOrg{{Id: orgA, Generation: 1}}}}
+	manages := func() bool { return w.Subject(&usersv1.ResolveSubjectRequest{UserId: id}).Manages }
+	w.Must(w.Auth.ResolveCaller(t.Context(), r))
+	if manages() {
+		t.Error("a user without a role manages something")
+	}
+	w.AddMember(inB, id, "ORG_PROJECT_CREATOR")
+	if !manages() {
+		t.Error("a user with a role manages nothing")
+	}
+	_, err := w.Auth.ResolveCaller(t.Context(), r)
+	testkit.Refused(t, err, "TOKEN_INVALID")
+	r.Subject.NoManager = false
+	w.Must(w.Auth.ResolveCaller(t.Context(), r))
+}

@@ -2,11 +2,6 @@ package machines
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"time"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
@@ -27,7 +22,13 @@ func (s Server) AddMachineKey(
 		return nil, err
 	}
 	k := domain.MachineKey{ID: resource.NewID(), UserID: r.UserId, OrgID: base.OrgID(ctx), ExpiresAt: expiry}
-	pair, err := s.keyPair(ctx, k, r.PublicKey)
+	pair, err := s.Pairs.For(ctx, r.PublicKey, func() error {
+		found, err := s.Store.User(ctx, k.OrgID, k.UserID)
+		if err != nil {
+			return err
+		}
+		return found.MayHaveKeys()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -35,45 +36,15 @@ func (s Server) AddMachineKey(
 	if err != nil {
 		return nil, err
 	}
-	file, err := keyFile(k, pair.Private)
+	file, err := secret.KeyFile{
+		Type: "serviceaccount", KeyID: k.ID, ExpirationDate: k.ExpiresAt, UserID: k.UserID,
+	}.With(pair.Private)
 	if err != nil {
 		return nil, err
 	}
 	return &usersv1.AddMachineKeyResponse{
 		KeyId: k.ID, KeyDetails: file, Details: resource.Details(record, k.OrgID),
 	}, nil
-}
-
-// keyPair returns the caller's public key, or a new pair if the request has none and the user may
-// have keys.
-func (s Server) keyPair(ctx context.Context, k domain.MachineKey, publicKey []byte) (secret.Pair, error) {
-	if len(publicKey) > 0 {
-		public, err := secret.ParsePublicKey(publicKey)
-		return secret.Pair{Public: public}, err
-	}
-	found, err := s.Store.User(ctx, k.OrgID, k.UserID)
-	if err != nil {
-		return secret.Pair{}, err
-	}
-	if err := found.MayHaveKeys(); err != nil {
-		return secret.Pair{}, err
-	}
-	return s.Pairs.Make(ctx)
-}
-
-// keyFile returns the key file for a machine, in JSON.
-func keyFile(k domain.MachineKey, private secret.Text) ([]byte, error) {
-	file, err := json.Marshal(struct {
-		Type           string    `json:"type"`
-		KeyID          string    `json:"keyId"`
-		Key            string    `json:"key,omitempty"`
-		ExpirationDate time.Time `json:"expirationDate"`
-		UserID         string    `json:"userId"`
-	}{"serviceaccount", k.ID, private.Reveal(), k.ExpiresAt, k.UserID})
-	if err != nil {
-		return nil, fmt.Errorf("write a key file: %w", err)
-	}
-	return file, nil
 }
 
 // GetMachineKey returns the details of a machine user's key, also of an expired one.
@@ -108,6 +79,5 @@ func (s Server) RemoveMachineKey(
 }
 
 func machineKey(k domain.MachineKey) *heraldv1.Key {
-	return &heraldv1.Key{Id: k.ID, Details: resource.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON,
-		ExpirationDate: timestamppb.New(k.ExpiresAt)}
+	return resource.Key(k.ID, k.Record, k.OrgID, k.ExpiresAt)
 }

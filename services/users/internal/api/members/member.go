@@ -98,10 +98,19 @@ func (s Server) addMember(ctx context.Context, m domain.Member, roles []string) 
 	if err := base.Covers(ctx, m); err != nil {
 		return nil, err
 	}
-	record, err := s.Store.CreateMember(ctx, m, &usersv1.MemberAdded{
-		UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID,
+	m, err := s.Store.CreateMember(ctx, m, func(m domain.Member) proto.Message {
+		return &usersv1.MemberAdded{UserId: m.UserID, Roles: m.Roles, Instance: m.OrgID == "", ProjectId: m.ProjectID,
+			State: usersv1.MembershipState(m.State)}
 	})
-	return &usersv1.MemberResponse{Details: resource.Details(record, m.OrgID)}, err
+	return &usersv1.MemberResponse{Details: resource.Details(m.Record, m.OrgID), State: state(m)}, err
+}
+
+// state returns the state of a member who is left.
+func state(m domain.Member) *usersv1.MembershipState {
+	if len(m.Roles) == 0 {
+		return nil
+	}
+	return usersv1.MembershipState(m.State).Enum()
 }
 
 func (s Server) updateMember(
@@ -120,14 +129,12 @@ func (s Server) updateMember(
 }
 
 func (s Server) removeMember(ctx context.Context, place domain.Member) (*usersv1.MemberResponse, error) {
-	return s.changeMember(ctx, place, func(m *domain.Member) (proto.Message, error) {
-		m.Assign(nil)
-		return memberRemoved(*m), nil
-	})
+	return s.changeMember(ctx, place, remove)
 }
 
-func memberRemoved(m domain.Member) *usersv1.MemberRemoved {
-	return &usersv1.MemberRemoved{UserId: m.UserID, Instance: m.OrgID == "", ProjectId: m.ProjectID}
+func remove(m *domain.Member) (proto.Message, error) {
+	m.Assign(nil)
+	return &usersv1.MemberRemoved{UserId: m.UserID, Instance: m.OrgID == "", ProjectId: m.ProjectID}, nil
 }
 
 // changeMember changes a member's roles. It refuses to remove roles that the caller may not grant.
@@ -141,7 +148,11 @@ func (s Server) changeMember(
 			}
 			return change(m)
 		})
-	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, err
+	return changed(m), err
+}
+
+func changed(m domain.Member) *usersv1.MemberResponse {
+	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID), State: state(m)}
 }
 
 // SearchOrgMembers lists the members of the organization acted on.
@@ -191,7 +202,8 @@ func (s Server) searchMembers(
 
 func member(m store.NamedMember) *usersv1.Member {
 	return &usersv1.Member{UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles,
-		UserName: m.UserName, DisplayName: m.DisplayName, UserOrgId: m.UserOrgID}
+		UserName: m.UserName, DisplayName: m.DisplayName, UserOrgId: m.UserOrgID,
+		State: usersv1.MembershipState(m.State)}
 }
 
 // SearchOrgMemberRoles lists the roles of organizations.

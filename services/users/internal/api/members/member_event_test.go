@@ -6,9 +6,7 @@ import (
 	"testing"
 
 	"herald/services/users/internal/testworld"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/testkit"
 )
 
 // The events of a membership, and the list of memberships, say where its roles are: in the instance,
@@ -16,7 +14,6 @@ import (
 func TestPlacesOfMembers(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
-	testkit.Serve(t, w.Ground, "projects", testworld.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	id := w.Person(w.Admin, "mini")
 	did := func(_ any, err error) {
 		t.Helper()

@@ -151,7 +151,8 @@ func TestMemberships(t *testing.T) {
 	}
 	// The user's own organization sees them all, the other one none.
 	home, err := w.Gateway.SearchMemberships(w.Login(w.Admin, id, ""), &usersv1.SearchMembershipsRequest{UserId: id})
-	if err != nil || home.Details.TotalResult != 2 || home.Result[1].GetOrgId() != orgA {
+	if err != nil || home.Details.TotalResult != 2 || home.Result[1].GetOrgId() != orgA ||
+		home.Result[1].OrgName != "A" {
 		t.Errorf("the user's organization sees %v, %v", home, err)
 	}
 	_, err = w.Gateway.SearchMemberships(inA, &usersv1.SearchMembershipsRequest{UserId: id})

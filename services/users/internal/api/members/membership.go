@@ -47,6 +47,7 @@ func (s Server) memberships(
 func membership(m store.IdentifiedMember) *usersv1.Membership {
 	out := &usersv1.Membership{
 		Id: m.ID, UserId: m.UserID, Details: resource.Details(m.Record, m.OrgID), Roles: m.Roles,
+		State: usersv1.MembershipState(m.State), OrgName: m.OrgName,
 	}
 	switch {
 	case m.ProjectID != "":
@@ -59,11 +60,33 @@ func membership(m store.IdentifiedMember) *usersv1.Membership {
 	return out
 }
 
+// AcceptMembership accepts a pending membership of a user of the organization acted on.
+func (s Server) AcceptMembership(
+	ctx context.Context, r *usersv1.AcceptMembershipRequest,
+) (*usersv1.MemberResponse, error) {
+	m, err := s.Store.ChangeMembership(ctx, base.OrgID(ctx), r.UserId, r.MembershipId, accept)
+	return changed(m), err
+}
+
+// AcceptMyMembership accepts one of the caller's pending memberships.
+func (s Server) AcceptMyMembership(
+	ctx context.Context, r *usersv1.AcceptMyMembershipRequest,
+) (*usersv1.MemberResponse, error) {
+	c := caller.From(ctx)
+	m, err := s.Store.ChangeMembership(ctx, c.HomeOrganizationID, c.UserID, r.MembershipId, accept)
+	return changed(m), err
+}
+
+func accept(m *domain.Member) (proto.Message, error) {
+	return &usersv1.MemberAccepted{UserId: m.UserID, ProjectId: m.ProjectID}, m.Accept()
+}
+
 // RemoveMembership ends a membership of a user of the organization acted on, in any place.
 func (s Server) RemoveMembership(
 	ctx context.Context, r *usersv1.RemoveMembershipRequest,
 ) (*usersv1.MemberResponse, error) {
-	return s.removeMembership(ctx, base.OrgID(ctx), r.UserId, r.MembershipId)
+	m, err := s.Store.ChangeMembership(ctx, base.OrgID(ctx), r.UserId, r.MembershipId, remove)
+	return changed(m), err
 }
 
 // RemoveMyMembership ends one of the caller's memberships.
@@ -71,11 +94,6 @@ func (s Server) RemoveMyMembership(
 	ctx context.Context, r *usersv1.RemoveMyMembershipRequest,
 ) (*usersv1.MemberResponse, error) {
 	c := caller.From(ctx)
-	return s.removeMembership(ctx, c.HomeOrganizationID, c.UserID, r.MembershipId)
-}
-
-func (s Server) removeMembership(ctx context.Context, orgID, userID, id string) (*usersv1.MemberResponse, error) {
-	m, err := s.Store.RemoveMembership(ctx, orgID, userID, id,
-		func(m domain.Member) proto.Message { return memberRemoved(m) })
-	return &usersv1.MemberResponse{Details: resource.Changed(m.Record, m.OrgID)}, err
+	m, err := s.Store.ChangeMembership(ctx, c.HomeOrganizationID, c.UserID, r.MembershipId, remove)
+	return changed(m), err
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"herald/services/users/internal/testworld"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -13,7 +12,6 @@ import (
 func TestProjectMembers(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
-	testkit.Serve(t, w.Ground, "projects", testworld.Shop{OrgID: w.OrgID}, &projectsv1.Internal_ServiceDesc)
 	add := func(ctx context.Context, project, user string, roles ...string) error {
 		_, err := w.Gateway.AddProjectMember(ctx, &usersv1.AddProjectMemberRequest{
 			ProjectId: project, UserId: user, Roles: roles,
@@ -59,4 +57,48 @@ func TestProjectMembers(t *testing.T) {
 	_, err = w.Gateway.RemoveProjectMember(owner, &usersv1.RemoveProjectMemberRequest{ProjectId: "shop", UserId: bob})
 	testkit.Refused(t, err, "MEMBER_NOT_FOUND")
 	testkit.Refused(t, add(w.Login(w.Admin, bob, ""), "shop", w.AdminID, "PROJECT_OWNER"), "PERMISSION_DENIED")
+}
+
+// A role on a project ends what somebody without its permissions made for the user. Who may not end credentials gives
+// no such role: otherwise whoever creates a project could lock people out of their own organization.
+func TestOwnersOfProjectsEndNothing(t *testing.T) {
+	t.Parallel()
+	for what, plant := range map[string]string{
+		"nothing":   `select $1::text`,
+		"password":  `update users set password_makers = '{gone}' where id = $1`,
+		"address":   `update users set email_makers = '{gone}' where id = $1`,
+		"token":     `update personal_access_tokens set makers = '{gone}' where user_id = $1`,
+		"code":      `update codes set makers = '{gone}' where user_id = $1`,
+		"own token": `update personal_access_tokens set makers = array[user_id] where user_id = $1`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := testworld.New(t)
+			add := &usersv1.AddProjectMemberRequest{ProjectId: "shop", Roles: []string{"PROJECT_OWNER_VIEWER"}}
+			creator := w.Person(w.Admin, "creator")
+			add.UserId = w.Somebody("mini", "mini@example.com", "correct horse")
+			w.PAT(w.Admin, add.UserId)
+			w.Request("passwordreset", add.UserId)
+			w.Must(w.Service.DB.Exec(t.Context(), `update codes set makers = array[user_id]`))
+			w.Must(w.Gateway.AddProjectMember(w.Admin, &usersv1.AddProjectMemberRequest{
+				ProjectId: "shop", UserId: creator, Roles: []string{"PROJECT_OWNER"},
+			}))
+			w.Must(w.Service.DB.Exec(t.Context(), plant, add.UserId))
+			asCreator := w.Login(w.Admin, creator, "")
+			if what == "nothing" || what == "own token" {
+				w.Must(w.Gateway.AddProjectMember(asCreator, add))
+				return
+			}
+			w.Unwritten(func() {
+				_, err := w.Gateway.AddProjectMember(asCreator, add)
+				testkit.Refused(t, err, "ESCALATION", "user.credential.write")
+			})
+			w.Must(w.Gateway.AddProjectMember(w.Admin, add))
+			if n := w.Rows(`users u where id = $1 and password_hash <> '' and not email_outranked
+				and exists (select from personal_access_tokens where user_id = u.id)
+				and exists (select from codes where user_id = u.id)`, add.UserId); n != 0 {
+				t.Error("nothing has ended")
+			}
+		})
+	}
 }

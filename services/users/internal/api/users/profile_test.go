@@ -197,6 +197,37 @@ func TestUpdateMyPassword(t *testing.T) {
 	}
 }
 
+// Wrong passwords of strangers, and of applications, keep nobody who has logged in from changing the password.
+func TestStrangersKeepNobodyFromChangingThePassword(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	id := w.Somebody("mini", "mini@example.com", "correct horse")
+	c := w.Caller(w.Admin, id, "")
+	c.AuthenticatedAt = w.Ground.Now()
+	update := func(clientID, old, next string) error {
+		c := c
+		c.ClientID, c.ClientTrusted = clientID, true
+		_, err := w.Gateway.UpdateMyPassword(w.As(c), &usersv1.UpdateMyPasswordRequest{
+			OldPassword: old, NewPassword: next,
+		})
+		return err
+	}
+	for n := range 10 {
+		_, err := w.Check("mini", fmt.Sprint("wrong ", n))
+		testkit.Refused(t, err, "LOGIN_WRONG")
+	}
+	_, err := w.Check("mini", "correct horse")
+	testkit.Refused(t, err, "PASSWORD_LOCKED")
+	for n := range 10 {
+		testkit.Refused(t, update(fmt.Sprint("app ", n), "wrong", "third horse"), "PASSWORD_WRONG")
+	}
+	testkit.Refused(t, update("app", "correct horse", "third horse"), "PASSWORD_LOCKED")
+	if err := update("", "correct horse", "third horse"); err != nil {
+		t.Error(err)
+	}
+	w.Must(w.Check("mini", "third horse"))
+}
+
 // With a stolen token nobody can change its user's login name, after which the user could not log in any more.
 func TestOwnLoginNameNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()

@@ -46,30 +46,36 @@ func (s Server) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*user
 
 // UnlockUser makes a locked user active or initial again.
 func (s Server) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*usersv1.UnlockUserResponse, error) {
-	details, err := s.changeState(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
-		err := found.Unlock()
-		return &usersv1.UserUnlocked{State: usersv1.UserState(found.State)}, err
+	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), r.UserId, func(u *domain.User) (store.UserChange, error) {
+		err := u.Unlock(s.Now())
+		change := stateChange(u, &usersv1.UserUnlocked{State: usersv1.UserState(u.State)})
+		change.ResetTries = true
+		return change, err
 	})
 	return &usersv1.UnlockUserResponse{Details: details}, err
 }
 
-// changeState changes the state of a user, and ends the code that an active user does not need, or that a user who
-// cannot log in may not use.
+// changeState changes the state of a user.
 func (s Server) changeState(
 	ctx context.Context, userID string, change func(*domain.User) (proto.Message, error),
 ) (*heraldv1.ObjectDetails, error) {
 	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), userID, func(found *domain.User) (store.UserChange, error) {
 		happened, err := change(found)
-		made := store.UserChange{Event: happened}
-		switch found.State {
-		case domain.UserActive:
-			made.Ended = []domain.Kind{domain.KindInit}
-		case domain.UserInactive, domain.UserLocked:
-			made.Ended = []domain.Kind{domain.KindPasswordReset}
-		}
-		return made, err
+		return stateChange(found, happened), err
 	})
 	return details, err
+}
+
+// stateChange ends the code that an active user does not need, or that a user who cannot log in may not use.
+func stateChange(found *domain.User, happened proto.Message) store.UserChange {
+	made := store.UserChange{Event: happened}
+	switch found.State {
+	case domain.UserActive:
+		made.Ended = []domain.Kind{domain.KindInit}
+	case domain.UserInactive, domain.UserLocked:
+		made.Ended = []domain.Kind{domain.KindPasswordReset}
+	}
+	return made
 }
 
 // RemoveUser removes a user with everything that belongs to the user.

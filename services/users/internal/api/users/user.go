@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"herald/services/users/internal/api/base"
+	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -30,6 +31,7 @@ func (s Server) CreateHumanUser(
 	}
 	n.ID = resource.NewID()
 	mail := base.InitMail(s.Settle(&n))
+	n.EmailOutranked = n.State == domain.UserActive && !caller.From(ctx).Can("user.credential.write", "")
 	record, err := s.Store.CreateUser(ctx, n, &usersv1.HumanCreated{State: usersv1.UserState(n.State), InitMail: mail})
 	return &usersv1.CreateHumanUserResponse{
 		UserId: n.ID, Details: resource.Details(record, n.OrgID), InitMail: mail,
@@ -39,14 +41,14 @@ func (s Server) CreateHumanUser(
 // GetUser reads a user of the organization acted on.
 func (s Server) GetUser(ctx context.Context, r *usersv1.GetUserRequest) (*usersv1.GetUserResponse, error) {
 	found, err := s.Store.User(ctx, base.OrgID(ctx), r.UserId)
-	return &usersv1.GetUserResponse{User: base.User(found)}, err
+	return &usersv1.GetUserResponse{User: s.Message(found)}, err
 }
 
 // GetMyUser reads the caller.
 func (s Server) GetMyUser(ctx context.Context, _ *usersv1.GetMyUserRequest) (*usersv1.GetMyUserResponse, error) {
 	c := caller.From(ctx)
 	found, err := s.Store.User(ctx, c.HomeOrganizationID, c.UserID)
-	return &usersv1.GetMyUserResponse{User: base.User(found), HasPassword: found.PasswordHash != ""}, err
+	return &usersv1.GetMyUserResponse{User: s.Message(found), HasPassword: found.PasswordHash != ""}, err
 }
 
 // IsUserUnique reports whether a login name is free in the whole instance.
@@ -68,7 +70,7 @@ func (s Server) SearchUsers(ctx context.Context, r *usersv1.SearchUsersRequest) 
 		filterUsers(query, q)
 	}
 	list, err := s.Store.SearchUsers(ctx, query, p)
-	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: search.Each(list.Rows, base.User)}, err
+	return &usersv1.SearchUsersResponse{Details: list.Details(), Result: search.Each(list.Rows, s.Message)}, err
 }
 
 func filterUsers(query *search.Query, q *usersv1.UserFilter) {
