@@ -17,36 +17,34 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/orgremoval"
-	"herald/shared/queue"
 	"herald/shared/search"
-	"herald/shared/secret"
 )
 
 // Config is the service's settings.
 type Config struct {
 	search.Limit
+	boot.QuotaSettings
 }
 
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
-// waitingPairs is how many calls can wait for a key pair.
-const waitingPairs = 16
-
 // New registers the service.
-func New(_ context.Context, s *boot.Service, c Config) error {
+func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
+		return err
+	}
+	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
 		return err
 	}
 	db := store.New(s.Journal)
 	s.Consume(consumer.Removed(db), orgremoval.Start(s, consumer.Sweep(db)))
 	common, people := base.Base{Store: db, MaxLimit: c.MaxLimit}, usersv1.NewInternalClient(s.Calls)
-	pairs := secret.NewPairs(queue.Processors(), waitingPairs)
 	return s.Serve(func(r boot.Registrar) {
-		projectsv1.RegisterProjectsServer(r, projects.Server{Base: common, Users: people, Log: s.Log})
+		projectsv1.RegisterProjectsServer(r, projects.Server{Base: common, Users: people})
 		projectsv1.RegisterRolesServer(r, roles.Server{Base: common})
 		projectsv1.RegisterGrantsServer(r, grants.Server{Base: common, Users: people})
-		projectsv1.RegisterAppsServer(r, apps.Server{Base: common, Pairs: pairs})
+		projectsv1.RegisterAppsServer(r, apps.Server{Base: common, Pairs: s.Pairs})
 		projectsv1.RegisterInternalServer(r, internals.Server{Base: common})
 	})
 }

@@ -22,26 +22,15 @@ func Removed(db store.Store) event.Handler {
 	})
 }
 
-// Sweep returns a function that removes the projects of an organization, and then the grants of other organizations to
-// it.
+// Sweep removes the projects of an organization, and then the grants of other organizations to it.
 func Sweep(db store.Store) orgremoval.Sweep {
-	return func(ctx context.Context, removed event.Delivery) (bool, error) {
-		projects, err := db.SomeProjects(ctx, removed.OrganizationID, orgremoval.Batch)
-		if err != nil {
-			return false, err
-		}
-		found, err := orgremoval.Each(projects, func(p domain.Project) error {
+	projects := orgremoval.All(db.SomeProjects,
+		func(ctx context.Context, removed event.Delivery, p domain.Project) error {
 			_, err := db.RemoveProject(ctx, p.OrgID, p.ID, &projectsv1.ProjectRemoved{Cause: removed.ID})
 			return err
 		})
-		if found || err != nil {
-			return found, err
-		}
-		grants, err := db.SomeGrantsTo(ctx, removed.OrganizationID, orgremoval.Batch)
-		if err != nil {
-			return false, err
-		}
-		return orgremoval.Each(grants, func(g domain.ProjectGrant) error {
+	grants := orgremoval.All(db.SomeGrantsTo,
+		func(ctx context.Context, removed event.Delivery, g domain.ProjectGrant) error {
 			_, err := db.RemoveProjectGrant(ctx, g.OrgID, g.ProjectID, g.ID,
 				func(g *domain.ProjectGrant) (proto.Message, error) {
 					return &projectsv1.ProjectGrantRemoved{ProjectId: g.ProjectID, GrantedOrgId: g.GrantedOrgID,
@@ -49,5 +38,5 @@ func Sweep(db store.Store) orgremoval.Sweep {
 				})
 			return err
 		})
-	}
+	return orgremoval.InOrder(projects, grants)
 }

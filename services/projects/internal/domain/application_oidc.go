@@ -63,6 +63,8 @@ type OIDCConfig struct {
 	IDTokenUserinfoAssertion bool           `json:"idTokenUserinfoAssertion"`
 	ClockSkew                time.Duration  `json:"clockSkew"` // nanoseconds
 	AdditionalOrigins        []string       `json:"additionalOrigins"`
+	// Trusted reports whether people of the own organization are not asked before the application acts for them.
+	Trusted bool `json:"trusted"`
 }
 
 // WithDefaults returns the configuration with defaults for the fields that a request left out. The defaults are the

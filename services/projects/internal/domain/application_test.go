@@ -403,8 +403,8 @@ func TestConfigurationNamesEachChangedField(t *testing.T) {
 		AppType:    domain.AppNative, AuthMethod: domain.AuthPost,
 		PostLogoutRedirectURIs: []string{"https://a.example"}, BackChannelLogoutURI: "https://a.example",
 		DevMode: true, AccessTokenType: domain.TokenJWT, AccessTokenRoleAssertion: true, IDTokenRoleAssertion: true,
-		IDTokenUserinfoAssertion: true,
-		ClockSkew:                time.Second, AdditionalOrigins: []string{"https://a.example"},
+		IDTokenUserinfoAssertion: true, Trusted: true,
+		ClockSkew: time.Second, AdditionalOrigins: []string{"https://a.example"},
 	}
 	kind := reflect.TypeFor[domain.OIDCConfig]()
 	for i := range kind.NumField() {

@@ -95,10 +95,20 @@ func (s ClientSecret) live(now time.Time) (hashes [][]byte) {
 	return hashes
 }
 
-// Access is what a user has on a project.
+// AccessQuery asks what a user of an organization, and the organization of an application, have on some projects.
+type AccessQuery struct {
+	ProjectIDs                 []string
+	UserID, OrgID, ClientOrgID string
+}
+
+// Access is what they have on one project.
 type Access struct {
-	// OrgHasProject reports whether the user's organization owns the project or has an active grant of it.
+	Project Project
+	// OrgHasProject reports whether the user's organization owns the project or has accepted an active grant of it.
 	OrgHasProject bool
+	// Grounds names why the organization of the application may have tokens for the project; empty if it may not. It
+	// has the generations of the project and of the grant.
+	Grounds string
 	// Roles are sorted by key, then by organization.
 	Roles []GrantedRole
 }

@@ -22,6 +22,9 @@ type ProjectGrant struct {
 	GrantedOrgID string
 	RoleKeys     []string // sorted
 	State        GrantState
+	// Generation is raised by every deactivation, so that tokens from before stay invalid.
+	Generation int64
+	Answered
 
 	// Fields of the project.
 	ProjectID    string
@@ -39,6 +42,7 @@ func (g *ProjectGrant) Deactivate() error {
 		return projectsfault.ErrProjectGrantNotActive
 	}
 	g.State = GrantInactive
+	g.Generation++
 	return nil
 }
 

@@ -7,6 +7,30 @@ import (
 	"herald/shared/gen/fault/projectsfault"
 )
 
+// Roles are given by a grant while its owner has it active and the other organization has not ended it.
+func TestRolesAreGivenByUsableGrants(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state GrantState
+		said  AcceptanceState
+		want  error
+	}{
+		"pending":            {GrantActive, AcceptancePending, nil},
+		"accepted":           {GrantActive, AcceptanceAccepted, nil},
+		"ended":              {GrantActive, AcceptanceEnded, projectsfault.ErrProjectGrantEnded},
+		"inactive":           {GrantInactive, AcceptanceAccepted, projectsfault.ErrProjectGrantNotActive},
+		"inactive and ended": {GrantInactive, AcceptanceEnded, projectsfault.ErrProjectGrantNotActive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := ProjectGrant{State: c.state, Answered: Answered{Acceptance: c.said}}
+			if err := g.Usable(); !errors.Is(err, c.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 func TestEachStateOfAProjectGrantAllowsOneChange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

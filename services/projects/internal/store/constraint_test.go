@@ -91,10 +91,13 @@ var never = map[string]string{
 	"application_keys_application_id_fkey": locked,
 	"project_grants_project_id_fkey":       locked,
 	"user_grants_project_id_fkey":          locked,
-	"user_grants_project_grant_id_fkey":    "a grant is removed only with its project locked, as is the project here",
-	"removed_users_pkey":                   "an event that comes again writes nothing",
-	"applications_config":                  "the api makes applications with one of the two",
-	"applications_former":                  "the domain changes both together",
+	"user_grants_project_grant_id_fkey": "a grant is removed only with its project locked, as is the project " +
+		"here",
+	"project_grant_acceptances_pkey":          "the grant is locked, or new",
+	"project_grant_acceptances_grant_id_fkey": locked,
+	"removed_users_pkey":                      "an event that comes again writes nothing",
+	"applications_config":                     "the api makes applications with one of the two",
+	"applications_former":                     "the domain changes both together",
 }
 
 const (

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
@@ -17,10 +18,15 @@ import (
 // it `for no key update`, before any other row. So the two never run at the same time, and no user keeps a role that
 // was removed.
 
-const (
-	grantColumns = `g.id, g.granted_org_id, g.role_keys, g.state, g.sequence, g.created_at, g.changed_at,
-		g.project_id, p.org_id, p.name as project_name, p.state as project_state`
-	grantFrom = `project_grants g join projects p on p.id = g.project_id`
+var (
+	grantColumns = `g.id, g.granted_org_id, g.role_keys, g.state, g.generation, g.sequence, g.created_at, g.changed_at,
+		g.project_id, p.org_id, p.name as project_name, p.state as project_state,
+		coalesce(x.state, ` + pending + `) as acceptance, coalesce(x.sequence, 0) as acceptance_sequence,
+		coalesce(x.created_at, g.created_at) as acceptance_created_at,
+		coalesce(x.changed_at, g.created_at) as acceptance_changed_at`
+	pending   = strconv.Itoa(int(domain.AcceptancePending))
+	grantFrom = `project_grants g join projects p on p.id = g.project_id
+		left join project_grant_acceptances x on x.grant_id = g.id`
 	readGrant = `select ` + grantColumns + ` from ` + grantFrom +
 		` where g.id = @id and p.org_id is not distinct from @org_id and g.project_id is not distinct from @project_id`
 	lockGrant = readGrant + ` for no key update of p for update of g`
@@ -59,7 +65,8 @@ func (s Store) granting(
 // holdOwn locks an organization's own project while its roles are granted.
 const holdOwn = readProject + ` for share`
 
-// CreateProjectGrant writes a grant. It returns ErrProjectRoleUnknown if a role was removed meanwhile.
+// CreateProjectGrant writes a grant, and its acceptance if the grant is accepted at once. It returns
+// ErrProjectRoleUnknown if a role was removed meanwhile.
 func (s Store) CreateProjectGrant(
 	ctx context.Context, g domain.ProjectGrant, added proto.Message,
 ) (resource.Record, error) {
@@ -69,16 +76,19 @@ func (s Store) CreateProjectGrant(
 			return event.Statement{
 				AggregateID: g.ID, OrganizationID: p.OrgID, Unless: projectsfault.ErrProjectRoleUnknown,
 				If: `@role_keys::text[] <@ array(select key from roles where project_id = @project_id)`,
+				Along: `select 'project_grant', 'accepted', @id, @granted_org_id,
+						jsonb_build_object('projectId', @project_id::text)
+					where @acceptance::smallint = @accepted`,
 				SQL: `project_grant as (
 					insert into project_grants (
 						id, project_id, granted_org_id, role_keys, state, sequence, created_at, changed_at)
 					select
 						@id, @project_id, @granted_org_id, @role_keys::text[], @state, position, time, time
 					from event
-				)`,
+				), ` + accepting,
 				Args: postgres.Args{
 					"id": g.ID, "project_id": p.ID, "granted_org_id": g.GrantedOrgID, "role_keys": g.RoleKeys,
-					"state": g.State,
+					"state": g.State, "acceptance": g.Acceptance, "accepted": domain.AcceptanceAccepted,
 				},
 			}
 		},
@@ -100,8 +110,8 @@ func (s Store) ChangeProjectGrant(
 						jsonb_build_object('userId', u.user_id, 'projectId', u.project_id, 'changed', array['roleKeys'])
 					from user_grants u where u.project_grant_id = @id and not u.role_keys <@ @role_keys::text[]`,
 				SQL: `project_grant as (
-					update project_grants set role_keys = @role_keys::text[], state = @state, sequence = position,
-						changed_at = time
+					update project_grants set role_keys = @role_keys::text[], state = @state,
+						generation = @generation, sequence = position, changed_at = time
 					from event where id = @id
 				), users as (
 					update user_grants u set sequence = along.position, changed_at = along.time,
@@ -109,7 +119,8 @@ func (s Store) ChangeProjectGrant(
 							order by k)
 					from along where along.aggregate_id = u.id
 				)`,
-				Args: postgres.Args{"id": g.ID, "project_id": g.ProjectID, "role_keys": g.RoleKeys, "state": g.State},
+				Args: postgres.Args{"id": g.ID, "project_id": g.ProjectID, "role_keys": g.RoleKeys, "state": g.State,
+					"generation": g.Generation},
 			}
 		},
 	}, change)

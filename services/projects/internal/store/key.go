@@ -9,6 +9,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/resource"
 	"herald/shared/search"
 )
@@ -43,7 +44,8 @@ func (s Store) AddAppKey(
 		Write: func(a domain.Application) event.Statement {
 			return event.Statement{
 				AggregateID: a.ID, OrganizationID: a.OrgID, Unless: projectsfault.ErrAppKeyLimit,
-				If: `(select count(*) from application_keys where application_id = @application_id) < @most`,
+				If: `(select count(*) from application_keys where application_id = @application_id) <
+					(select most from quota_of(@quota, @org_id))`,
 				SQL: `key as (
 					insert into application_keys (
 						id, application_id, public_key, expires_at, sequence, created_at, changed_at)
@@ -53,7 +55,7 @@ func (s Store) AddAppKey(
 				)`,
 				Args: postgres.Args{
 					"id": k.ID, "application_id": a.ID, "public_key": publicKey, "expires_at": k.ExpiresAt,
-					"most": domain.MaxAppKeys,
+					"quota": quota.AppKeys, "org_id": a.OrgID,
 				},
 			}
 		},

@@ -136,6 +136,7 @@ var everything = []call{
 
 // elsewhere lists the methods that need not have an organization as a condition, with the reason.
 var elsewhere = map[string]string{
+	"FindTaken":          "ids are the instance's",
 	"Now":                "reads no database",
 	"Client":             "auth knows only the client id: TestResolvedClientHasAllThatTokensDependOn",
 	"Access":             "auth calls it for any project: TestAccessIsRolesThatCount",
@@ -143,12 +144,13 @@ var elsewhere = map[string]string{
 	"GrantTo":            "the organization with the grant calls it: TestGrantIsReadByItsOrganizationOnly",
 	"RemoveGrantsOfUser": "handles an event of users",
 	"SomeProjects":       "reads for a removed organization", "SomeGrantsTo": "reads for a removed organization",
+	"Answer":          "the organization with the grant calls it: TestOnlyTheGrantedOrganizationAnswers",
 	"GrantedProjects": "the organization with the grant calls it: TestGrantIsReadByItsOrganizationOnly",
 }
 
 // No method finds or changes objects of another organization or another project. With the right
 // organization and project it does.
-func TestOwnerInEveryQuery(t *testing.T) {
+func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.make(clerk)

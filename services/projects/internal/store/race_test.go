@@ -10,6 +10,8 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/shared/event"
 	"herald/shared/gen/fault/projectsfault"
+	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/testkit"
 )
 
@@ -148,13 +150,14 @@ func TestSimultaneousAdditionsKeepTheBoundOfKeys(t *testing.T) {
 		w.waiting(2)
 		release()
 	}()
-	n := testkit.Race(t, domain.MaxAppKeys+5, func(n int) error {
+	w.must(nil, postgres.SetQuotas(t.Context(), w.db, quota.Settings{Quotas: "app_keys=0,app_keys@org-a=7"}))
+	n := testkit.Race(t, 12, func(n int) error {
 		k := i.aKey()
 		k.ID = fmt.Sprintf("another %d", n)
 		_, err := w.AddAppKey(t.Context(), k, []byte{1}, happened)
 		return err
 	}, projectsfault.ErrAppKeyLimit.ID)
-	if rows := testkit.Rows(t, w.db, "application_keys"); n != domain.MaxAppKeys-1 || rows != domain.MaxAppKeys {
+	if rows := testkit.Rows(t, w.db, "application_keys"); n != 6 || rows != 7 {
 		t.Errorf("%d were added, %d are there", n, rows)
 	}
 }

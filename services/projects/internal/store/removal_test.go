@@ -39,8 +39,10 @@ func TestRemovedProjectTakesItsObjectsAlong(t *testing.T) {
 			}
 		})
 	}
-	for sql, want := range map[string]int{"events where data ->> 'cause' <> ''": 7, "projects": 1, "roles": 1,
-		"project_grants": 1, "user_grants": 1, "applications": 1, "application_keys": 1} {
+	for sql, want := range map[string]int{
+		"events where name like '%removed' and data ->> 'cause' <> ''": 7, "projects": 1, "roles": 1,
+		"project_grant_acceptances": 0, "project_grants": 1, "user_grants": 1, "applications": 1, "application_keys": 1,
+	} {
 		if n := testkit.Rows(t, w.db, sql); n != want {
 			t.Errorf("%d %s, want %d", n, sql, want)
 		}

@@ -27,13 +27,19 @@ const (
 				and g.granted_org_id is not distinct from @org_id
 		) for share`
 
+	// holdGrant lets one role at a time be given by a grant, so that only the first one accepts it.
+	holdGrant = `select from project_grants where id = @project_grant_id and project_id is not distinct from @id
+		and granted_org_id is not distinct from @org_id for no key update`
+
 	// grantable is an SQL condition: the organization can grant all the roles. By a project grant it can grant those of
 	// the grant, otherwise those of the project.
 	grantable = `@role_keys::text[] <@ case when @project_grant_id = '' then array(select key from roles
 		where project_id = @project_id)
 		else (select role_keys from project_grants
 			where id = @project_grant_id and granted_org_id is not distinct from @event_organization
-				and project_id is not distinct from @project_id and state = @grant_active) end`
+				and project_id is not distinct from @project_id and state = @grant_active and not exists (
+					select from project_grant_acceptances where grant_id = @project_grant_id and state = @grant_ended)
+		) end`
 )
 
 func userGrantKey(orgID, userID, id string) postgres.Args {
@@ -46,20 +52,25 @@ func (s Store) UserGrant(ctx context.Context, orgID, userID, id string) (domain.
 	return g, postgres.Missing(err, projectsfault.ErrUserGrantNotFound)
 }
 
-// CreateUserGrant writes a grant on an organization's own project, or on one that is granted to it.
+// CreateUserGrant writes a grant on an organization's own project, or on one that is granted to it. The first one by a
+// project grant accepts that grant.
 // It returns ErrUserGrantOutdated if the roles or the grant were removed in the meantime.
 func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added proto.Message) (resource.Record, error) {
 	lock := event.Locked[domain.Project]{Lock: holdOwn, Args: projectKey(g.OrgID, g.ProjectID),
 		NotFound: projectsfault.ErrUserGrantProjectUnknown}
 	if g.ProjectGrantID != "" {
 		lock.Lock, lock.NotFound = holdGranted, projectsfault.ErrUserGrantProjectGrantUnknown
-		lock.Args["project_grant_id"] = g.ProjectGrantID
+		lock.LockParts, lock.Args["project_grant_id"] = holdGrant, g.ProjectGrantID
 	}
 	lock.Write = func(domain.Project) event.Statement {
 		args := userGrantArgs(g)
-		args["user_id"] = g.UserID
+		args["user_id"], args["accepted"] = g.UserID, domain.AcceptanceAccepted
 		return event.Statement{
 			AggregateID: g.ID, OrganizationID: g.OrgID, Unless: projectsfault.ErrUserGrantOutdated, If: grantable,
+			Along: `select 'project_grant', 'accepted', @project_grant_id, @event_organization,
+					jsonb_build_object('projectId', @project_id::text)
+				where @project_grant_id <> '' and not exists (
+					select from project_grant_acceptances where grant_id = @project_grant_id)`,
 			SQL: `user_grant as (
 				insert into user_grants (
 					id, org_id, project_id, project_grant_id, role_keys,
@@ -68,7 +79,7 @@ func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added pr
 					@id, @event_organization, @project_id, nullif(@project_grant_id, ''), @role_keys::text[],
 					@user_id, position, time, time
 				from event
-			)`,
+			), ` + accepting,
 			Args: args,
 		}
 	}
@@ -79,7 +90,7 @@ func (s Store) CreateUserGrant(ctx context.Context, g domain.UserGrant, added pr
 func userGrantArgs(g domain.UserGrant) postgres.Args {
 	return postgres.Args{
 		"id": g.ID, "project_id": g.ProjectID, "project_grant_id": g.ProjectGrantID, "role_keys": g.RoleKeys,
-		"grant_active": domain.GrantActive,
+		"grant_active": domain.GrantActive, "grant_ended": domain.AcceptanceEnded,
 	}
 }
 

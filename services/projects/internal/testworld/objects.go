@@ -4,7 +4,6 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,31 +76,31 @@ var SecretForm = regexp.MustCompile(`^[a-zA-Z0-9]{64}$`)
 // Clocked is an application in a world whose clock a test can advance.
 type Clocked struct {
 	*World
-	Shop  string
-	Web   *projectsv1.CreateOidcAppResponse
-	ahead *atomic.Int64
+	Shop string
+	Web  *projectsv1.CreateOidcAppResponse
+	*testkit.Clock
 }
 
 // NewClocked returns a world with a clock and an application.
 func NewClocked(t testing.TB) Clocked {
 	t.Helper()
 	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	clock := &testkit.Clock{}
+	g.Now = clock.Now
 	w := NewOn(t, g)
 	p := w.Project(w.InA, "Shop")
-	return Clocked{w, p, w.WebApp(w.InA, p, "Web"), &ahead}
+	return Clocked{w, p, w.WebApp(w.InA, p, "Web"), clock}
 }
 
 // Forward advances the clock.
 func (c Clocked) Forward(by time.Duration) {
-	c.ahead.Add(int64(by))
+	c.Advance(by)
 	c.sign()
 }
 
 // At returns the time of the clock.
 func (c Clocked) At() string {
-	return time.Now().Add(time.Duration(c.ahead.Load())).Format(time.RFC3339Nano)
+	return c.Clock.Now().Format(time.RFC3339Nano)
 }
 
 // Generate returns a new secret.

@@ -3,6 +3,7 @@ package testworld
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,14 +21,18 @@ import (
 // Kit is the database server of a package's tests.
 var Kit = testkit.New("projects", projects.Migrations)
 
-// Users stands in for the service users. Organizations and users exist if their ids begin with org- or user-. The rest
-// of a user's id is the id of the user's organization.
+// Users stands in for the service users. Organizations exist if their ids begin with org-, and users if theirs begin
+// with user. What comes after the first hyphen of a user's id is the id of the user's organization.
 type Users struct {
 	usersv1.UnimplementedInternalServer
 	testkit.Unguarded
 	mu sync.Mutex
+	// Managers are the organizations in which user-org-a has all permissions, besides org-a.
+	Managers []string
 	// Owners are the requests to make somebody the owner of a project.
 	Owners []*usersv1.MakeProjectOwnerRequest
+	// NoOwner is the answer to these requests if it is not nil.
+	NoOwner error
 }
 
 // MakeProjectOwner keeps the request.
@@ -37,7 +42,7 @@ func (u *Users) MakeProjectOwner(
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.Owners = append(u.Owners, r)
-	return &usersv1.MakeProjectOwnerResponse{}, nil
+	return &usersv1.MakeProjectOwnerResponse{}, u.NoOwner
 }
 
 // ResolveOrg finds an organization by its id.
@@ -45,13 +50,18 @@ func (u *Users) ResolveOrg(_ context.Context, r *usersv1.ResolveOrgRequest) (*us
 	if !strings.HasPrefix(r.OrgId, "org-") {
 		return nil, usersfault.ErrOrgNotFound
 	}
-	return &usersv1.ResolveOrgResponse{Name: r.OrgId, State: usersv1.OrgState_ORG_STATE_ACTIVE}, nil
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return &usersv1.ResolveOrgResponse{
+		Name: r.OrgId, State: usersv1.OrgState_ORG_STATE_ACTIVE,
+		Permitted: r.UserId == "user-org-a" && r.Permission != "" && slices.Contains(u.Managers, r.OrgId),
+	}, nil
 }
 
 // ResolveUser finds a user by its id.
 func (u *Users) ResolveUser(_ context.Context, r *usersv1.ResolveUserRequest) (*usersv1.ResolveUserResponse, error) {
 	name, org, _ := strings.Cut(r.UserId, "-")
-	if name != "user" || r.OrgId != "" && r.OrgId != org {
+	if !strings.HasPrefix(name, "user") || r.OrgId != "" && r.OrgId != org {
 		return nil, usersfault.ErrUserNotFound
 	}
 	return &usersv1.ResolveUserResponse{
@@ -90,8 +100,16 @@ func NewOn(t testing.TB, g boot.Ground) *World {
 // NewWithoutUsers returns a world in which the service users does not run.
 func NewWithoutUsers(t testing.TB, g boot.Ground) *World {
 	t.Helper()
+	return NewWith(t, g, boot.QuotaSettings{})
+}
+
+// NewWith is NewWithoutUsers with quotas of the operator.
+func NewWith(t testing.TB, g boot.Ground, quotas boot.QuotaSettings) *World {
+	t.Helper()
 	w := &World{World: Kit.Start(t, g, func(s *boot.Service) error {
-		return projects.New(t.Context(), s, projects.Config{Limit: search.Limit{MaxLimit: 1000}})
+		return projects.New(t.Context(), s, projects.Config{
+			Limit: search.Limit{MaxLimit: 1000}, QuotaSettings: quotas,
+		})
 	})}
 	calls := testkit.Calls(t, g, "gateway")
 	w.ProjectsClient, w.RolesClient = projectsv1.NewProjectsClient(calls), projectsv1.NewRolesClient(calls)

@@ -28,8 +28,8 @@ type Server struct {
 func (s Server) CreateOidcApp(
 	ctx context.Context, r *projectsv1.CreateOidcAppRequest,
 ) (*projectsv1.CreateOidcAppResponse, error) {
-	config := oidcConfig(r)
-	if err := config.Check(); err != nil {
+	config, err := checkedConfig(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	app := newApp(ctx, r)
@@ -119,8 +119,8 @@ func (s Server) UpdateApp(ctx context.Context, r *projectsv1.UpdateAppRequest) (
 func (s Server) UpdateOidcConfig(
 	ctx context.Context, r *projectsv1.UpdateOidcConfigRequest,
 ) (*projectsv1.AppResponse, error) {
-	config := oidcConfig(r)
-	if err := config.Check(); err != nil {
+	config, err := checkedConfig(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	return s.configureApp(ctx, r, func(app *domain.Application) ([]string, error) { return app.ConfigureOIDC(config) })

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"context"
 	"reflect"
 	"time"
 
@@ -9,8 +10,27 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"herald/services/projects/internal/domain"
+	"herald/shared/caller"
+	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
+	"herald/shared/rpc"
 )
+
+// checkedConfig returns the configuration of a creation or a change, if the caller may decide it and its fields are
+// right. Who configures a trusted application decides who may act for everybody of the organization. An application
+// that is not trusted would otherwise mark itself, and then could do what not_for_apps refuses.
+func checkedConfig(ctx context.Context, r proto.Message) (domain.OIDCConfig, error) {
+	c := oidcConfig(r)
+	by := caller.From(ctx)
+	if c.Trusted && !by.Can("org.write", "") {
+		return c, rpc.Denied("org.write", by.OrganizationID)
+	}
+	if c.Trusted && by.Untrusted() {
+		return c, fault.ErrAppNotTrusted.Say("An application that is not trusted marks none as trusted, and " +
+			"configures none that is: the person does it without an application, such as with a personal access token")
+	}
+	return c, c.Check()
+}
 
 // oidcConfig reads the configuration from a creation or a change. Its fields have the same JSON names
 // in the domain and in every message.

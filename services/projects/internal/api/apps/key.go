@@ -2,11 +2,6 @@ package apps
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"time"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
@@ -29,7 +24,10 @@ func (s Server) AddAppKey(
 	k := domain.AppKey{
 		ID: resource.NewID(), ApplicationID: r.AppId, ProjectID: r.ProjectId, OrgID: base.OrgID(ctx), ExpiresAt: expiry,
 	}
-	pair, err := s.keyPair(ctx, k, r.PublicKey)
+	pair, err := s.Pairs.For(ctx, r.PublicKey, func() error {
+		_, err := s.Store.Application(ctx, k.OrgID, k.ProjectID, k.ApplicationID)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -38,40 +36,13 @@ func (s Server) AddAppKey(
 	if err != nil {
 		return nil, err
 	}
-	file, err := keyFile(k, pair.Private)
+	file, err := secret.KeyFile{
+		Type: "application", KeyID: k.ID, ExpirationDate: k.ExpiresAt, AppID: r.AppId, ClientID: r.AppId,
+	}.With(pair.Private)
 	if err != nil {
 		return nil, err
 	}
 	return &projectsv1.AddAppKeyResponse{KeyId: k.ID, KeyDetails: file, Details: resource.Details(record, k.OrgID)}, nil
-}
-
-// keyPair returns the caller's public key. If the request has none, it makes a pair for an existing
-// application.
-func (s Server) keyPair(ctx context.Context, k domain.AppKey, publicKey []byte) (secret.Pair, error) {
-	if len(publicKey) > 0 {
-		public, err := secret.ParsePublicKey(publicKey)
-		return secret.Pair{Public: public}, err
-	}
-	if _, err := s.Store.Application(ctx, k.OrgID, k.ProjectID, k.ApplicationID); err != nil {
-		return secret.Pair{}, err
-	}
-	return s.Pairs.Make(ctx)
-}
-
-// keyFile returns the file from which an application reads its key.
-func keyFile(k domain.AppKey, private secret.Text) ([]byte, error) {
-	file, err := json.Marshal(struct {
-		Type           string    `json:"type"`
-		KeyID          string    `json:"keyId"`
-		Key            string    `json:"key,omitempty"`
-		ExpirationDate time.Time `json:"expirationDate"`
-		AppID          string    `json:"appId"`
-		ClientID       string    `json:"clientId"`
-	}{"application", k.ID, private.Reveal(), k.ExpiresAt, k.ApplicationID, k.ApplicationID})
-	if err != nil {
-		return nil, fmt.Errorf("write a key file: %w", err)
-	}
-	return file, nil
 }
 
 // GetAppKey returns the description of an application's key. Expired keys exist until they are
@@ -116,7 +87,4 @@ func (s Server) RemoveAppKey(
 	return &projectsv1.RemoveAppKeyResponse{Details: resource.Changed(k.Record, k.OrgID)}, nil
 }
 
-func appKey(k domain.AppKey) *heraldv1.Key {
-	return &heraldv1.Key{Id: k.ID, Details: resource.Details(k.Record, k.OrgID), Type: heraldv1.KeyType_KEY_TYPE_JSON,
-		ExpirationDate: timestamppb.New(k.ExpiresAt)}
-}
+func appKey(k domain.AppKey) *heraldv1.Key { return resource.Key(k.ID, k.Record, k.OrgID, k.ExpiresAt) }

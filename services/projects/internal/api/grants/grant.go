@@ -9,10 +9,12 @@ import (
 	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
+	"herald/shared/caller"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/resource"
 	"herald/shared/rpc"
 	"herald/shared/search"
@@ -31,7 +33,8 @@ func (s Server) AddProjectGrant(
 	ctx context.Context, r *projectsv1.AddProjectGrantRequest,
 ) (*projectsv1.AddProjectGrantResponse, error) {
 	g := domain.ProjectGrant{ID: resource.NewID(), OrgID: base.OrgID(ctx), ProjectID: r.ProjectId,
-		GrantedOrgID: r.GrantedOrgId, State: domain.GrantActive}
+		GrantedOrgID: r.GrantedOrgId, State: domain.GrantActive,
+		Answered: domain.Answered{Acceptance: domain.AcceptancePending}}
 	g.Assign(r.RoleKeys)
 	if _, err := s.Store.Project(ctx, g.OrgID, g.ProjectID); err != nil {
 		return nil, err
@@ -39,11 +42,17 @@ func (s Server) AddProjectGrant(
 	if g.GrantedOrgID == g.OrgID {
 		return nil, projectsfault.ErrProjectGrantToOwner
 	}
-	if _, err := s.Users.ResolveOrg(rpc.OnOwnBehalf(ctx),
-		&usersv1.ResolveOrgRequest{OrgId: g.GrantedOrgID}); missing(err) {
+	granted, err := s.Users.ResolveOrg(rpc.OnOwnBehalf(ctx), &usersv1.ResolveOrgRequest{
+		OrgId: g.GrantedOrgID, UserId: caller.From(ctx).UserID, Permission: "project.grant.write",
+	})
+	if missing(err) {
 		return nil, projectsfault.ErrGrantedOrgUnknown
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, err
+	}
+	if granted.Permitted {
+		g.Acceptance = domain.AcceptanceAccepted
 	}
 	if err := s.checkRoles(ctx, g.ProjectID, r.RoleKeys); err != nil {
 		return nil, err
@@ -197,6 +206,7 @@ func projectGrant(g domain.ProjectGrant) *projectsv1.ProjectGrant {
 	return &projectsv1.ProjectGrant{
 		Id: g.ID, Details: resource.Details(g.Record, g.OrgID), GrantedOrgId: g.GrantedOrgID, RoleKeys: g.RoleKeys,
 		State: projectsv1.ProjectGrantState(g.State), ProjectId: g.ProjectID, ProjectName: g.ProjectName,
+		Acceptance: projectsv1.ProjectGrantAcceptance(g.Acceptance), AcceptanceDetails: acceptanceDetails(g),
 	}
 }
 
@@ -205,6 +215,15 @@ func grantedProject(g domain.ProjectGrant) *projectsv1.GrantedProject {
 		ProjectGrantId: g.ID, Details: resource.Details(g.Record, g.OrgID), ProjectId: g.ProjectID,
 		ProjectName: g.ProjectName,
 		State:       projectsv1.ProjectGrantState(g.State), ProjectState: projectsv1.ProjectState(g.ProjectState),
-		RoleKeys: g.RoleKeys,
+		RoleKeys: g.RoleKeys, Acceptance: projectsv1.ProjectGrantAcceptance(g.Acceptance),
+		AcceptanceDetails: acceptanceDetails(g),
 	}
+}
+
+func acceptanceDetails(g domain.ProjectGrant) *heraldv1.ObjectDetails {
+	if g.Acceptance == domain.AcceptancePending {
+		return nil
+	}
+	return resource.Details(resource.Record{Sequence: g.AcceptanceSequence, CreatedAt: g.AcceptanceCreatedAt,
+		ChangedAt: g.AcceptanceChangedAt}, g.GrantedOrgID)
 }

@@ -63,6 +63,7 @@ func TestProjectGrantIsSeenByBothOrganizations(t *testing.T) {
 	want := &projectsv1.ProjectGrant{
 		Id: made.GrantId, Details: made.Details, GrantedOrgId: "org-b", RoleKeys: []string{"admin", "guest"},
 		State: projectsv1.ProjectGrantState_PROJECT_GRANT_STATE_ACTIVE, ProjectId: id, ProjectName: "Shop",
+		Acceptance: pending,
 	}
 	got, err := w.GetProjectGrant(w.InA, &projectsv1.GetProjectGrantRequest{ProjectId: id, GrantId: made.GrantId})
 	w.Must(got, err)
@@ -106,6 +107,7 @@ func TestProjectGrantIsSeenByBothOrganizations(t *testing.T) {
 		RoleKeys:     []string{"admin", "guest"},
 		State:        projectsv1.ProjectGrantState_PROJECT_GRANT_STATE_ACTIVE,
 		ProjectState: projectsv1.ProjectState_PROJECT_STATE_ACTIVE,
+		Acceptance:   pending,
 	})
 	if own, err := w.SearchProjects(w.InB, &projectsv1.SearchProjectsRequest{}); err != nil ||
 		own.Details.TotalResult != 0 {

@@ -63,8 +63,9 @@ func (s Server) checkGrant(ctx context.Context, g domain.UserGrant, keys []strin
 		return projectsfault.ErrUserGrantProjectGrantUnknown
 	case err != nil:
 		return err
-	case granted.State != domain.GrantActive:
-		return projectsfault.ErrProjectGrantNotActive
+	}
+	if err := granted.Usable(); err != nil {
+		return err
 	}
 	return domain.CheckGrantable(keys, granted.RoleKeys)
 }

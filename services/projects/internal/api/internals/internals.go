@@ -3,11 +3,13 @@ package internals
 
 import (
 	"context"
+	"slices"
 
 	"herald/services/projects/internal/api/apps"
 	"herald/services/projects/internal/api/base"
 	"herald/services/projects/internal/api/projects"
 	"herald/services/projects/internal/domain"
+	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	"herald/shared/search"
 )
@@ -40,18 +42,46 @@ func (s Server) ResolveClient(
 	}, nil
 }
 
-// ResolveAccess returns what a user has on a project.
+// FindTaken returns which of some ids are taken here.
+func (s Server) FindTaken(ctx context.Context, r *projectsv1.FindTakenRequest) (*projectsv1.FindTakenResponse, error) {
+	found, err := s.Store.FindTaken(ctx, r.Ids)
+	return &projectsv1.FindTakenResponse{Ids: found}, err
+}
+
+// ResolveAccess returns what a user and the organization of an application have on projects.
 func (s Server) ResolveAccess(
 	ctx context.Context, r *projectsv1.ResolveAccessRequest,
 ) (*projectsv1.ResolveAccessResponse, error) {
-	access, err := s.Store.Access(ctx, r.ProjectId, r.UserId, r.OrgId)
+	found, err := s.Store.Access(ctx, domain.AccessQuery{
+		ProjectIDs: append([]string{r.ProjectId}, r.NamedIds...), UserID: r.UserId, OrgID: r.OrgId,
+		ClientOrgID: r.ClientOrgId,
+	})
 	if err != nil {
 		return nil, err
 	}
+	answer := &projectsv1.ResolveAccessResponse{}
+	for _, a := range found {
+		if a.Project.ID == r.ProjectId {
+			answer = access(a)
+		}
+	}
+	if r.ProjectId != "" && answer.Project == nil {
+		return nil, projectsfault.ErrProjectNotFound
+	}
+	for _, a := range found {
+		if slices.Contains(r.NamedIds, a.Project.ID) {
+			answer.Named = append(answer.Named, access(a))
+		}
+	}
+	return answer, nil
+}
+
+func access(a domain.Access) *projectsv1.ResolveAccessResponse {
 	return &projectsv1.ResolveAccessResponse{
-		OrgHasProject: access.OrgHasProject,
-		Roles: search.Each(access.Roles, func(g domain.GrantedRole) *projectsv1.GrantedRole {
+		Project: projects.Message(a.Project), OrgHasProject: a.OrgHasProject,
+		Grounds: a.Grounds,
+		Roles: search.Each(a.Roles, func(g domain.GrantedRole) *projectsv1.GrantedRole {
 			return &projectsv1.GrantedRole{Key: g.Key, OrgId: g.OrgID}
 		}),
-	}, nil
+	}
 }

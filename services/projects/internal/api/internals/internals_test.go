@@ -3,6 +3,8 @@ package internals_test
 import (
 	"bytes"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +32,28 @@ func TestServicesFindProjectsInTheirOrganizationOnly(t *testing.T) {
 		_, err := users.ResolveProject(t.Context(), r)
 		refused(t, err, "PROJECT_NOT_FOUND")
 	}
+}
+
+// The service users asks it before it gives users chosen ids.
+func TestIdsAreFoundInAllOrganizations(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	ids := []string{c.Shop, c.Web.AppId, strings.ToUpper(c.Shop), strings.ToUpper(c.Web.AppId)}
+	found := func(when string) {
+		t.Helper()
+		got, err := c.Internal("users").FindTaken(t.Context(), &projectsv1.FindTakenRequest{
+			Ids: append([]string{"nothing", ""}, ids...),
+		})
+		if err != nil || !slices.Equal(slices.Sorted(slices.Values(got.Ids)), slices.Sorted(slices.Values(ids))) {
+			t.Errorf("%s: %v, %v, want %v", when, got, err, ids)
+		}
+	}
+	found("live")
+	// An id is never given again, so that nobody becomes a client that others trust.
+	c.Must(c.RemoveApp(c.InA, &projectsv1.AppRequest{ProjectId: c.Shop, AppId: c.Web.AppId}))
+	found("without the application")
+	c.Must(c.RemoveProject(c.InA, &projectsv1.RemoveProjectRequest{ProjectId: c.Shop}))
+	found("removed")
 }
 
 // client is an application of a world, which the service auth resolves.
@@ -162,7 +186,7 @@ func TestKeysAreReturnedUntilTheyExpireOrAreRemoved(t *testing.T) {
 }
 
 // A role counts if an organization granted it on its own project, or by a project grant that is active and still has
-// it.
+// it. An organization has a project that is granted to it, and agrees to it for its people when it accepts the grant.
 func TestAccessIsRolesThatCount(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -170,13 +194,27 @@ func TestAccessIsRolesThatCount(t *testing.T) {
 	w.AddRoles(w.InA, p, "admin", "clerk", "guest")
 	w.AddRoles(w.InA, other, "boss")
 	auth := w.Internal("auth")
+	named := map[string]bool{}
+	// check compares the access of a user of an organization, whose application asks, too. The grounds change whenever
+	// something has ended.
 	check := func(what, orgID string, has bool, want ...*projectsv1.GrantedRole) {
 		t.Helper()
 		got, err := auth.ResolveAccess(t.Context(), &projectsv1.ResolveAccessRequest{
-			ProjectId: p, UserId: "user-" + orgID, OrgId: orgID,
+			ProjectId: p, UserId: "user-" + orgID, OrgId: orgID, ClientOrgId: orgID,
 		})
 		w.Must(got, err)
 		t.Log(what)
+		if got.Project.Id != p || got.Project.Name != "Shop" || got.Project.Details.ResourceOwner != "org-a" {
+			t.Errorf("%v", got.Project)
+		}
+		if (got.Grounds != "") != has {
+			t.Errorf("the grounds are %q", got.Grounds)
+		}
+		if orgID == "org-b" && has && named[got.Grounds] {
+			t.Errorf("the same grounds again: %q", got.Grounds)
+		}
+		named[got.Grounds] = true
+		got.Project, got.Grounds = nil, ""
 		testkit.Equal(t, got, &projectsv1.ResolveAccessResponse{OrgHasProject: has, Roles: want})
 	}
 	of := func(org, key string) *projectsv1.GrantedRole { return &projectsv1.GrantedRole{Key: key, OrgId: org} }
@@ -189,10 +227,68 @@ func TestAccessIsRolesThatCount(t *testing.T) {
 	check("own roles", "org-a", true, of("org-a", "admin"), of("org-a", "guest"))
 	check("a role of a foreign user", "org-b", false, of("org-a", "guest"))
 	g := w.Grant(p, "org-b", "clerk", "guest")
+	check("a grant that nobody has accepted", "org-b", false, of("org-a", "guest"))
 	w.Give(w.InB, "user-org-b", p, g, "clerk", "guest")
 	check("roles by a grant", "org-b", true, of("org-b", "clerk"), of("org-a", "guest"), of("org-b", "guest"))
 	w.Must(w.DeactivateProjectGrant(w.InA, &projectsv1.ProjectGrantRequest{ProjectId: p, GrantId: g}))
 	check("an inactive grant", "org-b", false, of("org-a", "guest"))
+	w.Must(w.ReactivateProjectGrant(w.InA, &projectsv1.ProjectGrantRequest{ProjectId: p, GrantId: g}))
+	w.Must(w.EndGrantedProject(w.InB, &projectsv1.GrantedProjectRequest{GrantId: g}))
+	check("an ended grant", "org-b", false, of("org-a", "guest"))
+	w.Must(w.AcceptGrantedProject(w.InB, &projectsv1.GrantedProjectRequest{GrantId: g}))
+	check("a grant accepted again", "org-b", true, of("org-a", "guest"))
+	w.Must(w.DeactivateProjectGrant(w.InA, &projectsv1.ProjectGrantRequest{ProjectId: p, GrantId: g}))
+	w.Must(w.ReactivateProjectGrant(w.InA, &projectsv1.ProjectGrantRequest{ProjectId: p, GrantId: g}))
+	check("a grant reactivated", "org-b", true, of("org-a", "guest"))
+	w.Must(w.RemoveProjectGrant(w.InA, &projectsv1.ProjectGrantRequest{ProjectId: p, GrantId: g}))
+	w.Give(w.InB, "user-org-b", p, w.Grant(p, "org-b", "clerk"), "clerk")
+	check("another grant", "org-b", true, of("org-b", "clerk"), of("org-a", "guest"))
+	w.Must(w.DeactivateProject(w.InA, &projectsv1.DeactivateProjectRequest{ProjectId: p}))
+	w.Must(w.ReactivateProject(w.InA, &projectsv1.ReactivateProjectRequest{ProjectId: p}))
+	check("a project reactivated", "org-b", true, of("org-b", "clerk"), of("org-a", "guest"))
 	_, err := auth.ResolveAccess(t.Context(), &projectsv1.ResolveAccessRequest{ProjectId: "nothing"})
 	refused(t, err, "PROJECT_NOT_FOUND")
+}
+
+// An application may have tokens for the active projects of its organization, and for those of which it has accepted a
+// grant. All are asked for at once.
+func TestAudienceIsProjectsOfTheOrganization(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	own, further := w.Project(w.InB, "Own"), w.Project(w.InB, "Further")
+	accepted, pending, ended := w.Project(w.InA, "Accepted"), w.Project(w.InA, "Pending"), w.Project(w.InA, "Ended")
+	foreign, inactive := w.Project(w.InA, "Foreign"), w.Project(w.InB, "Inactive")
+	for _, p := range []string{accepted, pending, ended} {
+		w.AddRoles(w.InA, p, "clerk")
+		if g := w.Grant(p, "org-b", "clerk"); p != pending {
+			w.Must(w.AcceptGrantedProject(w.InB, &projectsv1.GrantedProjectRequest{GrantId: g}))
+			if p == ended {
+				w.Must(w.EndGrantedProject(w.InB, &projectsv1.GrantedProjectRequest{GrantId: g}))
+			}
+		}
+	}
+	w.Must(w.DeactivateProject(w.InB, &projectsv1.DeactivateProjectRequest{ProjectId: inactive}))
+	w.Give(w.InA, "user", accepted, "", "clerk")
+	auth := w.Internal("auth")
+	for _, project := range []string{"", own} {
+		got, err := auth.ResolveAccess(t.Context(), &projectsv1.ResolveAccessRequest{
+			ProjectId: project, UserId: "user", OrgId: "org-c", ClientOrgId: "org-b",
+			NamedIds: []string{further, accepted, pending, ended, foreign, inactive, "unknown"},
+		})
+		w.Must(got, err)
+		if got.Project.GetId() != project || (got.Grounds != "") != (project != "") {
+			t.Errorf("%v", got)
+		}
+		for _, n := range got.Named {
+			if want := n.Project.Id == further || n.Project.Id == accepted; (n.Grounds != "") != want {
+				t.Errorf("%s: %q", n.Project.Name, n.Grounds)
+			}
+			if n.OrgHasProject || (len(n.Roles) == 1) != (n.Project.Id == accepted) {
+				t.Errorf("%v", n)
+			}
+		}
+		if len(got.Named) != 6 {
+			t.Errorf("%v", got.Named)
+		}
+	}
 }

@@ -3,7 +3,7 @@ package projects
 
 import (
 	"context"
-	"log/slog"
+	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -12,6 +12,7 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/services/projects/internal/store"
 	"herald/shared/caller"
+	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -26,7 +27,6 @@ type Server struct {
 
 	// Users makes the creator of a project its owner.
 	Users usersv1.InternalClient
-	Log   *slog.Logger
 }
 
 // ownerLimit is how long the answer to a creation waits for the owner's role.
@@ -48,22 +48,25 @@ func (s Server) CreateProject(
 		return nil, err
 	}
 	if created.OwnerId != "" {
-		s.makeOwner(ctx, p, created.OwnerId)
+		if err := s.makeOwner(ctx, p, created.OwnerId); err != nil {
+			return nil, err
+		}
 	}
 	return &projectsv1.CreateProjectResponse{Id: p.ID, Details: resource.Details(record, p.OrgID)}, nil
 }
 
-// makeOwner grants the owner's role before the answer, so that the next request may use it. If it fails, for instance
-// because the service users does not run, users does the same when it receives the event.
-func (s Server) makeOwner(ctx context.Context, p domain.Project, userID string) {
+// makeOwner grants the owner's role before the answer, so that the next request may use it. If it fails, users does the
+// same when it receives the event. Until then the creator cannot read the project, so the answer is no success.
+func (s Server) makeOwner(ctx context.Context, p domain.Project, userID string) error {
 	ctx, cancel := context.WithTimeout(rpc.OnOwnBehalf(context.WithoutCancel(ctx)), ownerLimit)
 	defer cancel()
 	_, err := s.Users.MakeProjectOwner(ctx, &usersv1.MakeProjectOwnerRequest{
 		OrgId: p.OrgID, ProjectId: p.ID, UserId: userID,
 	})
 	if err != nil {
-		s.Log.WarnContext(ctx, "the owner of a project is added later, by its event", "project", p.ID, "err", err)
+		return fault.ErrOutcomeUnknown.Because(fmt.Errorf("project %s gets its owner by its event: %w", p.ID, err))
 	}
+	return nil
 }
 
 // GetProject reads a project.

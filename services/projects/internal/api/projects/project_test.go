@@ -10,6 +10,7 @@ import (
 
 	"herald/services/projects/internal/testworld"
 	"herald/shared/caller"
+	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -52,6 +53,19 @@ func TestCreatorBecomesOwnerWithoutAWiderRole(t *testing.T) {
 				t.Errorf("the event does not name %q", c.owner)
 			}
 		})
+	}
+}
+
+// Whoever creates a project can read it after an answer of success. If users could not make the creator its owner yet,
+// the answer says that the outcome is unknown; the project is there, and the event makes the owner.
+func TestCreatorWhoIsNotOwnerYetIsNotToldOfSuccess(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	w.Users.NoOwner = fault.ErrUnavailable
+	_, err := w.CreateProject(w.As("org-a", "ORG_PROJECT_CREATOR"), &projectsv1.CreateProjectRequest{Name: "Later"})
+	refused(t, err, "OUTCOME_UNKNOWN")
+	if w.Rows("events where name = 'created' and data->>'ownerId' = 'user-org-a'") != 1 {
+		t.Error("no event makes the owner")
 	}
 }
 
