@@ -21,6 +21,7 @@ import (
 // Config is the service's settings.
 type Config struct {
 	search.Limit
+	boot.QuotaSettings
 	Authority string `env:"HERALD_DIRECTORY_AUTHORITY" envDefault:"https://login.microsoftonline.com"`
 	outbound.Network
 }
@@ -40,7 +41,7 @@ var Migrations = store.Migrations
 var Sealed = []secret.Column{domain.SealedClientSecret}
 
 // New registers the service.
-func New(_ context.Context, s *boot.Service, c Config) error {
+func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return err
 	}
@@ -51,11 +52,16 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
+	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
+		return err
+	}
 	db := store.New(s.Journal)
 	s.Consume(orgremoval.Start(s, consumer.Sweep(db)))
+	s.Background(func(ctx context.Context) { consumer.ReportRefusedLogins(ctx, s, db) })
 	return s.Serve(func(r boot.Registrar) {
 		idpv1.RegisterIdpsServer(r, api.Idps{
 			Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit, Callback: callback, Directory: where, Log: s.Log,
+			Now: s.Now,
 		})
 	})
 }

@@ -44,7 +44,7 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 	s.Consume(orgremoval.Start(s, consumer.Sweep(db)))
 	return s.Serve(func(r boot.Registrar) {
 		textv1.RegisterTextServer(r, api.Text{
-			Catalog: catalog, Store: db, PublicURL: s.PublicURL.String(),
+			Catalog: catalog, Store: db, PublicURL: s.PublicURL.String(), Log: s.Log,
 		})
 	})
 }

@@ -4,6 +4,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/store"
@@ -18,6 +19,7 @@ type Idps struct {
 	Keys      secret.Keys
 	Directory *directory.Directory
 	Log       *slog.Logger
+	Now       func() time.Time
 	// Callback is the redirect URI that directories send browsers back to.
 	Callback string
 	// MaxLimit is the largest page of a search.

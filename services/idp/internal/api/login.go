@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/domain"
+	"herald/services/idp/internal/store"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/idpfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
+	"herald/shared/outbound"
 	"herald/shared/search"
 	"herald/shared/secret"
 )
@@ -72,13 +77,22 @@ func (a Idps) FinishIdpLogin(
 	}, nil
 }
 
-// NoteRefusedLogin writes into the history of a provider that somebody could not log in.
+// NoteRefusedLogin counts a login that was refused at a provider.
 func (a Idps) NoteRefusedLogin(
 	ctx context.Context, r *idpv1.NoteRefusedLoginRequest,
 ) (*idpv1.NoteRefusedLoginResponse, error) {
-	return &idpv1.NoteRefusedLoginResponse{}, a.Store.NoteRefusedLogin(ctx, r.OrgId, r.IdpId, &idpv1.IdpLoginRefused{
-		Reason: r.Reason, TenantId: r.TenantId, ExternalUserId: r.ExternalUserId,
-	})
+	return &idpv1.NoteRefusedLoginResponse{},
+		a.Store.NoteRefusedLogin(ctx, r.OrgId, r.IdpId, r.Reason, a.Now(), LoginRefused)
+}
+
+// LoginRefused returns the event for refused logins.
+func LoginRefused(r *store.Refusals) (proto.Message, error) {
+	e := &idpv1.IdpLoginRefused{Reason: r.Reasons[0], Since: timestamppb.New(r.Since)}
+	for i, reason := range r.Reasons {
+		e.Count += uint32(r.Counts[i])
+		e.Reasons = append(e.Reasons, &idpv1.RefusedLogins{Reason: reason, Count: uint32(r.Counts[i])})
+	}
+	return e, nil
 }
 
 // active returns a provider. It returns ErrIdpNotActive if nobody can log in with it.
@@ -94,7 +108,8 @@ func (a Idps) active(ctx context.Context, orgID, id string) (domain.Idp, error) 
 // in the log. From the answer of the directory it logs only the names of errors and tenants.
 func (a Idps) noted(ctx context.Context, i domain.Idp, err error) error {
 	if f := fault.From(err); f.Code != fault.Internal && !errors.Is(err, directory.ErrOutage) {
-		a.Log.WarnContext(ctx, "a login at an identity provider failed", "idp", i.ID, "org", i.OrgID, "err", f)
+		a.Log.WarnContext(ctx, "a login at an identity provider failed", "idp", i.ID, "org", i.OrgID, "err",
+			outbound.Brief(f))
 	}
 	return err
 }

@@ -3,9 +3,9 @@ package api_test
 import (
 	"encoding/base64"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +153,37 @@ func TestFailedLoginReturnsTheReason(t *testing.T) {
 	refused(t, err, "IDP_AWAY")
 }
 
+// Whatever a directory answers, the log has at most 200 bytes of an error about it.
+func TestLogHasLittleOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	much := strings.Repeat("7", 200_000) + `}`
+	for what, body := range map[string]string{
+		outside.Token:    `{"access_token":"a","token_type":"Bearer","expires_in":` + much,
+		outside.Metadata: `{"issuer":` + much,
+		outside.Keys:     `{"keys":` + much,
+	} {
+		t.Run(what, func(t *testing.T) {
+			l := newLogin(t)
+			id := l.provider()
+			code := ""
+			if what != outside.Metadata {
+				code = l.code(id)
+			}
+			l.at.Replace(what, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(body))
+			})
+			_, err := l.finish("org-a", id, code)
+			refused(t, err, "IDP_AWAY")
+			for line := range strings.Lines(l.log.String()) {
+				if len(line) > 1000 || strings.Count(line, "7") > 300 {
+					t.Errorf("%d bytes: %.300s", len(line), line)
+				}
+			}
+		})
+	}
+}
+
 func TestActiveProvidersOfAnOrganizationAreOffered(t *testing.T) {
 	t.Parallel()
 	l := newLogin(t)
@@ -170,27 +201,65 @@ func TestActiveProvidersOfAnOrganizationAreOffered(t *testing.T) {
 	}
 }
 
-// Administrators find in the history of a provider why somebody could not log in. It does not change the provider.
+// Administrators find in the history of a provider why logins were refused, and how often. It does not change the
+// provider. Whoever causes 300 in a minute causes two entries.
 func TestHistoryHasRefusedLogins(t *testing.T) {
 	t.Parallel()
-	l := newLogin(t)
-	id := l.provider()
-	before := l.Get(id)
-	note := &idpv1.NoteRefusedLoginRequest{OrgId: "org-a", IdpId: id, Reason: "IDP_TENANT_REFUSED",
-		TenantId: outside.OtherCompany, ExternalUserId: outside.Ada}
-	l.Must(l.auth.NoteRefusedLogin(t.Context(), note))
-	got, err := l.SearchIdpChanges(l.InA, &idpv1.SearchIdpChangesRequest{Id: id})
-	l.Must(got, err)
-	want := map[string]any{
-		"reason": "IDP_TENANT_REFUSED", "tenantId": outside.OtherCompany, "externalUserId": outside.Ada,
+	clock, g := testkit.ClockAt(time.Now().Truncate(time.Second)), testkit.Ground(t)
+	g.Now = clock.Now
+	w := testworld.NewOn(t, g, testworld.Config)
+	id, auth := w.Directory(w.InA, "Company"), idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, "auth"))
+	before, began := w.Get(id), clock.Now()
+	refuse := func(n int, reason string) {
+		t.Helper()
+		for range n {
+			w.Must(auth.NoteRefusedLogin(t.Context(), &idpv1.NoteRefusedLoginRequest{OrgId: "org-a", IdpId: id,
+				Reason: reason, TenantId: outside.OtherCompany, ExternalUserId: outside.Ada}))
+		}
 	}
-	if last := got.Result[0]; last.EventType != "idp.login_refused" || !maps.Equal(last.Data.AsMap(), want) {
-		t.Errorf("%v, want the data %v", last, want)
+	reported := func() (all []map[string]any) {
+		t.Helper()
+		got, err := w.SearchIdpChanges(w.As("org-a", "ORG_OWNER"), &idpv1.SearchIdpChangesRequest{Id: id})
+		w.Must(got, err)
+		for _, change := range got.Result {
+			if change.EventType == "idp.login_refused" {
+				all = append(all, change.Data.AsMap())
+			}
+		}
+		return all
 	}
-	testkit.Equal(t, l.Get(id), before)
+	data := func(since time.Time, reasons ...any) map[string]any {
+		var list []any
+		total := 0.0
+		for i := 0; i < len(reasons); i += 2 {
+			list = append(list, map[string]any{"reason": reasons[i], "count": reasons[i+1]})
+			total += reasons[i+1].(float64)
+		}
+		at := since.UTC().Format(time.RFC3339)
+		return map[string]any{"reason": reasons[0], "count": total, "since": at, "reasons": list}
+	}
+	refuse(1, "IDP_TENANT_REFUSED")
+	first := data(began, "IDP_TENANT_REFUSED", 1.0)
+	if got := reported(); !reflect.DeepEqual(got, []map[string]any{first}) {
+		t.Errorf("one is reported as %v, want %v", got, first)
+	}
+	clock.Advance(10 * time.Second)
+	refuse(99, "IDP_TOKEN_INVALID")
+	refuse(200, "IDP_LINK_NOT_FOUND")
+	if got := reported(); len(got) != 1 {
+		t.Errorf("in the same minute: %v", got)
+	}
+	clock.Advance(51 * time.Second)
+	refuse(1, "IDP_TOKEN_INVALID")
+	next := data(began.Add(10*time.Second), "IDP_LINK_NOT_FOUND", 200.0, "IDP_TOKEN_INVALID", 100.0)
+	if got := reported(); !reflect.DeepEqual(got, []map[string]any{next, first}) {
+		t.Errorf("300 are reported as %v, want %v", got, next)
+	}
+	w.InA = w.As("org-a", "ORG_OWNER") // the one from the beginning is too old
+	testkit.Equal(t, w.Get(id), before)
 	for _, where := range [][2]string{{"org-b", id}, {"org-a", "nowhere"}} {
-		note.OrgId, note.IdpId = where[0], where[1]
-		_, err := l.auth.NoteRefusedLogin(t.Context(), note)
+		_, err := auth.NoteRefusedLogin(t.Context(), &idpv1.NoteRefusedLoginRequest{OrgId: where[0], IdpId: where[1],
+			Reason: "IDP_TOKEN_INVALID"})
 		refused(t, err, "IDP_NOT_FOUND")
 	}
 }

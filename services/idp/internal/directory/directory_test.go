@@ -63,22 +63,29 @@ func provider(tenant domain.Tenant) domain.Idp {
 
 var anybody = domain.Tenant{}
 
+const verifier = "verifier-verifier-verifier-verifier-verifier"
+
 // login goes to the directory and comes back with the parameters of the request.
 func (w world) login(i domain.Idp) (domain.Account, error) {
 	w.Helper()
-	verifier := secret.RandomString(43)
-	address, err := w.herald.Address(w.Context(), i, directory.Login{State: "state", Nonce: "nonce",
-		Challenge: base64.RawURLEncoding.EncodeToString(secret.Hash(verifier))})
+	u, err := w.begin(i)
 	if err != nil {
 		return domain.Account{}, err
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		w.Fatal(err)
 	}
 	return w.herald.Account(w.Context(), i, secret.NewText(outside.ClientSecret), directory.Answer{
 		Code: w.Code(u.Query()), Nonce: "nonce", Verifier: verifier,
 	})
+}
+
+// begin returns where a login goes.
+func (w world) begin(i domain.Idp) (*url.URL, error) {
+	w.Helper()
+	address, err := w.herald.Address(w.Context(), i, directory.Login{State: "state", Nonce: "nonce",
+		Challenge: base64.RawURLEncoding.EncodeToString(secret.Hash(verifier))})
+	if err != nil {
+		return nil, err
+	}
+	return url.Parse(address)
 }
 
 func TestLoginReturnsTheAccountOfTheToken(t *testing.T) {
@@ -97,6 +104,20 @@ func TestLoginReturnsTheAccountOfTheToken(t *testing.T) {
 		w.Asked(outside.Metadata) != 1 || w.Asked(outside.Keys) != 1 {
 		t.Errorf("%v, userinfo %d, metadata %d, keys %d", err, w.Asked(outside.Userinfo), w.Asked(outside.Metadata),
 			w.Asked(outside.Keys))
+	}
+}
+
+// Characters that nobody sees are left out of names. An address with them stays what it is, because without them it may
+// be somebody else's.
+func TestNamesAreWhatTheyLookLike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.LogIn(outside.Claims{"name": "\u202eAda\u2066 Love\u200blace\ufe0f", "given_name": "A\u00adda",
+		"family_name": " \u200e ", "preferred_username": "ada\u2060@company.example", "email": nil})
+	got, err := w.login(provider(anybody))
+	if err != nil || got.DisplayName != "Ada Lovelace" || got.First != "Ada" || got.Last != "" ||
+		got.UserName != "ada@company.example" || got.Email == got.UserName {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -189,12 +210,17 @@ func TestTokenWithWrongClaimsIsRefused(t *testing.T) {
 		},
 		"tenant is no guid": {outside.Claims{"tid": "..", "iss": w.URL + "/../v2.0"},
 			idpfault.ErrIdpTenantRefused},
-		"no issuer":          {outside.Claims{"iss": nil}, idpfault.ErrIdpTenantRefused},
-		"no tenant":          {outside.Claims{"tid": nil}, idpfault.ErrIdpTokenInvalid},
-		"no object":          {outside.Claims{"oid": nil}, idpfault.ErrIdpTokenInvalid},
-		"object is a number": {outside.Claims{"oid": 7}, idpfault.ErrIdpTokenInvalid},
-		"long object":        {outside.Claims{"oid": strings.Repeat("a", 201)}, idpfault.ErrIdpTokenInvalid},
-		"audience":           {outside.Claims{"aud": "another"}, idpfault.ErrIdpTokenInvalid},
+		"no issuer":                     {outside.Claims{"iss": nil}, idpfault.ErrIdpTenantRefused},
+		"no tenant":                     {outside.Claims{"tid": nil}, idpfault.ErrIdpTokenInvalid},
+		"no object":                     {outside.Claims{"oid": nil}, idpfault.ErrIdpTokenInvalid},
+		"object is a number":            {outside.Claims{"oid": 7}, idpfault.ErrIdpTokenInvalid},
+		"object with a NUL":             {outside.Claims{"oid": "a\x00b"}, idpfault.ErrIdpTokenInvalid},
+		"object in two lines":           {outside.Claims{"oid": "a\nb"}, idpfault.ErrIdpTokenInvalid},
+		"object with a space before it": {outside.Claims{"oid": " a"}, idpfault.ErrIdpTokenInvalid},
+		"authenticated in the future": {outside.Claims{"auth_time": now.Add(time.Minute).Unix()},
+			idpfault.ErrIdpTokenInvalid},
+		"long object": {outside.Claims{"oid": strings.Repeat("a", 201)}, idpfault.ErrIdpTokenInvalid},
+		"audience":    {outside.Claims{"aud": "another"}, idpfault.ErrIdpTokenInvalid},
 		"two audiences": {outside.Claims{"aud": []string{outside.ClientID, "another"}},
 			idpfault.ErrIdpTokenInvalid},
 		"no audience":          {outside.Claims{"aud": nil}, idpfault.ErrIdpTokenInvalid},

@@ -1,13 +1,13 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -20,8 +20,8 @@ const (
 	// lifetime is how long metadata and keys are kept. If a token cannot be verified with the kept keys, they are read
 	// again earlier, but only if refreshPause has passed since the last such reading.
 	lifetime, refreshPause = time.Hour, 10 * time.Second
-	// most is how many tenants are kept. mostKeys is how many keys a tenant may have.
-	most, mostKeys = 1000, 100
+	// mostKeys is how many keys a tenant may have.
+	mostKeys = 100
 )
 
 // metadata are the provider metadata of one tenant (OpenID Connect Discovery section 3).
@@ -68,44 +68,37 @@ type keys struct {
 	againAt time.Time
 }
 
-// published is what the directory has published: metadata by tenant, and keys by their address.
+// published is what the directory has published: metadata by their address, and keys by theirs.
 type published struct {
-	mu       sync.Mutex
-	metadata map[string]metadata
-	keys     map[string]keys
+	metadata readings[metadata]
+	keys     readings[keys]
 }
 
 // metadata returns the metadata of a tenant.
 func (d *Directory) metadata(ctx context.Context, segment string) (metadata, error) {
-	d.published.mu.Lock()
-	m, there := d.published.metadata[segment]
-	d.published.mu.Unlock()
+	from := d.base + "/" + segment + "/v2.0/.well-known/openid-configuration"
+	m, there := d.published.metadata.kept(from)
 	if there && d.now().Sub(m.readAt) < lifetime {
 		return m, nil
 	}
-	m = metadata{}
-	if err := d.get(ctx, d.base+"/"+segment+"/v2.0/.well-known/openid-configuration", &m); err != nil {
-		return metadata{}, err
-	}
-	m.readAt, m.tenant = d.now(), domain.TenantOf(d.base, m.Issuer)
-	if m.tenant == "" {
-		return metadata{}, away("the metadata of %s have the issuer %.200q", segment, m.Issuer)
-	}
-	for _, address := range []string{m.AuthorizationEndpoint, m.TokenEndpoint, m.JWKSURI} {
-		if !d.safe(address) {
-			return metadata{}, away("the metadata of %s have the address %.200q", segment, address)
+	return d.published.metadata.read(ctx, from, d.now, func(ctx context.Context) (metadata, error) {
+		var m metadata
+		if err := d.get(ctx, from, &m); err != nil {
+			return metadata{}, err
 		}
-	}
-	if m.UserinfoEndpoint != "" && !d.safe(m.UserinfoEndpoint) {
-		return metadata{}, away("the metadata of %s have the address %.200q", segment, m.UserinfoEndpoint)
-	}
-	d.published.mu.Lock()
-	defer d.published.mu.Unlock()
-	if d.published.metadata == nil || len(d.published.metadata) >= most {
-		d.published.metadata = map[string]metadata{}
-	}
-	d.published.metadata[segment] = m
-	return m, nil
+		m.readAt, m.tenant = d.now(), domain.TenantOf(d.base, m.Issuer)
+		if m.tenant == "" {
+			return metadata{}, away("the metadata of %s have the issuer %.200q", segment, m.Issuer)
+		}
+		for _, address := range []string{
+			m.AuthorizationEndpoint, m.TokenEndpoint, m.JWKSURI, cmp.Or(m.UserinfoEndpoint, m.TokenEndpoint),
+		} {
+			if !d.safe(address) {
+				return metadata{}, away("the metadata of %s have the address %.200q", segment, address)
+			}
+		}
+		return m, nil
+	})
 }
 
 // safe reports whether an address may be used: it has TLS, or the directory may be without TLS because it is on this
@@ -124,9 +117,7 @@ func (d *Directory) readKeys(ctx context.Context, m metadata) error {
 // keysAt returns the keys at an address. If the kept keys are not enough it reads them again, because the directory may
 // have replaced them. New keys may even have the ids of old ones.
 func (d *Directory) keysAt(ctx context.Context, address string, enough func([]key) bool) ([]key, error) {
-	d.published.mu.Lock()
-	kept := d.published.keys[address]
-	d.published.mu.Unlock()
+	kept, _ := d.published.keys.kept(address)
 	now, againAt := d.now(), kept.againAt
 	if now.Sub(kept.readAt) < lifetime {
 		if enough(kept.all) || now.Sub(againAt) < refreshPause {
@@ -134,6 +125,15 @@ func (d *Directory) keysAt(ctx context.Context, address string, enough func([]ke
 		}
 		againAt = now
 	}
+	fresh, err := d.published.keys.read(ctx, address, d.now, func(ctx context.Context) (keys, error) {
+		all, err := d.publishedKeys(ctx, address)
+		return keys{all: all, readAt: now, againAt: againAt}, err
+	})
+	return fresh.all, err
+}
+
+// publishedKeys reads the keys at an address.
+func (d *Directory) publishedKeys(ctx context.Context, address string) (all []key, err error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
@@ -143,7 +143,6 @@ func (d *Directory) keysAt(ctx context.Context, address string, enough func([]ke
 	if len(set.Keys) > mostKeys {
 		return nil, away("there are %d keys", len(set.Keys))
 	}
-	kept = keys{readAt: now, againAt: againAt}
 	for _, raw := range set.Keys {
 		var k struct {
 			Issuer string `json:"issuer"`
@@ -151,16 +150,10 @@ func (d *Directory) keysAt(ctx context.Context, address string, enough func([]ke
 		var public jose.JSONWebKey
 		// Keys of unknown kinds are ignored (RFC 7517 section 5).
 		if json.Unmarshal(raw, &public) == nil && json.Unmarshal(raw, &k) == nil && public.IsPublic() {
-			kept.all = append(kept.all, key{public, k.Issuer})
+			all = append(all, key{public, k.Issuer})
 		}
 	}
-	d.published.mu.Lock()
-	defer d.published.mu.Unlock()
-	if d.published.keys == nil || len(d.published.keys) >= most {
-		d.published.keys = map[string]keys{}
-	}
-	d.published.keys[address] = kept
-	return kept.all, nil
+	return all, nil
 }
 
 // get reads a JSON document.

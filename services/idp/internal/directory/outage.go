@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"herald/shared/outbound"
 	"herald/shared/retry"
 )
 
@@ -41,6 +42,6 @@ func (w watcher) RoundTrip(r *http.Request) (*http.Response, error) {
 	case errors.Is(err, context.Canceled): // the person has closed the connection
 		return nil, err
 	}
-	w.watch.Failed(err)
+	w.watch.Failed(outbound.Brief(err))
 	return nil, fmt.Errorf("%w: %w", ErrOutage, err)
 }

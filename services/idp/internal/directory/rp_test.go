@@ -2,6 +2,7 @@ package directory_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 
 	"herald/services/idp/internal/directory"
 	"herald/shared/gen/fault/idpfault"
+	"herald/shared/secret"
+	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
 )
 
@@ -206,8 +210,8 @@ func TestNewKeysAreFoundAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			now := time.Now()
-			w.herald = heraldAt(t, w.URL, func() time.Time { return now })
+			clock := testkit.ClockAt(time.Now())
+			w.herald = heraldAt(t, w.URL, clock.Now)
 			next, never := newRSA(t), newRSA(t)
 			signBy := func(key *rsa.PrivateKey) {
 				w.SignBy(func(c outside.Claims) string { return outside.Sign(t, jose.RS256, key, id, c) })
@@ -226,16 +230,16 @@ func TestNewKeysAreFoundAtOnce(t *testing.T) {
 			for range 5 {
 				login("forged", idpfault.ErrIdpTokenInvalid, 2)
 			}
-			now = now.Add(10 * time.Second)
+			clock.Advance(10 * time.Second)
 			login("forged later", idpfault.ErrIdpTokenInvalid, 3)
 			signBy(next)
 			login("new later", nil, 3)
 			// While the directory does not answer, the kept keys are used for an hour.
 			w.Replace(outside.Metadata, http.NotFound)
 			w.Replace(outside.Keys, http.NotFound)
-			now = now.Add(50 * time.Minute)
+			clock.Advance(50 * time.Minute)
 			login("away", nil, 3)
-			now = now.Add(10 * time.Minute)
+			clock.Advance(10 * time.Minute)
 			login("away for long", idpfault.ErrIdpAway, 3)
 		})
 	}
@@ -268,7 +272,8 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	w := newWorld(t)
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	w.herald = newHerald(t, directory.Config{Authority: w.URL, Now: time.Now, Log: log})
+	var clock testkit.Clock // each login comes when the directory is asked again
+	w.herald = newHerald(t, directory.Config{Authority: w.URL, Log: log, Now: clock.Now})
 	w.Replace(outside.Metadata, http.NotFound)
 	if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 		errors.Is(err, directory.ErrOutage) {
@@ -277,11 +282,13 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	down := func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusBadGateway) }
 	w.Replace(outside.Metadata, down)
 	for range 5 {
+		clock.Advance(11 * time.Second)
 		if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) ||
 			!errors.Is(err, directory.ErrOutage) {
 			t.Error(err)
 		}
 	}
+	clock.Advance(11 * time.Second)
 	w.Honest()
 	w.Replace(outside.Token, down)
 	w.Replace(outside.Keys, down)
@@ -291,5 +298,101 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	}
 	if text := logged.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "502 Bad Gateway") {
 		t.Errorf("the log is %s", text)
+	}
+}
+
+// A failed reading of metadata or keys is not repeated for ten seconds, whoever begins a login.
+func TestFailedReadingIsRemembered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what, name, body string
+		status           int
+	}{
+		{outside.Metadata, "404", "{}", 404},
+		{outside.Metadata, "another issuer", `{"issuer":"https://x.example"}`, 200},
+		{outside.Keys, "404", "{}", 404},
+		{outside.Keys, "too many", `{"keys":[` + strings.Repeat("{},", 200) + `{}]}`, 200},
+	} {
+		t.Run(c.what+" "+c.name, func(t *testing.T) {
+			d := outside.StartDirectory(t)
+			var clock testkit.Clock
+			w := world{d, heraldAt(t, d.URL, clock.Now)}
+			var asked atomic.Int64
+			w.Replace(c.what, func(out http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				out.Header().Set("Content-Type", "application/json")
+				out.WriteHeader(c.status)
+				_, _ = out.Write([]byte(c.body))
+			})
+			for range 20 {
+				if _, err := w.login(provider(anybody)); !errors.Is(err, idpfault.ErrIdpAway) {
+					t.Fatal(err)
+				}
+			}
+			if n := asked.Load(); n != 1 {
+				t.Errorf("asked %d times", n)
+			}
+			w.Honest()
+			clock.Advance(11 * time.Second)
+			if _, err := w.login(provider(anybody)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Strangers who hang up while the directory hangs cause one request together, and its failure is remembered.
+func TestHangingDirectoryIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{outside.Metadata, outside.Keys} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			i := provider(anybody)
+			var codes []string
+			if what == outside.Keys { // the address of a login needs the metadata
+				for range 21 {
+					to, err := w.begin(i)
+					if err != nil {
+						t.Fatal(err)
+					}
+					codes = append(codes, w.Code(to.Query()))
+				}
+			}
+			hang := make(chan struct{})
+			asked := make(chan struct{}, 100)
+			w.Replace(what, func(out http.ResponseWriter, _ *http.Request) {
+				asked <- struct{}{}
+				<-hang
+				out.WriteHeader(http.StatusBadGateway)
+			})
+			begin := func(ctx context.Context, n int) error {
+				if what == outside.Metadata {
+					_, err := w.herald.Address(ctx, i, directory.Login{})
+					return err
+				}
+				_, err := w.herald.Account(ctx, i, secret.NewText(outside.ClientSecret), directory.Answer{
+					Code: codes[n], Nonce: "nonce", Verifier: verifier})
+				return err
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			var gone sync.WaitGroup
+			for n := range 20 {
+				gone.Go(func() {
+					if err := begin(ctx, n); !errors.Is(err, idpfault.ErrIdpAway) {
+						t.Error(err)
+					}
+				})
+			}
+			<-asked
+			leave()
+			gone.Wait()
+			close(hang)
+			if err := begin(t.Context(), 20); !errors.Is(err, directory.ErrOutage) {
+				t.Error(err)
+			}
+			if len(asked) != 0 {
+				t.Errorf("asked %d times more", len(asked))
+			}
+		})
 	}
 }

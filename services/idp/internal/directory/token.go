@@ -97,8 +97,12 @@ func (d *Directory) standard(i domain.Idp, s jwt.Claims, c claims, nonce string)
 		return errors.New("azp is another client")
 	case nonce == "" || !secret.Equal([]byte(c.Nonce), []byte(nonce)):
 		return errors.New("the nonce is that of another login")
-	case c.TenantID == "" || c.ObjectID == "" || len(c.ObjectID) > 200:
+	case c.TenantID == "" || c.ObjectID == "":
 		return errors.New("tid or oid is missing: they come with the scope profile")
+	case c.ObjectID != text(c.ObjectID) || len(c.ObjectID) > maxID:
+		return errors.New("the oid is no id: it has control characters, spaces around it or more than 200 bytes")
+	case c.AuthTime > d.now().Add(leeway).Unix():
+		return errors.New("auth_time is ahead of the clock")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package domain
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"herald/shared/gen/fault/idpfault"
 )
@@ -58,6 +59,9 @@ func TenantOf(base, issuer string) string {
 	}
 	return tenant
 }
+
+// RefusalsEvery is the pause between two events about refused logins at a provider.
+const RefusalsEvery = time.Minute
 
 // Account is an account of a directory. Everything but the two ids may be empty.
 type Account struct {

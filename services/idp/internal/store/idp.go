@@ -48,16 +48,6 @@ func (s Store) Offered(ctx context.Context, orgID string) ([]domain.Idp, error) 
 		postgres.Args{"org_id": orgID, "active": domain.IdpActive, "most": mostOffered})
 }
 
-// NoteRefusedLogin writes an event of a provider of an organization. It does not change the provider.
-func (s Store) NoteRefusedLogin(ctx context.Context, orgID, id string, refused proto.Message) error {
-	_, err := s.journal.Create(ctx, refused, event.Statement{
-		AggregateID: id, OrganizationID: orgID,
-		If:     `exists (select from idps where id = @id and org_id is not distinct from @org_id)`,
-		Unless: idpfault.ErrIdpNotFound, Args: idpKey(orgID, id),
-	})
-	return err
-}
-
 // CreateIdp writes a provider.
 func (s Store) CreateIdp(ctx context.Context, i domain.Idp, created proto.Message) (resource.Record, error) {
 	return s.journal.Create(ctx, created, event.Statement{

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"herald/services/idp/internal/domain"
 	"herald/services/idp/internal/store"
 	"herald/shared/gen/fault/idpfault"
-	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/search"
 	"herald/shared/testkit"
 )
@@ -49,7 +49,7 @@ var everything = []asked{
 		return len(slices.DeleteFunc(found, func(i domain.Idp) bool { return i.ID != id })), err
 	}},
 	{[]string{"NoteRefusedLogin"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
-		return 1, s.NoteRefusedLogin(ctx, orgID, id, &idpv1.IdpLoginRefused{})
+		return 1, s.NoteRefusedLogin(ctx, orgID, id, "WHY", time.Now(), report)
 	}},
 	{[]string{"RemoveIdp"}, false, func(ctx context.Context, s store.Store, orgID, id string) (int, error) {
 		return one(s.RemoveIdp(ctx, orgID, id, happened))
@@ -57,7 +57,7 @@ var everything = []asked{
 }
 
 // No method finds or changes a provider of another organization. Each finds it in its own.
-func TestOwnerInEveryQuery(t *testing.T) {
+func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.make("org-a", "of org-a")
@@ -92,5 +92,6 @@ func TestOwnerInEveryQuery(t *testing.T) {
 	}
 	testkit.Listed[store.Store](t, names, map[string]string{
 		"CreateIdp": "needs no existing object", "SomeIdps": "reads for a removed organization",
+		"ReportRefusedLogins": "writes the events of all organizations",
 	})
 }

@@ -2,6 +2,8 @@
 package api
 
 import (
+	"log/slog"
+
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
 )
@@ -12,4 +14,5 @@ type Text struct {
 	Store   store.Store
 	// PublicURL is the beginning of links in previews, without a slash at its end.
 	PublicURL string
+	Log       *slog.Logger
 }

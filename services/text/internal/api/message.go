@@ -24,10 +24,12 @@ func (t Text) GetMessageText(
 	if err != nil {
 		return nil, err
 	}
-	text, err := t.sent(ctx, k)
+	custom, standard, err := t.texts(ctx, k)
 	if err != nil {
 		return nil, err
 	}
+	text := customText(custom.Or(standard), custom.Record, k)
+	text.IsDefault = custom.IsDefault()
 	return &textv1.GetMessageTextResponse{CustomText: text}, nil
 }
 
@@ -61,7 +63,7 @@ func (t Text) SetMessageText(
 	if err != nil {
 		return nil, err
 	}
-	texts, err := texts(r).Accept(mail.Kind(k.Kind))
+	texts, err := given(r).Accept(mail.Kind(k.Kind))
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func (t Text) RemoveMessageText(
 }
 
 // ResolveMessageText accepts any text as the preferred language. If the text is not a language tag, the instance's
-// default language is used.
+// default language is used. An organization's text that breaks a rule is not sent, and the log says so.
 func (t Text) ResolveMessageText(
 	ctx context.Context, r *textv1.ResolveMessageTextRequest,
 ) (*textv1.ResolveMessageTextResponse, error) {
@@ -108,10 +110,17 @@ func (t Text) ResolveMessageText(
 		return nil, err
 	}
 	k := store.Key{OrganizationID: r.OrgId, Kind: r.Kind, Language: l.For(t.Catalog, r.PreferredLanguage)}
-	text, err := t.sent(ctx, k)
+	custom, standard, err := t.texts(ctx, k)
 	if err != nil {
 		return nil, err
 	}
+	own, err := custom.Sendable(mail.Kind(k.Kind))
+	if err != nil {
+		t.Log.WarnContext(ctx, "a mail has the default text, because its own text breaks a rule: write it again",
+			"org", k.OrganizationID, "kind", k.Kind, "language", k.Language, "err", err)
+	}
+	text := customText(own.Or(standard), custom.Record, k)
+	text.IsDefault = own == domain.Texts{}
 	return &textv1.ResolveMessageTextResponse{CustomText: text, Language: k.Language}, nil
 }
 
@@ -145,19 +154,12 @@ func (t Text) written(ctx context.Context, kind, language string) (k store.Key, 
 	return store.Key{OrganizationID: caller.From(ctx).OrganizationID, Kind: kind, Language: tag}, err
 }
 
-// sent returns a text as it is sent: the organization's own parts, and default ones for the others.
-func (t Text) sent(ctx context.Context, k store.Key) (*textv1.CustomText, error) {
-	standard, err := t.Catalog.Default(k.Kind, k.Language)
-	if err != nil {
-		return nil, err
+// texts returns an organization's own text and the default one.
+func (t Text) texts(ctx context.Context, k store.Key) (custom domain.Custom, standard domain.Texts, err error) {
+	if standard, err = t.Catalog.Default(k.Kind, k.Language); err == nil {
+		custom, err = t.Store.Custom(ctx, k)
 	}
-	custom, err := t.Store.Custom(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	text := customText(custom.Or(standard), custom.Record, k)
-	text.IsDefault = custom.IsDefault()
-	return text, nil
+	return custom, standard, err
 }
 
 func customText(t domain.Texts, r resource.Record, k store.Key) *textv1.CustomText {
@@ -168,7 +170,7 @@ func customText(t domain.Texts, r resource.Record, k store.Key) *textv1.CustomTe
 	}
 }
 
-func texts(r *textv1.SetMessageTextRequest) domain.Texts {
+func given(r *textv1.SetMessageTextRequest) domain.Texts {
 	return domain.Texts{
 		Title: r.Title, PreHeader: r.PreHeader, Subject: r.Subject, Greeting: r.Greeting,
 		Text: r.Text, ButtonText: r.ButtonText, FooterText: r.FooterText,

@@ -38,7 +38,7 @@ func (t Text) PreviewMessageText(
 	if err != nil {
 		return nil, err
 	}
-	own, err := texts(r).Accept(mail.Kind(k.Kind))
+	own, err := given(r).Accept(mail.Kind(k.Kind))
 	if err != nil {
 		return nil, err
 	}

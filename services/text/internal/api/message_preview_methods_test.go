@@ -15,6 +15,7 @@ import (
 	"herald/shared/gen/fault/textfault"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/mail"
 	"herald/shared/mailer"
 )
 
@@ -200,24 +201,34 @@ func TestMarkupIsShownAsText(t *testing.T) {
 	if len(payloads) < 60 {
 		t.Fatalf("only %d payloads", len(payloads))
 	}
-	plain, _ := read(t, w.preview(&textv1.SetMessageTextRequest{Kind: "init", Language: "en"}).Html)
+	plain := map[string][]string{}
+	for _, kind := range []string{"init", "passwordchanged"} {
+		plain[kind], _ = read(t, w.preview(&textv1.SetMessageTextRequest{Kind: kind, Language: "en"}).Html)
+	}
 	for _, payload := range payloads {
-		r := &textv1.SetMessageTextRequest{Kind: "init", Language: "en", Title: payload, PreHeader: payload,
+		kind, parts := "init", 7 // each part once; the subject is the title of the document
+		if mail.Link(payload) != "" {
+			kind, parts = "passwordchanged", 6 // a notice may have an address, and has no button
+		}
+		r := &textv1.SetMessageTextRequest{Kind: kind, Language: "en", Title: payload, PreHeader: payload,
 			Subject: payload, Greeting: payload, Text: payload, ButtonText: payload, FooterText: payload}
 		w.set("o1", r)
-		if got := w.read("o1", "en"); got.Title != payload || got.Text != payload || got.FooterText != payload {
+		stored, err := w.gateway.GetMessageText(w.As("o1", "ORG_OWNER_VIEWER"),
+			&textv1.GetMessageTextRequest{Kind: kind, Language: "en"})
+		w.Must(stored, err)
+		if got := stored.CustomText; got.Title != payload || got.Text != payload || got.FooterText != payload {
 			t.Errorf("%q is read as %v", payload, got)
 		}
 		got := w.preview(r)
 		elements, texts := read(t, got.Html)
-		if !slices.Equal(elements, plain) {
-			t.Errorf("%q makes\n%q\nwant\n%q", payload, elements, plain)
+		if !slices.Equal(elements, plain[kind]) {
+			t.Errorf("%q makes\n%q\nwant\n%q", payload, elements, plain[kind])
 		}
 		shown := 0
 		for _, text := range texts {
 			shown += strings.Count(text, payload)
 		}
-		if got.Subject != payload || shown != 7 { // each part once; the subject is the title of the document
+		if got.Subject != payload || shown != parts {
 			t.Errorf("%q is shown %d times as it is written", payload, shown)
 		}
 	}

@@ -219,6 +219,27 @@ func TestWrongTextIsRefused(t *testing.T) {
 	}
 }
 
+// An earlier version accepted the text. The organization can read it, and nobody gets it.
+func TestTextThatIsRefusedTodayIsNotSent(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.exec(`insert into custom_texts (
+			org_id, kind, language, sequence, created_at, changed_at, title, pre_header, subject,
+		greeting, text, button_text, footer_text) values ('o1', 'init', 'en', 1, now(), now(), 'Own', '', '', '',
+		'https://evil.example/?c={{.Code}}', '', '')`)
+	own, err := w.gateway.GetMessageText(w.inInstance("IAM_OWNER"),
+		&textv1.GetMessageTextRequest{Kind: "init", Language: "en"})
+	w.Must(own, err)
+	resolved, err := w.mailer.ResolveMessageText(w.Context(), &textv1.ResolveMessageTextRequest{
+		Kind: "init", OrgId: "o1", PreferredLanguage: "en"})
+	w.Must(resolved, err)
+	read, sent := own.CustomText, resolved.CustomText
+	if read.Title != "Own" || read.IsDefault || sent.Title == "Own" || strings.Contains(sent.Text, "evil") ||
+		!sent.IsDefault || !strings.Contains(sent.Text, "{{.Code}}") {
+		t.Errorf("read %v, sent %v", read, sent)
+	}
+}
+
 // What each role may do with texts and languages.
 func TestRolesLimitWhatIsDoneWithTexts(t *testing.T) {
 	t.Parallel()

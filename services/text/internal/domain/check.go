@@ -62,10 +62,28 @@ func (t Texts) Accept(kind mail.Kind) (Texts, error) {
 			wrong = append(wrong, fault.Field{Path: p.name, Reason: reason})
 		}
 	}
+	if wrong == nil {
+		wrong = t.linked(kind)
+	}
 	if wrong != nil {
 		return Texts{}, textfault.ErrMessageTextInvalid.Naming(wrong...)
 	}
 	return t, nil
+}
+
+// linked returns the parts with an address, if mails of the kind have a code: a link could take it elsewhere. Each such
+// mail shows the code, whatever its texts hold.
+func (t *Texts) linked(kind mail.Kind) (wrong []fault.Field) {
+	if kind.Notice() {
+		return nil
+	}
+	for _, p := range t.parts() {
+		if link := mail.Link(*p.text); link != "" {
+			wrong = append(wrong, fault.Field{Path: p.name, Reason: fmt.Sprintf(
+				"must not hold %q: mail programs make a link of it, and the mail shows a code", link)})
+		}
+	}
+	return wrong
 }
 
 // unfilled returns what is wrong with placeholders that have no value in a kind of message, or "".
@@ -111,7 +129,50 @@ func (p part) fault(used []string) string {
 	if err := mail.CheckPlaceholders(text); err != nil {
 		return err.Error()
 	}
+	if !alone(text) {
+		return "must hold {{.Code}} alone, between spaces or brackets"
+	}
 	return ""
+}
+
+// alone reports whether every code in a text is between spaces or brackets, so that it is no part of a word that a mail
+// program makes a link of. A mark may end the sentence after it. The bracket before it begins a word, because "?c=("
+// may be in an address. Chinese and Japanese have no spaces before brackets.
+func alone(text string) bool {
+	const code = '\x1a' // no text holds it
+	rest := mail.ExpandPlaceholders(text, func(name string) string {
+		if name == "Code" {
+			return string(code)
+		}
+		return "x"
+	})
+	begins, apart := true, false // apart: the character before is no part of an address
+	for rest != "" {
+		r, size := utf8.DecodeRuneInString(rest)
+		rest = rest[size:]
+		if r == code && !(begins && ends(after(rest), unicode.Pe)) {
+			return false
+		}
+		begins = unicode.IsSpace(r) || unicode.Is(unicode.Ps, r) && (begins || apart)
+		apart = r >= utf8.RuneSelf || unicode.Is(unicode.Pe, r)
+	}
+	return true
+}
+
+// after returns the character at the start of a text, or the one after it if that is the mark of a sentence.
+func after(text string) rune {
+	r, size := utf8.DecodeRuneInString(text)
+	if size > 0 && strings.ContainsRune(".,;!?。！？，、；", r) {
+		r, size = utf8.DecodeRuneInString(text[size:])
+	}
+	if size == 0 {
+		return ' '
+	}
+	return r
+}
+
+func ends(r rune, bracket *unicode.RangeTable) bool {
+	return unicode.IsSpace(r) || unicode.Is(bracket, r)
 }
 
 // refuses reports whether a character is not allowed in the part: control characters, such as

@@ -3,6 +3,7 @@ package domain
 import (
 	"errors"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,28 @@ func names() (all []string) {
 	return all
 }
 
+// accepts fails the test unless a part of a message is taken as it is, or is refused for a reason.
+func accepts(t *testing.T, name, text, reason string, good bool) {
+	t.Helper()
+	got, err := put(name, text).Accept(mail.Init)
+	f, refused := errors.AsType[*fault.Fault](err)
+	if good {
+		if kept := strings.ReplaceAll(text, "\r\n", "\n"); refused || got != put(name, kept) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		return
+	}
+	if !refused || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Reason, reason) {
+		t.Errorf("%s: %+v", name, err)
+		return
+	}
+	said := f.Fields[0].Reason
+	want := textfault.ErrMessageTextInvalid.Say("%s: %s", name, said).On(name, said)
+	if !reflect.DeepEqual(f, want) {
+		t.Errorf("%s: %+v, want %+v", name, f, want)
+	}
+}
+
 func TestEachPartIsAcceptedByItsRules(t *testing.T) {
 	t.Parallel()
 	all, lines := names(), []string{"text", "footerText"}
@@ -51,8 +74,26 @@ func TestEachPartIsAcceptedByItsRules(t *testing.T) {
 		{"longest in the contract", strings.Repeat("x", 40000), all, ""},
 		{"the code", "it is {{.Code}}", inside, "must not hold {{.Code}}"},
 		{"the code with spaces", "{{  .Code }}", inside, "must not hold {{.Code}}"},
+		{"the code in brackets", "({{.Code}}) [ {{.Code}}] (Code {{.Code}})【{{.Code}}】", inside,
+			"must not hold {{.Code}}"},
+		{"the code at the end of a sentence", "it is {{.Code}}. Or {{.Code}}", inside, "must not hold {{.Code}}"},
+		{"the code in brackets of Chinese", "验证码（{{.Code}}）", inside, "must not hold {{.Code}}"},
+		{"the code in a bracket after a sign", "?c=({{.Code}})", nil, "{{.Code}}"},
+		{"the code in two brackets after a sign", "/([{{.Code}}])", nil, "{{.Code}}"},
+		{"the code in a word", "x{{.Code}}", nil, "{{.Code}}"},
+		{"the code after a sign", "c={{.Code}}", nil, "{{.Code}}"},
+		{"the code after a slash", "/{{.Code}}", nil, "{{.Code}}"},
+		{"the code in a name", "{{.Code}}.example", nil, "{{.Code}}"},
+		{"the code before a slash", "{{.Code}}/", nil, "{{.Code}}"},
+		{"the code before an @", "{{.Code}}@x", nil, "{{.Code}}"},
+		{"the code beside a value", "{{.OrgName}}{{.Code}}", nil, "{{.Code}}"},
+		{"a value beside the code", "{{.Code}}{{.OrgName}}", nil, "{{.Code}}"},
+		{"the code twice", "{{.Code}}{{.Code}}", nil, "{{.Code}}"},
+		{"the code after what nobody sees", "\u200b{{.Code}}", nil, "{{.Code}}"},
+		{"the code in angles", "<{{.Code}}>", nil, "{{.Code}}"},
+		{"an address", "https://example.com/help", nil, "make a link of it"},
 		{"LF", "a\nb", lines, "must not hold the character U+000A"},
-		{"header", "a\r\nBcc: b@example.com", lines, "must not hold the character U+000D"},
+		{"header", "a\r\nBcc: b", lines, "must not hold the character U+000D"},
 		{"tab", "a\tb", lines, "must not hold the character U+0009"},
 		{"CR", "a\rb", nil, "must not hold the character U+000D"},
 		{"NUL", "a\x00b", nil, "must not hold the character U+0000"},
@@ -82,25 +123,32 @@ func TestEachPartIsAcceptedByItsRules(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for _, name := range all {
-				got, err := put(name, test.text).Accept(mail.Init)
-				f, refused := errors.AsType[*fault.Fault](err)
-				if slices.Contains(test.good, name) {
-					if kept := strings.ReplaceAll(test.text, "\r\n", "\n"); refused || got != put(name, kept) {
-						t.Errorf("%s: %+v, %v", name, got, err)
-					}
-					continue
-				}
-				if !refused || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Reason, test.reason) {
-					t.Errorf("%s: %+v", name, err)
-					continue
-				}
-				reason := f.Fields[0].Reason
-				want := textfault.ErrMessageTextInvalid.Say("%s: %s", name, reason).On(name, reason)
-				if !reflect.DeepEqual(f, want) {
-					t.Errorf("%s: %+v, want %+v", name, f, want)
-				}
+				accepts(t, name, test.text, test.reason, slices.Contains(test.good, name))
 			}
 		})
+	}
+}
+
+// A code of a mail with an address in any part could get there: as a part of the link, or through a reader who is told
+// to. The mail shows the code below the texts, so no part has to hold it.
+func TestMailWithACodeHasNoAddress(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"https://evil.example/?c=", "www.evil.example", "evil.example/x", "evil.example",
+		"eve@evil.example", "mailto:eve", "{{.OrgName}}.example", "evil。com", "evil．com", "//evil.example", "i❤.ws",
+		"evil。中国"} {
+		for _, kind := range mail.Kinds() {
+			for _, name := range names() {
+				_, err := put(name, "at "+address).Accept(kind)
+				f := fault.From(err)
+				switch refused := errors.Is(err, textfault.ErrMessageTextInvalid); {
+				case kind.Notice() && err != nil:
+					t.Errorf("%q in %s of %s: %v", address, name, kind, err)
+				case !kind.Notice() && (!refused || len(f.Fields) != 1 || f.Fields[0].Path != name ||
+					!strings.Contains(f.Fields[0].Reason, "make a link of it")):
+					t.Errorf("%q in %s of %s: %v", address, name, kind, err)
+				}
+			}
+		}
 	}
 }
 
@@ -171,8 +219,9 @@ func TestMillionBracesAreCheckedFast(t *testing.T) {
 
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{"", "Hello {{.FirstName}}", "{{ .Code }}", "a\r\nb", "\r\r\n", "{{.Nope}}", "\u202e",
-		"\xff", " ", "}}{{", "{{range .}}"} {
+		"\xff", " ", "}}{{", "{{range .}}", "evil.example {{.Code}}", "({{.Code}})"} {
 		f.Add(seed, seed)
+		f.Add(seed, "{{.Code}}")
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
 		in := Texts{one, other, one, other, one, other, other}
@@ -190,7 +239,38 @@ func FuzzAccept(f *testing.F) {
 		for _, p := range got.parts() {
 			checkAccepted(t, p)
 		}
+		checkCode(t, got)
 	})
+}
+
+// sent is a code as its reader gets it, and address what a simple mail program makes a link of.
+var (
+	sent    = regexp.MustCompile(`\S*K7MPX4RD\S*`)
+	address = regexp.MustCompile(`(?i)www\.\S|[a-z0-9]\.[a-z]{2}|https?:/|\S@\S`)
+)
+
+// checkCode checks that no link of a message holds or is beside its code.
+func checkCode(t *testing.T, got Texts) {
+	t.Helper()
+	var all []string
+	for _, p := range got.parts() {
+		all = append(all, mail.ExpandPlaceholders(*p.text, func(name string) string {
+			if name == "Code" {
+				return "K7MPX4RD"
+			}
+			return "x"
+		}))
+	}
+	message := strings.Join(all, "\n")
+	for _, word := range sent.FindAllString(message, -1) {
+		if !slices.Contains(placeholders(strings.Join([]string{got.Title, got.Greeting, got.Text, got.ButtonText,
+			got.FooterText}, "\n")), "Code") {
+			break // somebody wrote it
+		}
+		if link := address.FindString(message); link != "" {
+			t.Fatalf("%q is beside %q", word, link)
+		}
+	}
 }
 
 // checkAccepted checks an accepted part by the same rules, written in another way.

@@ -71,9 +71,11 @@ func TestWholeImagesAreLogos(t *testing.T) {
 		"small": small, "a side of 4096": pngOf(t, 4096, 1),
 		"with a text": withChunk(small, "tEXt", "Title\x00<script>"),
 	} {
-		if l, err := ReadLogo(data); err != nil || l.MediaType != "image/png" || !bytes.Equal(l.Image, data) {
-			t.Errorf("PNG, %s: %s, %v", name, l.MediaType, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if l, err := ReadLogo(data); err != nil || l.MediaType != "image/png" || !bytes.Equal(l.Image, data) {
+				t.Errorf("PNG, %s: %s, %v", name, l.MediaType, err)
+			}
+		})
 	}
 	for name, data := range webpOf(t) {
 		if l, err := ReadLogo(data); err != nil || l.MediaType != "image/webp" || !bytes.Equal(l.Image, data) {

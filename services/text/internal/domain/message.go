@@ -53,6 +53,15 @@ type Custom struct {
 // IsDefault reports whether no part is the organization's own.
 func (c Custom) IsDefault() bool { return c.Texts == Texts{} }
 
+// Sendable returns the texts if they keep today's rules. A text that an earlier version accepted may not: then it
+// returns no texts, so that the default ones are sent, and the error.
+func (c Custom) Sendable(kind mail.Kind) (Texts, error) {
+	if c.IsDefault() {
+		return Texts{}, nil
+	}
+	return c.Accept(kind)
+}
+
 // Write replaces the organization's own texts and returns the names of the changed parts.
 func (c *Custom) Write(t Texts) (changed []string) {
 	was, is := c.Texts.parts(), t.parts()

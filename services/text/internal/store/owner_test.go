@@ -42,7 +42,7 @@ var elsewhere = map[string]string{
 
 // No method finds or changes a text of another organization, message or language. Each finds the
 // text with its own key.
-func TestOwnerInEveryQuery(t *testing.T) {
+func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(mine, "Hallo")
