@@ -27,11 +27,13 @@ func TestServiceDoesNotStartWithoutMails(t *testing.T) {
 		"HERALD_MAIL_FROM: ":           func(c *Config) { c.MailFrom = "Herald" },
 		"HERALD_MAIL_REPLY_TO: ":       func(c *Config) { c.ReplyTo = "Help <help@example.com>, x@example.com" },
 	} {
-		bad := good
-		c(&bad)
-		if err := New(t.Context(), &boot.Service{}, bad); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			bad := good
+			c(&bad)
+			if err := New(t.Context(), &boot.Service{}, bad); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

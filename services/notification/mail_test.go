@@ -41,7 +41,7 @@ func TestEventBecomesAMail(t *testing.T) {
 		"&orgID=o1&passwordset=false&lang=de"
 	for _, want := range []string{
 		"Guten Tag Ada\n", "\nPasswort setzen\n" + link + "\n\n" + testworld.Code(id) + "\n\nIhr Analytical & Co\n",
-		"Lovelace|Countess|ada.l|ada.l|ada.l|ada.l|ada@example.com||+41791234567||ada|o1|" +
+		"Lovelace|Countess|ada.\u202fl|ada.\u202fl|ada.\u202fl|ada.\u202fl|ada@example.com||+41791234567||ada|o1|" +
 			"21. November 2026, 08:00 Uhr (UTC)|21. November 2026, 08:01 Uhr (UTC)|" +
 			"24. November 2026, 08:00 Uhr (UTC)|" + testworld.Code(id) + "\n",
 	} {

@@ -80,7 +80,7 @@ func NewSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 	return &delivery.Sender{
 		Store: store.New(s.Journal), Users: usersv1.NewInternalClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
 		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
-		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outage: s.Outages.Err,
+		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outages: s.Outages,
 		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
 		Queued: make(chan struct{}, 1), TestMails: make(chan delivery.TestMail),
 	}, nil

@@ -23,6 +23,10 @@ type gate struct {
 	unanswered int
 	// doubts is how often the gate has closed for that reason.
 	doubts int
+	// look is a timer that ends the pause before the mail server is asked whether it takes connections; nil for none.
+	look <-chan time.Time
+	// looking is set while it is asked. gone is set if it took none, and excused if it took them again later.
+	looking, gone, excused bool
 }
 
 // turn is the change of the gate by a report.
@@ -90,11 +94,42 @@ func (g *gate) doubt(t Times) turn {
 		g.wait(t.Probe)
 	} else {
 		g.wait(t.Doubt)
+		g.lookAfter(t.Probe)
 	}
 	if before > 0 {
 		return stayed
 	}
 	return closed
+}
+
+// lookAfter lets the mail server be asked whether it takes connections, unless it has excused itself already.
+func (g *gate) lookAfter(pause time.Duration) {
+	if !g.looking && !g.excused {
+		g.look = time.After(pause)
+	}
+}
+
+// looks returns whether the mail server is asked now. It is not if the gate has opened meanwhile.
+func (g *gate) looks() bool {
+	g.look = nil
+	g.looking = g.unanswered > 0
+	return g.looking
+}
+
+// looked records whether the mail server takes connections. If it took none and takes them again, it was ended while
+// mails were at the final dot, so the next mail is tried at once. This happens once until the gate opens: a mail server
+// may end at every mail.
+func (g *gate) looked(err error, t Times) {
+	g.looking = false
+	switch {
+	case g.unanswered == 0 || g.rest == nil:
+	case err == nil && g.gone:
+		g.excused = true
+		g.rest = time.After(0)
+	default:
+		g.gone = g.gone || err != nil
+		g.lookAfter(t.MaxProbe)
+	}
 }
 
 func (g *gate) wait(pause time.Duration) {
@@ -104,7 +139,7 @@ func (g *gate) wait(pause time.Duration) {
 
 func (g *gate) open(answered bool) turn {
 	before := g.pause
-	*g = gate{answered: answered, doubts: g.doubts}
+	*g = gate{answered: answered, doubts: g.doubts, looking: g.looking}
 	if before > 0 {
 		return opened
 	}

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,47 @@ func TestGateInDoubt(t *testing.T) {
 		finished(report("f", taken), opened)
 		if !g.answered {
 			t.Error("what is known of final dots is forgotten")
+		}
+	})
+}
+
+// A mail server that takes no connections after it did not answer final dots was ended. When it takes them again, one
+// mail is tried at once. If that is not answered either, the next pause is as long as usual.
+func TestGateAfterTheMailServerEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		times := Times{Probe: time.Second, MaxProbe: 4 * time.Second, Doubt: time.Minute}
+		g := gate{answered: true}
+		g.finished(report("a", unanswered), times)
+		g.finished(report("b", unanswered), times)
+		look := func(after time.Duration, err error) {
+			t.Helper()
+			start := time.Now()
+			<-g.look
+			if got := time.Since(start); got != after || !g.looks() {
+				t.Errorf("looked after %s, want %s", got, after)
+			}
+			g.looked(err, times)
+		}
+		away := errors.New("refused")
+		look(time.Second, nil) // so far it may be the mails
+		look(4*time.Second, away)
+		look(4*time.Second, away)
+		look(4*time.Second, nil)
+		start := time.Now()
+		<-g.rest
+		g.rest = nil
+		if waited := time.Since(start); waited != 0 || g.room(8) != 1 || g.answered {
+			t.Errorf("tried after %s; room for %d; repeats: %t", waited, g.room(8), g.answered)
+		}
+		g.started(store.Hold{ID: "probe"})
+		g.finished(report("probe", unanswered), times)
+		if g.look != nil {
+			t.Error("it is excused twice")
+		}
+		start = time.Now()
+		if <-g.rest; time.Since(start) != time.Minute {
+			t.Errorf("the next pause was %s", time.Since(start))
 		}
 	})
 }

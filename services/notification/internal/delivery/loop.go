@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"herald/services/notification/internal/domain"
@@ -23,12 +24,14 @@ type loop struct {
 	work context.Context // the workers'
 	held map[store.Hold]held
 	done chan result
-	gate gate
-	// quiet reports that the gate closed because of an outage that is logged elsewhere.
-	quiet bool
-	turn  store.Turn
+	// looked has the result of asking whether the mail server takes connections.
+	looked chan error
+	gate   gate
+	turn   store.Turn
 	// reading logs outages of the queries of the queue, renewing those of the renewals of leases.
 	reading, renewing *retry.Outage
+	// blocked logs when no mail can be sent, postponed when the mail server refuses mails for now.
+	blocked, postponed *retry.Outage
 }
 
 // held is a mail that is being sent.
@@ -95,6 +98,13 @@ func (l *loop) start(c domain.Claim, ended chan struct{}) store.Hold {
 	return hold
 }
 
+// look asks the mail server whether it takes connections.
+func (l *loop) look() {
+	if l.gate.looks() {
+		go func() { l.looked <- l.Relay.Reach(l.work) }()
+	}
+}
+
 func (l *loop) renew(ctx context.Context) {
 	if len(l.held) == 0 {
 		return
@@ -108,24 +118,22 @@ func (l *loop) renew(ctx context.Context) {
 	note(l.renewing, l.Store.Renew(ctx, holds, l.Times.Lease))
 }
 
-// finished handles a worker's report. It logs once when mails begin to wait, and once when they do not wait any more.
-// It logs neither if the reason is an outage that is logged elsewhere.
-func (l *loop) finished(ctx context.Context, r result) {
+// finished handles a worker's report. The gate opens also after a mail that the mail server refuses for now, but only
+// a mail that it takes shows that mails are sent again.
+func (l *loop) finished(r result) {
 	mail := l.held[r.hold]
 	if mail.ended != nil {
 		close(mail.ended)
 	}
 	delete(l.held, r.hold)
 	r.doubts = mail.doubts
-	switch l.gate.finished(r, l.Times) {
-	case closed:
-		if l.quiet = l.Outage() != nil; l.quiet {
-			return
-		}
-		l.Log.WarnContext(ctx, "no mail can be sent; trying again", "reason", r.why)
-	case opened:
-		if !l.quiet {
-			l.Log.InfoContext(ctx, "mails are sent again")
-		}
+	switch turned := l.gate.finished(r, l.Times); {
+	case turned == closed:
+		l.blocked.Failed(errors.New(r.why))
+	case r.postponed:
+		l.postponed.Failed(errors.New(r.why))
+	case r.took && l.gate.pause == 0:
+		l.blocked.Worked()
+		l.postponed.Worked()
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"herald/services/notification/internal/store"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/postgres"
 	"herald/shared/retry"
 )
 
@@ -53,7 +54,7 @@ type Times struct {
 // UsualTimes returns the Times of a running system.
 func UsualTimes() Times {
 	return Times{
-		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 15 * time.Second,
+		Lease: 15 * time.Second, Tick: 5 * time.Second, Probe: time.Second, MaxProbe: 8 * time.Second,
 		Doubt: time.Minute, Grace: 10 * time.Second, Record: 30 * time.Second, TestMail: 15 * time.Second,
 		Spread: func(d time.Duration) time.Duration { return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64())) },
 	}
@@ -72,9 +73,8 @@ type Sender struct {
 	PublicURL, Domain string
 	Now               func() time.Time
 	Log               *slog.Logger
-	// Outage returns an error while a database server does not work, and otherwise nil. Such an outage is logged
-	// elsewhere, so the sender does not log it again.
-	Outage func() error
+	// Outages logs outages of the database, so the sender does not log them again.
+	Outages *postgres.Watch
 	// Mails counts tries by outcome.
 	Mails *prometheus.CounterVec
 	Times Times
@@ -108,13 +108,22 @@ func (s *Sender) Run(ctx context.Context) {
 	defer abandon()
 	l := loop{
 		Sender: s, work: work, held: map[store.Hold]held{}, done: make(chan result),
+		looked: make(chan error, 1), // so that the last one need not be taken
 		reading: &retry.Outage{
 			Log: s.Log, Begins: "mails wait: the queue cannot be read; trying again",
-			Ends: "the queue of mails is read again",
+			Ends: "the queue of mails is read again", Explained: s.Outages.Explains,
 		},
 		renewing: &retry.Outage{
 			Log: s.Log, Begins: "leases of mails under way are not renewed; trying again",
-			Ends: "leases of mails under way are renewed again",
+			Ends: "leases of mails under way are renewed again", Explained: s.Outages.Explains,
+		},
+		blocked: &retry.Outage{
+			Log: s.Log, Begins: "no mail can be sent; trying again", Ends: "mails are sent again",
+			Explained: func(error) bool { return s.Outages.Err() != nil }, // users and text need the database, too
+		},
+		postponed: &retry.Outage{
+			Log: s.Log, Begins: "the mail relay refuses mails for now; trying again",
+			Ends: "the mail relay takes mails again",
 		},
 	}
 	tick := time.NewTicker(s.Times.Tick)
@@ -130,9 +139,13 @@ func (s *Sender) Run(ctx context.Context) {
 			l.start(t.claim, t.ended)
 		case <-next.C:
 		case r := <-l.done:
-			l.finished(ctx, r)
+			l.finished(r)
 		case <-l.gate.rest:
 			l.gate.rest = nil
+		case <-l.gate.look:
+			l.look()
+		case err := <-l.looked:
+			l.gate.looked(err, s.Times)
 		case <-tick.C:
 			l.renew(ctx)
 		}
@@ -141,7 +154,7 @@ func (s *Sender) Run(ctx context.Context) {
 	for grace := time.After(s.Times.Grace); len(l.held) > 0; {
 		select {
 		case r := <-l.done:
-			l.finished(work, r)
+			l.finished(r)
 		case <-tick.C:
 			l.renew(work)
 		case <-grace:

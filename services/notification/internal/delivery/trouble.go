@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"herald/shared/postgres"
 	"herald/shared/retry"
 )
 
@@ -34,13 +33,11 @@ func (s *Sender) Delayed() error {
 	return fmt.Errorf("%d outcomes of mails wait until the database can be written", s.trouble.unwritten)
 }
 
-// note records whether a use of the database succeeded. It ignores an outage of the server, because that is already
-// logged elsewhere.
+// note records whether a use of the database succeeded.
 func note(w *retry.Outage, err error) {
-	switch {
-	case err == nil:
+	if err == nil {
 		w.Worked()
-	case !postgres.IsOutage(err):
+	} else {
 		w.Failed(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"herald/shared/postgres"
 	"herald/shared/retry"
 )
 
@@ -16,7 +17,8 @@ import (
 func TestNote(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	w := &retry.Outage{Log: slog.New(slog.NewTextHandler(&said, nil)), Begins: "BEGINS", Ends: "ENDS"}
+	w := &retry.Outage{Log: slog.New(slog.NewTextHandler(&said, nil)), Begins: "BEGINS", Ends: "ENDS",
+		Explained: (*postgres.Watch)(nil).Explains}
 	note(w, nil)
 	note(w, &pgconn.PgError{Code: "53100"})
 	if said.Len() > 0 {

@@ -43,6 +43,7 @@ func TestRelayClosesAtTheDot(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	logged(w, "no mail can be sent", 1)
+	w.Logs.Wait(t, "mails are sent again")
 	logged(w, "mails are sent again", 1)
 }
 

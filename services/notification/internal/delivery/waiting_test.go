@@ -115,7 +115,47 @@ func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 			test.mend(w)
 			w.Finished()
 			w.SentOnce(40)
+			w.Logs.Wait(t, "mails are sent again")
 			logged(w, "mails are sent again", 1)
+		})
+	}
+}
+
+// While the mail server refuses all mails for now, the log says so in one line, and in another when it takes them
+// again. Mails are sent again only when it has taken one.
+func TestRefusalsForNowHaveTwoLines(t *testing.T) {
+	t.Parallel()
+	const none, again = "no mail can be sent; trying again", "mails are sent again"
+	const refuses, takes = "the mail relay refuses mails for now; trying again", "the mail relay takes mails again"
+	later := outside.MailFault{At: outside.MAIL, Reply: "452 4.3.1 full"}
+	for name, test := range map[string]struct {
+		faults []outside.MailFault
+		blocks int
+	}{
+		"at MAIL": {[]outside.MailFault{later}, 0},
+		"at MAIL after it was away": {
+			[]outside.MailFault{{At: outside.Greeting, Reply: "421 4.3.2 closing", Times: 3, Drop: true}, later}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := testworld.New(t, testworld.Setup{Faults: test.faults})
+			for range 10 {
+				w.Users.Ask("ada")
+			}
+			w.Logs.Wait(t, `the mail relay answered 452 at MAIL`)
+			w.Until("(select count(*) >= 20 from attempts where reply like '%452%')")
+			logged(w, again, 0)
+			w.Relay.Script()
+			w.Finished()
+			w.SentOnce(10)
+			w.Logs.Wait(t, takes)
+			if test.blocks > 0 {
+				w.Logs.Wait(t, again)
+			}
+			for line, n := range map[string]int{none: test.blocks, again: test.blocks, refuses: 1, takes: 1} {
+				logged(w, line, n)
+			}
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
+	"herald/shared/outbound"
 	"herald/shared/rpc"
 )
 
@@ -42,6 +43,8 @@ type result struct {
 	// why is the verdict's reply without words that a log must not contain.
 	why string
 	way way
+	// took is set if the mail server accepted the mail or refused it for good, postponed if it refused it for now.
+	took, postponed bool
 	// theirs is set if another notifier has the mail or may claim it. Then nothing is recorded.
 	theirs bool
 	// doubts is a copy of held.doubts of this mail.
@@ -104,7 +107,7 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 		r.verdict = c.Released()
 	case f.Code == fault.Unavailable, f.Code == fault.Exhausted:
 		r.verdict, r.way = c.Unasked(s.Now()), blocked
-		r.why = err.Error()
+		r.why = outbound.Said(err.Error())
 	case f.Code == fault.Deadline: // another mail may be faster, so this does not close the gate
 		r.verdict = c.Unasked(s.Now())
 	default:
@@ -117,15 +120,15 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 
 // judge returns the result of a mail that was sent to the mail server.
 func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) result {
-	r := result{outcome: sent.Outcome.String(), why: sent.Log, way: taken}
+	r := result{outcome: sent.Outcome.String(), why: outbound.Said(sent.Log), way: taken}
 	if sent.Answered {
 		r.way = answered
 	}
 	switch sent.Outcome {
 	case smtp.Sent:
-		r.verdict = c.Delivered()
+		r.verdict, r.took = c.Delivered(), true
 	case smtp.Rejected:
-		r.verdict = c.Refused()
+		r.verdict, r.took = c.Refused(), sent.Code > 0
 		if !sent.Answered { // perhaps our own check refused it, for example because its address is not valid
 			r.way = unknown
 		}
@@ -140,6 +143,8 @@ func (s *Sender) judge(ctx context.Context, c *domain.Claim, sent smtp.Result) r
 			r.verdict, r.way = c.Released(), unknown
 		case sent.Relay:
 			r.way = blocked
+		default:
+			r.postponed = true
 		}
 	}
 	r.verdict.Reply, r.verdict.Code = sent.Reply, sent.Code

@@ -17,7 +17,7 @@ const (
 	longest  = time.Hour
 	// longestAway bounds the pause while no mail can be sent at all. It is short, so that mails are sent soon when
 	// sending works again. The sender limits the number of tries in the meantime.
-	longestAway = 15 * time.Second
+	longestAway = 4 * time.Second
 )
 
 // Claim is a notification that belongs to one notifier while its lease lasts. Each claim of a mail

@@ -125,11 +125,13 @@ func TestBuildRefuses(t *testing.T) {
 		"language with a header":  func(m *Mail) { m.Language = "de\r\nBcc: b@example.com" },
 		"no date":                 func(m *Mail) { m.Date = time.Time{} },
 	} {
-		m := sample()
-		change(&m)
-		if e, err := m.build(); err == nil {
-			t.Errorf("%s: built\n%s", name, e.data)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := sample()
+			change(&m)
+			if e, err := m.build(); err == nil {
+				t.Errorf("built\n%s", e.data)
+			}
+		})
 	}
 	if CheckMailbox(sample().From) != nil || CheckMailbox("a@example.com, b@example.com") == nil {
 		t.Error("CheckMailbox and build disagree")
@@ -187,9 +189,11 @@ func TestSubjects(t *testing.T) {
 		"Größe":               "=?utf-8?b?R3LDtsOfZQ==?=",
 		"=?utf-8?q?=0D=0AX?=": "=?utf-8?b?PT91dGYtOD9xPz0wRD0wQVg/PQ==?=",
 	} {
-		if got := encodeSubject(subject); got != want {
-			t.Errorf("%q = %q, want %q", subject, got, want)
-		}
+		t.Run(subject, func(t *testing.T) {
+			if got := encodeSubject(subject); got != want {
+				t.Errorf("%q = %q, want %q", subject, got, want)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,8 @@
 package smtp
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/textproto"
 	"regexp"
@@ -8,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // private is what a mail contains and a stored reply of the relay must not: whoever reads the replies could use the
@@ -38,7 +42,8 @@ func (p private) words(reply *textproto.Error) string {
 }
 
 // clean leaves out of a text each word that may be a link, an address or an encoded part of the mail. If the words
-// that are left contain a part of the code or of the address, however it is divided, clean leaves out all.
+// that are left contain a part of the code or of the address, however it is divided, doubled or encoded, clean leaves
+// out all. It does the same if there are other words between the pieces of the code.
 func (p private) clean(text string) string {
 	name := p.name()
 	var kept []string
@@ -51,13 +56,64 @@ func (p private) clean(text string) string {
 			kept = append(kept, leftOut)
 		}
 	}
-	all := squeezed(strings.Join(kept, ""))
-	for _, fragment := range p.fragments() {
-		if strings.Contains(all, fragment) {
-			return leftOut
-		}
+	all := strings.Join(kept, "")
+	if p.isIn(p.pieces(kept)) || slices.ContainsFunc(append(decoded(all), all), p.isIn) {
+		return leftOut
 	}
 	return strings.Join(kept, " ")
+}
+
+// isIn reports whether a text contains a part of the code or of the address, also if each character is repeated.
+func (p private) isIn(text string) bool {
+	text = squeezed(text)
+	single := private{code: undoubled(p.code), to: undoubled(p.to)}
+	within := func(text string) func(string) bool {
+		return func(fragment string) bool { return strings.Contains(text, fragment) }
+	}
+	return slices.ContainsFunc(p.fragments(), within(text)) ||
+		slices.ContainsFunc(single.fragments(), within(undoubled(text)))
+}
+
+// decoded returns what a text is if all of it or a part is Base64, in either alphabet and without padding, or
+// hexadecimal.
+func decoded(text string) (all []string) {
+	text = norm.NFKC.String(text)
+	only := func(text, alphabet string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(alphabet, r) {
+				return r
+			}
+			return -1
+		}, text)
+	}
+	digits := only(strings.ReplaceAll(strings.ToLower(text), "0x", ""), "0123456789abcdef")
+	for from := range min(2, len(digits)) {
+		plain, _ := hex.DecodeString(digits[from:]) // it returns what was right before an error
+		all = append(all, string(plain))
+	}
+	digits = only(text, base64url)
+	for from := range min(4, len(digits)) {
+		plain, _ := base64.RawURLEncoding.DecodeString(digits[from:])
+		all = append(all, string(plain))
+	}
+	return all
+}
+
+// base64url is the alphabet of RFC 4648, section 5. The other one has characters that clean takes for strange.
+const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// undoubled returns a text without characters that repeat the one before.
+func undoubled(text string) string { return string(slices.Compact([]rune(text))) }
+
+// pieces returns those of some words that are a piece of the code, joined: the code with other words between.
+func (p private) pieces(words []string) string {
+	code, joined := squeezed(p.code), ""
+	for _, word := range words {
+		if piece := squeezed(word); strings.Contains(code, piece) {
+			joined += piece
+		}
+	}
+	return joined
 }
 
 // name returns what stands before the @ of the address, squeezed.
@@ -87,12 +143,12 @@ func strange(r rune) bool {
 	return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark) && !strings.ContainsRune(`.,:;!?'"()[]*_-#`, r)
 }
 
-// squeezed returns only the letters and digits of a text, in capitals.
+// squeezed returns only the letters and digits of a text, in capitals and of the usual width.
 func squeezed(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
 		}
 		return unicode.ToUpper(r)
-	}, text)
+	}, norm.NFKC.String(text))
 }

@@ -22,10 +22,12 @@ func TestNewRelay(t *testing.T) {
 		"smtp://mail_relay:1025":                                 "relay mail_relay:1025 (TLS optional)",
 		"smtps://u:p@mail.example.com:465":                       "relay mail.example.com:465 (TLS implicit)",
 	} {
-		r, err := NewRelay(secret.NewText(address))
-		if err != nil || r.String() != want {
-			t.Errorf("%s = %v, %v, want %s", address, r, err, want)
-		}
+		t.Run(address, func(t *testing.T) {
+			r, err := NewRelay(secret.NewText(address))
+			if err != nil || r.String() != want {
+				t.Errorf("%s = %v, %v, want %s", address, r, err, want)
+			}
+		})
 	}
 }
 

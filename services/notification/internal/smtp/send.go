@@ -75,6 +75,17 @@ func (r *Relay) Send(ctx context.Context, m Mail, commit func(context.Context) e
 	return result
 }
 
+// Reach connects to the mail server and disconnects again. It returns an error if mails cannot be sent.
+func (r *Relay) Reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	s, err := r.connect(ctx)
+	if err == nil {
+		s.quit()
+	}
+	return err
+}
+
 func (s *session) deliver(ctx context.Context, mail envelope, commit func(context.Context) error) Result {
 	release := bind(ctx, s.conn)
 	defer release()

@@ -58,7 +58,7 @@ var elsewhere = map[string]string{
 
 // No method finds or changes mails to users of another organization or to another user. Each finds
 // those of its own.
-func TestOwnerInEveryQuery(t *testing.T) {
+func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.queue("a")
