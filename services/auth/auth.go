@@ -33,6 +33,7 @@ type Config struct {
 	search.Limit
 	SigningKeyDays int `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90"`
 	outbound.Network
+	boot.QuotaSettings
 }
 
 // Help implements boot.Documented.
@@ -59,9 +60,17 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
+	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
+		return err
+	}
 	db := store.New(s.Journal)
+	changes, err := eventcache.Listen(s.Conn, s.Now)
+	if err != nil {
+		return err
+	}
 	signing, err := signing.Open(ctx, signing.Config{
-		Store: db, Sealing: s.Keys, Period: period, Now: s.Now, Log: s.Log,
+		Store: db, Sealing: s.Keys, Period: period, Now: s.Now, Epoch: changes.Epoch, Log: s.Log,
+		Outages: s.Outages,
 	})
 	if err != nil {
 		return err
@@ -78,20 +87,16 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	notifier := backchannel.Start(s, backchannel.Config{
 		Store: db, Upstream: issued.Upstream, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate,
-		Now: s.Now, Log: s.Log, Metrics: s.Metrics,
+		Now: s.Now, Log: s.Log, Outages: s.Outages, Metrics: s.Metrics,
 	})
 	consumer.Start(s, consumer.Config{Store: db, Upstream: issued.Upstream, Ended: notifier.Wake})
-	changes, err := eventcache.Listen(s.Conn, s.Now)
-	if err != nil {
-		return err
-	}
-	lately := issued.Cached(changes)
-	browsers, parts, err := routes.Browsers(s, l, users, issued, lately)
+	cached := issued.Cached(changes)
+	browsers, parts, err := routes.Browsers(s, l, users, issued, cached)
 	if err != nil {
 		return err
 	}
 	parts = append(parts, backchannel.Part(), discovery.Server(l.Languages()))
-	answers, err := routes.Programs(s, issued, lately, parts...)
+	answers, err := routes.Programs(s, issued, cached, parts...)
 	if err != nil {
 		return err
 	}
@@ -99,7 +104,8 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		authv1.RegisterAuthServer(r, methods{
 			Bridge:   httpbridge.Bridge{Browsers: browsers, Programs: answers},
 			Resolver: accesstoken.Resolver{Tokens: issued},
-			Server:   api.Server{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit},
+			Server: api.Server{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit,
+				Credentials: usersv1.NewCredentialsClient(s.Calls), Factors: usersv1.NewFactorsClient(s.Calls)},
 		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
 	"herald/shared/caller"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
 	"herald/shared/search"
@@ -18,6 +19,9 @@ import (
 type Server struct {
 	Store    store.Store
 	Upstream *upstream.Services
+	// Credentials and Factors are asked in the name of the caller.
+	Credentials usersv1.CredentialsClient
+	Factors     usersv1.FactorsClient
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
 }

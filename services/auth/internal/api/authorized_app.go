@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/upstream"
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	"herald/shared/resource"
@@ -16,6 +17,7 @@ import (
 func (s Server) SearchMyAuthorizedApps(
 	ctx context.Context, r *authv1.SearchMyAuthorizedAppsRequest,
 ) (*authv1.SearchMyAuthorizedAppsResponse, error) {
+	asCaller := ctx
 	ctx, u, p, err := s.asked(ctx, r.Query)
 	if err != nil {
 		return nil, err
@@ -25,6 +27,9 @@ func (s Server) SearchMyAuthorizedApps(
 		return nil, err
 	}
 	if err := s.Upstream.NameApps(ctx, list.Rows); err != nil {
+		return nil, err
+	}
+	if err := upstream.SetMade(asCaller, s.Credentials, s.Factors, list.Rows); err != nil {
 		return nil, err
 	}
 	return &authv1.SearchMyAuthorizedAppsResponse{
@@ -49,5 +54,14 @@ func (s Server) RemoveMyAuthorizedApp(
 }
 
 func authorizedApp(a domain.AuthorizedApp) *authv1.AuthorizedApp {
-	return &authv1.AuthorizedApp{ClientId: a.ClientID, Name: a.Name, AuthorizationDate: timestamppb.New(a.GivenAt)}
+	return &authv1.AuthorizedApp{ClientId: a.ClientID, Name: a.Name, AuthorizationDate: timestamppb.New(a.GivenAt),
+		Made: search.Each(a.Made, made)}
+}
+
+func made(m domain.MadeByApp) *authv1.MadeByApp {
+	kind := authv1.MadeByAppType_MADE_BY_APP_TYPE_OTP
+	if m.TokenID != "" {
+		kind = authv1.MadeByAppType_MADE_BY_APP_TYPE_PERSONAL_ACCESS_TOKEN
+	}
+	return &authv1.MadeByApp{Type: kind, Id: m.TokenID, CreationDate: timestamppb.New(m.At)}
 }

@@ -19,9 +19,9 @@ func TestAdmit(t *testing.T) {
 		"a role is needed and missing":             {Project{RoleCheck: true}, Access{OrgHasProject: true}, true},
 		"a grant is needed and there":              {Project{GrantCheck: true}, Access{OrgHasProject: true}, false},
 		"a grant is needed and missing":            {Project{GrantCheck: true}, Access{Roles: role}, true},
-		"both are needed and there":                {both, Access{true, role}, false},
-		"both are needed and the role is missing":  {both, Access{true, nil}, true},
-		"both are needed and the grant is missing": {both, Access{false, role}, true},
+		"both are needed and there":                {both, Access{OrgHasProject: true, Roles: role}, false},
+		"both are needed and the role is missing":  {both, Access{OrgHasProject: true}, true},
+		"both are needed and the grant is missing": {both, Access{Roles: role}, true},
 		"an assertion is no check":                 {Project{RoleAssertion: true}, Access{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

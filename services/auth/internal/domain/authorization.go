@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -36,9 +37,19 @@ type Authorization struct {
 	SessionID string
 	// WantsLogout reports whether the client is notified when the session ends. Only new authorizations have it.
 	WantsLogout bool `db:"-"`
-	Scopes      []string
-	// Audience are the ids of those who may accept the tokens.
+	// Manages reports whether the person has a role of a manager. Only new authorizations have it.
+	Manages bool `db:"-"`
+	Scopes  []string
+	// ByTrust reports whether nobody asked the person before the client acts for them, because it is trusted. It ends
+	// when the client is not trusted any more, or the person gets a role.
+	ByTrust bool
+	// Trusted reports whether the person's organization trusted the client, which is its own, when it was given. What
+	// was agreed to before stays what the person agreed to.
+	Trusted bool
+	// Audience are the ids of those who may accept a token with all scopes.
 	Audience []string
+	// Grounds names why the client may have tokens for the projects that the scopes name, as GroundsIn returns it.
+	Grounds string
 	// AuthTime is when the person or machine authenticated. AMR are the methods (RFC 8176).
 	AuthTime time.Time
 	AMR      []string
@@ -59,6 +70,23 @@ func (a Authorization) Subject() string {
 
 // OfApplication reports whether the client is an application.
 func (a Authorization) OfApplication() bool { return a.ProjectID != "" }
+
+// AudienceOf returns who may accept a token with some of the scopes: a refresh may ask for fewer ones, which name fewer
+// projects.
+func (a Authorization) AudienceOf(scopes []string) []string {
+	return Audience(a.ClientID, a.ProjectID, scopes)
+}
+
+// Named returns the projects that the scopes name, beside Herald and the application's own.
+func (a Authorization) Named() []string { return NamedProjects(a.Scopes, a.ProjectID) }
+
+// HoldingOrg returns the organization of the client, which must own the named projects or have accepted grants of them.
+func (a Authorization) HoldingOrg() string { return cmp.Or(a.ClientOrgID, a.OrgID) }
+
+// Foreign reports whether the user and the application belong to different organizations.
+func (a Authorization) Foreign() bool {
+	return a.OfApplication() && a.UserID != "" && a.OrgID != a.ClientOrgID
+}
 
 // OrgIDs returns the organizations on which the tokens depend.
 func (a Authorization) OrgIDs() []string {
@@ -82,12 +110,14 @@ func (a Authorization) Alive(c Client, s Subject) bool {
 		return c.Credential == a.Credential
 	}
 	return s.Active && s.Generation == a.UserGeneration && s.Credential == a.Credential &&
-		s.Orgs[a.OrgID].is(a.OrgGeneration)
+		s.Orgs[a.OrgID].is(a.OrgGeneration) && !(a.ByTrust && s.Manages)
 }
 
-// AliveAt reports whether the application and its project are active and as they were at the login.
+// AliveAt reports whether the application and its project are active and as they were at the login, and the application
+// is still trusted if nobody was asked because of that.
 func (a Authorization) AliveAt(c Client) bool {
-	return c.Active && c.Generation == a.ClientGeneration && c.Project.Generation == a.ProjectGeneration
+	return c.Active && c.Generation == a.ClientGeneration && c.Project.Generation == a.ProjectGeneration &&
+		(c.Trusted || !a.ByTrust)
 }
 
 // is reports whether the organization is active and of that generation.
@@ -122,6 +152,9 @@ type Token struct {
 	TokenExpiresAt time.Time
 }
 
+// TokenAudience returns who may accept the token.
+func (t Token) TokenAudience() []string { return t.AudienceOf(t.TokenScopes) }
+
 // MayIntrospect reports whether a client may know whether the token is active. An application may introspect an access
 // token if the application or its project is in the audience. It may introspect its own refresh tokens. A machine user
 // may only introspect its own tokens, because its id can be chosen and could be that of a project.
@@ -129,7 +162,7 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 	if kind == KindRefresh || c.Machine != nil {
 		return t.ClientID == c.ID
 	}
-	return slices.ContainsFunc(t.Audience, func(aud string) bool {
+	return slices.ContainsFunc(t.TokenAudience(), func(aud string) bool {
 		return aud == c.ID || aud == c.Project.ID && aud != ""
 	})
 }
@@ -141,4 +174,20 @@ type AuthorizedApp struct {
 	// Name is empty for an application that does not exist any more.
 	Name    string `db:"-"`
 	GivenAt time.Time
+	// Made is what the application made in the name of the person, the newest first.
+	Made []MadeByApp `db:"-"`
 }
+
+// MadeByApp is a personal access token with that id, or an authenticator app if it is empty.
+type MadeByApp struct {
+	TokenID string
+	At      time.Time
+}
+
+// Why an authorization ended, by the names of the contract's AuthorizationEnd.
+const (
+	EndTakenBack = "AUTHORIZATION_END_TAKEN_BACK"
+	EndExpired   = "AUTHORIZATION_END_EXPIRED"
+	EndLogout    = "AUTHORIZATION_END_LOGOUT"
+	EndChanged   = "AUTHORIZATION_END_CHANGED"
+)

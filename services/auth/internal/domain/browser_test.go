@@ -23,8 +23,10 @@ func TestBrowser(t *testing.T) {
 		"":                                   "–",
 		"\x80odd" + strings.Repeat("é", 100): "odd" + strings.Repeat("é", 28),
 	} {
-		if got := domain.Browser(agent); got != want {
-			t.Errorf("%q is %q, want %q", agent, got, want)
-		}
+		t.Run(agent, func(t *testing.T) {
+			if got := domain.Browser(agent); got != want {
+				t.Errorf("%q is %q, want %q", agent, got, want)
+			}
+		})
 	}
 }

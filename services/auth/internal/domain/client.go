@@ -57,6 +57,8 @@ type Client struct {
 	IDTokenRoleAssertion     bool
 	IDTokenUserinfoAssertion bool
 	ClockSkew                time.Duration
+	// Trusted reports whether people of the client's organization are not asked before it acts for them.
+	Trusted bool
 
 	// SecretMatches reports whether the secret of the request is the client's. PublicKey is that of the key id of the
 	// request, as SubjectPublicKeyInfo in DER, nil if the client has no such key.
@@ -71,6 +73,7 @@ type Client struct {
 // Project is the project of an application.
 type Project struct {
 	ID            string
+	Name, OrgID   string
 	Generation    int64
 	RoleAssertion bool
 	RoleCheck     bool
@@ -135,6 +138,11 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
+// Asks returns what the client asks for, before it is known which user gives it.
+func (c Client) Asks(scopes []string) Authorization {
+	return Authorization{ClientID: c.ID, ClientOrgID: c.OrgID, ProjectID: c.Project.ID, Scopes: scopes}
+}
+
 // MayUse reports whether the client may use a grant.
 func (c Client) MayUse(g GrantType) bool { return slices.Contains(c.Grants, g) }
 
@@ -155,6 +163,8 @@ type Subject struct {
 	PublicKey  []byte
 	// JWT reports whether a machine user's access tokens are JSON Web Tokens.
 	JWT bool
+	// Manages reports whether the user has a role in the instance, in any organization or on any project.
+	Manages bool
 	// Profile is empty unless it was asked for.
 	Profile Profile
 }

@@ -18,30 +18,35 @@ type Consent struct {
 	ChangedAt time.Time
 }
 
-// PersonalScopes returns the scopes that give a client data of a person, in the order of ScopesSupported.
-func PersonalScopes(scopes []string) []string {
-	return slices.DeleteFunc(ScopesSupported(), func(s string) bool { return !slices.Contains(scopes, s) })
+// PersonalScopes returns the scopes that give a client data of a person, in the order of ScopesSupported. Those that
+// name projects other than the client's own follow.
+func PersonalScopes(scopes []string, ownProject string) []string {
+	personal := slices.DeleteFunc(ScopesSupported(), func(s string) bool { return !slices.Contains(scopes, s) })
+	for _, id := range NamedProjects(scopes, ownProject) {
+		personal = append(personal, ScopeOfProject(id))
+	}
+	return personal
 }
 
-// Covers reports whether the person has agreed to all data that some scopes give a client.
-func (c Consent) Covers(scopes []string) bool {
-	return c.UserID != "" && !slices.ContainsFunc(PersonalScopes(scopes), func(s string) bool {
+// Covers reports whether the person has agreed to all that some scopes give a client of a project.
+func (c Consent) Covers(scopes []string, ownProject string) bool {
+	return c.UserID != "" && !slices.ContainsFunc(PersonalScopes(scopes, ownProject), func(s string) bool {
 		return !slices.Contains(c.Scopes, s)
 	})
 }
 
-// MustAgree reports whether a person must be asked before a client gets what it asks for. A client that wants to act as
-// the person always needs consent. A client of the person's organization, or of a project that this organization may
-// use, needs none. Every other client needs consent, unless the person has agreed before; with prompt=consent the
-// person is asked again. given is the stored consent, or zero.
-func (r AuthRequest) MustAgree(c Client, s Session, a Access, given Consent) bool {
+// MustAgree reports whether a person must be asked before a client gets what it asks for. A client that wants to act
+// as the person always needs consent, unless the person's organization trusts it. agreed reports whether the person's
+// organization has agreed for its people. Every other client needs consent, unless the person has agreed before, which
+// covered reports; with prompt=consent the person is asked again.
+func (r AuthRequest) MustAgree(trusted, agreed, covered bool) bool {
 	switch {
 	case r.ActsAsUser():
-		return true
-	case s.OrgID == c.OrgID, a.OrgHasProject:
+		return !trusted
+	case agreed:
 		return false
 	case slices.Contains(r.Prompts, PromptConsent):
 		return true
 	}
-	return !given.Covers(r.Scopes)
+	return !covered
 }

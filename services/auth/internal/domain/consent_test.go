@@ -6,39 +6,47 @@ import (
 	"herald/services/auth/internal/domain"
 )
 
+const audiencePrefix = "urn:service:iam:org:project:id:"
+
 // A person is asked once about the data that an application of another organization gets.
 func TestPersonIsAskedForConsentOnce(t *testing.T) {
 	t.Parallel()
-	own, foreign := domain.Session{OrgID: "o2"}, domain.Session{OrgID: "o1"}
-	granted := domain.Access{OrgHasProject: true}
 	given := domain.Consent{UserID: "ada", Scopes: []string{"openid", "email"}}
 	for name, test := range map[string]struct {
-		session domain.Session
-		access  domain.Access
-		given   domain.Consent
-		scopes  []string
-		prompt  string
-		want    bool
+		trusted, agreed bool
+		given           domain.Consent
+		scopes          []string
+		prompt          string
+		want            bool
 	}{
-		"the own organization":               {session: own, scopes: []string{"openid", "profile"}},
-		"the own organization, asked":        {session: own, scopes: []string{"openid"}, prompt: "consent"},
-		"a granted project":                  {session: foreign, access: granted, scopes: []string{"openid"}},
-		"another organization":               {session: foreign, scopes: []string{"openid"}, want: true},
-		"no scope with data":                 {session: foreign, scopes: []string{"urn:x"}, want: true},
-		"agreed to":                          {session: foreign, given: given, scopes: []string{"email", "openid"}},
-		"agreed to and less":                 {session: foreign, given: given, scopes: []string{"openid"}},
-		"agreed to and a scope without data": {session: foreign, given: given, scopes: []string{"openid", "urn:x"}},
-		"agreed to and more": {session: foreign, given: given, scopes: []string{"openid", "phone"},
+		"the organization has agreed":        {agreed: true, scopes: []string{"openid", "profile"}},
+		"the organization has agreed, asked": {agreed: true, scopes: []string{"openid"}, prompt: "consent"},
+		"another organization":               {scopes: []string{"openid"}, want: true},
+		"no scope with data":                 {scopes: []string{"urn:x"}, want: true},
+		"agreed to":                          {given: given, scopes: []string{"email", "openid"}},
+		"agreed to and less":                 {given: given, scopes: []string{"openid"}},
+		"agreed to and a scope without data": {given: given, scopes: []string{"openid", "urn:x"}},
+		"agreed to and more": {given: given, scopes: []string{"openid", "phone"},
 			want: true},
-		"agreed to, asked anew": {session: foreign, given: given, scopes: []string{"openid"}, prompt: "consent",
+		"agreed to, and the own project": {given: given, scopes: []string{"openid", audiencePrefix + "own:aud"}},
+		"agreed to, and another project": {given: given, scopes: []string{"openid", audiencePrefix + "p2:aud"},
 			want: true},
-		"acting, in the own organization": {session: own, given: given,
+		"agreed to with the project": {
+			given:  domain.Consent{UserID: "ada", Scopes: []string{audiencePrefix + "p2:aud"}},
+			scopes: []string{audiencePrefix + "p2:aud"},
+		},
+		"agreed to, asked anew": {given: given, scopes: []string{"openid"}, prompt: "consent",
+			want: true},
+		"acting, and the organization has agreed": {agreed: true, given: given,
 			scopes: []string{"openid", domain.ScopeService}, want: true},
+		"acting, trusted":        {trusted: true, agreed: true, scopes: []string{"openid", domain.ScopeService}},
+		"not acting, trusted":    {trusted: true, agreed: true, scopes: []string{"openid"}},
+		"not acting, no consent": {trusted: true, scopes: []string{"openid"}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := domain.AuthRequest{Scopes: test.scopes, Prompts: []string{test.prompt}}
-			if got := r.MustAgree(domain.Client{OrgID: "o2"}, test.session, test.access, test.given); got != test.want {
+			if got := r.MustAgree(test.trusted, test.agreed, test.given.Covers(test.scopes, "own")); got != test.want {
 				t.Errorf("%t", got)
 			}
 		})

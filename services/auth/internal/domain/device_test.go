@@ -12,9 +12,11 @@ func TestUserCode(t *testing.T) {
 		"BCDFGHJK": "BCDFGHJK", "bcdf-ghjk": "BCDFGHJK", " bc df gh jk ": "BCDFGHJK", "BCDF--GHJK": "BCDFGHJK",
 		"": "", "BCDFGHJ": "", "BCDFGHJKL": "", "ACDFGHJK": "", "BCDFGH1K": "", "BCDFGHJÄ": "", "BCDF\nGHJK": "",
 	} {
-		if got := UserCode(typed); got != want {
-			t.Errorf("%q: %q, want %q", typed, got, want)
-		}
+		t.Run(typed, func(t *testing.T) {
+			if got := UserCode(typed); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 	if got := ShownUserCode("BCDFGHJK"); got != "BCDF-GHJK" {
 		t.Error(got)

@@ -28,8 +28,10 @@ func TestCredentialNamesProvider(t *testing.T) {
 	t.Parallel()
 	for credential, want := range map[string]string{"password": "", "": "", "idp:company:1:2": "company", "idp:": "",
 		"key:idp:1": ""} {
-		if got := (domain.Session{Credential: credential}).Provider(); got != want {
-			t.Errorf("%q is of %q", credential, got)
-		}
+		t.Run(credential, func(t *testing.T) {
+			if got := (domain.Session{Credential: credential}).Provider(); got != want {
+				t.Errorf("%q is of %q", credential, got)
+			}
+		})
 	}
 }

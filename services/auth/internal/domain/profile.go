@@ -19,10 +19,12 @@ type Profile struct {
 	UpdatedAt                   time.Time
 }
 
-// The claims with organizations and roles.
+// The claims with organizations and roles. The claim with the roles on one project has the project's id before its last
+// word.
 const (
 	ClaimResourceOwner = "urn:service:iam:user:resourceowner:"
 	ClaimRoles         = "urn:service:iam:org:project:roles"
+	claimRolesPrefix   = "urn:service:iam:org:project:"
 )
 
 // ClaimsSupported returns the names of all claims about users.
@@ -77,27 +79,43 @@ func OrgClaims(s Subject, scopes []string) Claims {
 	return c
 }
 
-// RolesFor returns those of a user's roles on a project that scopes ask for, or all if settings assert them.
-func (a Access) RolesFor(scopes []string, asserted bool) []GrantedRole {
-	if asserted {
-		return a.Roles
-	}
+// For returns those of a user's roles that scopes ask for, or all of projects that assert them.
+func (r Reach) For(scopes []string, asserts func(Project) bool) Reach {
 	asked := AskedRoles(scopes)
-	return slices.DeleteFunc(slices.Clone(a.Roles), func(r GrantedRole) bool { return !slices.Contains(asked, r.Key) })
+	only := func(a Access) Access {
+		if !asserts(a.Project) {
+			a.Roles = slices.DeleteFunc(slices.Clone(a.Roles), func(r GrantedRole) bool {
+				return !slices.Contains(asked, r.Key)
+			})
+		}
+		return a
+	}
+	chosen := Reach{Own: only(r.Own)}
+	for _, a := range r.Named {
+		chosen.Named = append(chosen.Named, only(a))
+	}
+	return chosen
 }
 
-// RoleClaims returns the claim with roles: for each role, the organizations that gave it, with their primary domains.
-// Without a role there is no claim.
-func RoleClaims(roles []GrantedRole, orgs map[string]Org) Claims {
-	if len(roles) == 0 {
-		return Claims{}
-	}
-	claim := map[string]map[string]string{}
-	for _, r := range roles {
-		if claim[r.Key] == nil {
-			claim[r.Key] = map[string]string{}
+// RoleClaims returns a claim with roles for each project, and ClaimRoles for the project own: for each role, the
+// organizations that gave it, with their primary domains. Without a role there is no claim.
+func (r Reach) RoleClaims(own string, orgs map[string]Org) Claims {
+	claims := Claims{}
+	for _, a := range r.All() {
+		if len(a.Roles) == 0 {
+			continue
 		}
-		claim[r.Key][r.OrgID] = orgs[r.OrgID].PrimaryDomain
+		claim := map[string]map[string]string{}
+		for _, r := range a.Roles {
+			if claim[r.Key] == nil {
+				claim[r.Key] = map[string]string{}
+			}
+			claim[r.Key][r.OrgID] = orgs[r.OrgID].PrimaryDomain
+		}
+		claims[claimRolesPrefix+a.Project.ID+":roles"] = claim
+		if a.Project.ID == own {
+			claims[ClaimRoles] = claim
+		}
 	}
-	return Claims{ClaimRoles: claim}
+	return claims
 }

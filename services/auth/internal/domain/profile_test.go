@@ -43,30 +43,53 @@ func TestClaims(t *testing.T) {
 
 func TestRoleClaims(t *testing.T) {
 	t.Parallel()
-	access := Access{Roles: []GrantedRole{{"boss", "o1"}, {"clerk", "o1"}, {"clerk", "o2"}}}
+	reach := Reach{
+		Own: Access{Project: Project{ID: "p1"}, Roles: []GrantedRole{{"boss", "o1"}, {"clerk", "o1"}, {"clerk", "o2"}}},
+		Named: []Access{
+			{Project: Project{ID: "p2", RoleAssertion: true}, Roles: []GrantedRole{{"clerk", "o1"}, {"guard", "o1"}}},
+			{Project: Project{ID: "p3"}},
+		},
+	}
 	orgs := map[string]Org{"o1": {PrimaryDomain: "one.x"}, "o2": {PrimaryDomain: "two.x"}}
 	for name, test := range map[string]struct {
-		scopes   []string
-		asserted bool
-		want     string
+		scopes  []string
+		asserts func(Project) bool
+		want    string
 	}{
-		"not asked":        {[]string{ScopeOpenID}, false, `{}`},
-		"asked for one":    {[]string{rolePrefix + "clerk"}, false, `{"clerk":{"o1":"one.x","o2":"two.x"}}`},
-		"asked for others": {[]string{rolePrefix + "guest", rolePrefix + "Clerk"}, false, `{}`},
-		"asserted":         {nil, true, `{"boss":{"o1":"one.x"},"clerk":{"o1":"one.x","o2":"two.x"}}`},
-		"asked and asserted": {[]string{rolePrefix + "boss"}, true,
-			`{"boss":{"o1":"one.x"},"clerk":{"o1":"one.x","o2":"two.x"}}`},
+		"not asked": {[]string{ScopeOpenID}, none, `{}`},
+		"asked for one": {[]string{rolePrefix + "clerk"}, none,
+			`{"p1":{"clerk":{"o1":"one.x","o2":"two.x"}},"p2":{"clerk":{"o1":"one.x"}}}`},
+		"asked for others": {[]string{rolePrefix + "guest", rolePrefix + "Clerk"}, none, `{}`},
+		"asserted": {nil, all, `{"p1":{"boss":{"o1":"one.x"},"clerk":{"o1":"one.x","o2":"two.x"}},` +
+			`"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`},
+		"asked, and asserted by a project": {[]string{rolePrefix + "boss"}, Project.AssertsRoles,
+			`{"p1":{"boss":{"o1":"one.x"}},"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want := test.want
-			if want != `{}` {
-				want = `{"urn:service:iam:org:project:roles":` + want + `}`
+			var want map[string]any
+			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
+				t.Fatal(err)
 			}
-			claims := RoleClaims(access.RolesFor(test.scopes, test.asserted), orgs)
-			if got, err := json.Marshal(claims); err != nil || string(got) != want {
+			claims := Claims{}
+			for id, roles := range want {
+				claims["urn:service:iam:org:project:"+id+":roles"] = roles
+				if id == "p1" {
+					claims["urn:service:iam:org:project:roles"] = roles
+				}
+			}
+			expected, err := json.Marshal(claims)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.Marshal(reach.For(test.scopes, test.asserts).RoleClaims("p1", orgs))
+			if err != nil || string(got) != string(expected) {
 				t.Errorf("%s, %v", got, err)
 			}
 		})
 	}
 }
+
+func none(Project) bool { return false }
+
+func all(Project) bool { return true }

@@ -80,6 +80,9 @@ func audienceOf(scope string) (projectID string, ok bool) {
 	return id, ok && id != "" && len(id) <= maxScoped
 }
 
+// ScopeOfProject returns the scope that names a project.
+func ScopeOfProject(id string) string { return audiencePrefix + id + audienceSuffix }
+
 // Audience returns who may accept a token: the client, its project, and the projects that scopes name. The project of
 // Herald itself is called "service".
 func Audience(clientID, projectID string, scopes []string) []string {
@@ -93,6 +96,18 @@ func Audience(clientID, projectID string, scopes []string) []string {
 		}
 	}
 	return audience
+}
+
+// NamedProjects returns the projects that scopes name, each once and sorted, without Herald and the client's own.
+func NamedProjects(scopes []string, own string) []string {
+	var ids []string
+	for _, s := range scopes {
+		if id, ok := audienceOf(s); ok && s != ScopeService && id != own {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // AskedOrg returns the organization to which the scopes restrict the login; empty for none. It refuses two

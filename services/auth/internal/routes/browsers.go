@@ -30,6 +30,7 @@ func Browsers(
 	s.Background(later.Run)
 	sessions := session.Sessions{
 		Store: issued.Store, Upstream: issued.Upstream, Cached: cached.Upstream, Now: s.Now,
+		BrowserKey: s.Keys.Derive("browsers"),
 	}
 	accounts := federated.New(federated.Config{
 		Store: issued.Store, Idps: idpv1.NewIdpsClient(s.Calls), Users: users, Now: s.Now, Log: s.Log,
@@ -46,8 +47,8 @@ func Browsers(
 	}
 	own := account.New(account.Config{
 		Users: usersv1.NewUsersClient(s.Calls), Credentials: usersv1.NewCredentialsClient(s.Calls), Factors: factors,
-		IdpLinks: usersv1.NewLoginsClient(s.Calls), Sessions: sessions, Federated: accounts, OnBehalf: signer,
-		Frame: l, Now: s.Now,
+		IdpLinks: usersv1.NewLoginsClient(s.Calls), Members: usersv1.NewMembersClient(s.Calls), Sessions: sessions,
+		Federated: accounts, OnBehalf: signer, Frame: l, Now: s.Now,
 	})
 	logins := login.Pages{
 		Users: users, Factors: factors, Sessions: sessions, Federated: accounts, OnBehalf: signer,

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,10 +62,9 @@ func TestTwoHeadersOfLanguagesCountAsOne(t *testing.T) {
 // Pages use the languages that text allows, on each replica, and work while text is away.
 func TestPagesUseTheLanguagesThatTextAllows(t *testing.T) {
 	t.Parallel()
-	var ahead atomic.Int64
-	later := func(d time.Duration) { ahead.Add(int64(d)) }
+	var clock testkit.Clock
 	g := testkit.Ground(t)
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	g.Now = clock.Now
 	testworld.ServeUsers(t, g, &testworld.Users{})
 	h := testworld.Open(t, g, testworld.Public)
 
@@ -75,22 +73,22 @@ func TestPagesUseTheLanguagesThatTextAllows(t *testing.T) {
 
 	x := &testworld.Text{Standard: "de", Allowed: []string{"de", "fr"}}
 	server := x.Serve(t, g)
-	later(2 * time.Second)
+	clock.Advance(2 * time.Second)
 	for asked, want := range map[string]string{"ja": "de", "en": "de", "fr-CA": "fr", "": "de", "th,fr": "fr"} {
 		checkLanguage(t, h, asked, want)
 	}
 
 	x.Choose("uk", "uk")
-	later(2 * time.Second)
+	clock.Advance(2 * time.Second)
 	checkLanguage(t, h, "ru", "uk")
 
 	x.Choose("tlh", "tlh", "cs") // a language that only a newer version of text has
-	later(2 * time.Second)
+	clock.Advance(2 * time.Second)
 	checkLanguage(t, h, "cs", "cs")
 	checkLanguage(t, h, "tlh", "en")
 
 	server.Stop()
-	later(time.Minute)
+	clock.Advance(time.Minute)
 	checkLanguage(t, h, "cs", "cs")
 	checkLanguage(t, h, "ja", "en")
 }

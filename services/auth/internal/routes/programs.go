@@ -26,9 +26,9 @@ type endpoint interface {
 // tokens use cached, whose answers may be up to 2 s old. Endpoints that issue tokens do not use cached answers.
 func Programs(s *boot.Service, issued, cached accesstoken.Tokens, parts ...discovery.Part) (http.Handler, error) {
 	clients := protocol.Clients{Upstream: issued.Upstream, Store: issued.Store, Issuer: issued.Issuer, Now: s.Now}
-	asking := clients
-	asking.Upstream = cached.Upstream
-	told := claims.Claims{Upstream: cached.Upstream}
+	cachedClients := clients
+	cachedClients.Upstream = cached.Upstream
+	cachedClaims := claims.Claims{Upstream: cached.Upstream}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", unknown)
 	parts = append(parts, discovery.Keys(signing.IDToken().Algorithm()))
@@ -38,10 +38,10 @@ func Programs(s *boot.Service, issued, cached accesstoken.Tokens, parts ...disco
 			Metrics: s.Metrics,
 		}),
 		introspect.New(introspect.Config{
-			Clients: asking, Tokens: cached, Claims: told, Log: s.Log, Metrics: s.Metrics,
+			Clients: cachedClients, Tokens: cached, Claims: cachedClaims, Log: s.Log, Metrics: s.Metrics,
 		}),
 		device.Endpoint{Clients: clients, Asks: device.NewAsks(s.Now), Log: s.Log},
-		userinfo.Endpoint{Tokens: cached, Claims: told, Log: s.Log},
+		userinfo.Endpoint{Tokens: cached, Claims: cachedClaims, Log: s.Log},
 	} {
 		e.Mount(mux)
 		parts = append(parts, e.Part())

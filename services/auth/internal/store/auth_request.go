@@ -28,7 +28,7 @@ func (s Store) AuthRequest(ctx context.Context, id string) (domain.AuthRequest, 
 	r, err := postgres.One[domain.AuthRequest](ctx, s.journal.DB,
 		`select `+authRequestFields+` from auth_requests where id = @id and expires_at > @now`,
 		postgres.Args{"id": id, "now": s.journal.Now()})
-	return r, missing(err, domain.ErrRequestGone)
+	return r, postgres.Missing(err, domain.ErrRequestGone)
 }
 
 // EndAuthRequest removes a request that was answered with an error. It returns domain.ErrRequestGone if there is no

@@ -14,7 +14,7 @@ import (
 // authorizationFields are the columns of domain.Authorization.
 const authorizationFields = `id, client_id, client_generation, project_id, project_generation,
 	client_org_id, client_org_generation, user_id, user_generation, org_id, org_generation, session_id,
-	scopes, audience, auth_time, amr, credential, expires_at`
+	scopes, by_trust, trusted, audience, grounds, auth_time, amr, credential, expires_at`
 
 var authorizationColumns = postgres.Each("a.", authorizationFields)
 
@@ -56,8 +56,8 @@ func authorizationArgs(a domain.Authorization) postgres.Args {
 		"project_generation": a.ProjectGeneration, "client_org_id": a.ClientOrgID,
 		"client_org_generation": a.ClientOrgGeneration, "user_id": a.UserID, "user_generation": a.UserGeneration,
 		"org_id": a.OrgID, "org_generation": a.OrgGeneration, "session_id": a.SessionID, "scopes": a.Scopes,
-		"audience": a.Audience, "auth_time": a.AuthTime, "amr": a.AMR, "credential": a.Credential,
-		"expires_at": a.ExpiresAt,
+		"by_trust": a.ByTrust, "trusted": a.Trusted, "audience": a.Audience, "grounds": a.Grounds,
+		"auth_time": a.AuthTime, "amr": a.AMR, "credential": a.Credential, "expires_at": a.ExpiresAt,
 	}
 }
 

@@ -65,7 +65,7 @@ func (s Store) endApp(
 			return last, err
 		}
 		for _, a := range found {
-			e, err := s.end(ctx, a, ended)
+			e, err := s.end(ctx, a, ended, `true`, nil)
 			if err != nil {
 				return last, err
 			}

@@ -80,7 +80,7 @@ func TestRevokedAppHasNoAccess(t *testing.T) {
 			t.Errorf("the token of %s: %v", id, err)
 		}
 	}
-	for event, want := range map[string]int{"ended": 2, "withdrawn": 1} {
+	for event, want := range map[string]int{"ended": 3, "withdrawn": 1} {
 		if got := testkit.Rows(t, w.db, "events where name = $1", event); got != want {
 			t.Errorf("%d events %s, want %d", got, event, want)
 		}

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 
-	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
 	"herald/services/auth/internal/domain"
@@ -33,7 +31,7 @@ func (s Store) IssueCode(
 		)`,
 		Args: args,
 	})
-	return missing(err, domain.ErrRequestGone)
+	return postgres.Missing(err, domain.ErrRequestGone)
 }
 
 // inSession is an SQL condition: the person's session exists. It locks the session until the transaction ends.
@@ -59,7 +57,7 @@ func (s Store) Code(ctx context.Context, hash []byte) (domain.Code, error) {
 			c.code_challenge, c.nonce, c.expires_at as code_expires_at, c.used_at is not null as used
 		from codes c join authorizations a on a.id = c.authorization_id where c.hash = @hash`,
 		postgres.Args{"hash": hash})
-	return c, missing(err, domain.ErrUnknown)
+	return c, postgres.Missing(err, domain.ErrUnknown)
 }
 
 // locked is SQL that locks the authorization @id. Every statement that writes several rows of an authorization locks it
@@ -90,7 +88,7 @@ func (s Store) RefreshToken(ctx context.Context, hash []byte) (domain.RefreshTok
 		from tokens t join authorizations a on a.id = t.authorization_id
 		where t.hash = @hash and t.kind = @kind and t.expires_at > @now`,
 		postgres.Args{"hash": hash, "kind": domain.KindRefresh, "now": s.journal.Now()})
-	return t, missing(err, domain.ErrUnknown)
+	return t, postgres.Missing(err, domain.ErrUnknown)
 }
 
 // Rotate uses a refresh token, and stores the tokens that replace it. It returns domain.ErrMisused, and writes nothing,
@@ -104,12 +102,4 @@ func (s Store) Rotate(ctx context.Context, a domain.Authorization, token []byte,
 			returning t.authorization_id as id
 		), `+writes+` select from issued`, args)
 	return wrote(done.RowsAffected(), err, domain.ErrMisused)
-}
-
-// missing returns the error otherwise if there was no row.
-func missing(err, otherwise error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return otherwise
-	}
-	return postgres.Fault(err)
 }

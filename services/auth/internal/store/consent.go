@@ -56,12 +56,14 @@ func (s Store) WithdrawConsent(
 		Write: func(w Ended) event.Statement {
 			return event.Statement{
 				AggregateID: userID, OrganizationID: w.OrgID,
+				Along: endedEvents(`a.user_id = @user_id and a.client_id = @client_id`),
 				SQL: `withdrawn as (
 					delete from consents c using event where c.user_id = @user_id and c.client_id = @client_id
 				), authorizations_too as (
 					delete from authorizations a using event where a.user_id = @user_id and a.client_id = @client_id
 				)`,
-				Args: postgres.Args{"user_id": userID, "client_id": clientID},
+				Args: postgres.Args{"user_id": userID, "client_id": clientID,
+					"by": domain.EndTakenBack},
 			}
 		},
 	}, func(*Ended) (proto.Message, error) { return withdrawn, nil })

@@ -76,9 +76,9 @@ func TestWithdrawnConsentEndsAuthorizations(t *testing.T) {
 func TestConsentIsDeletedWithWhatIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(world) (bool, error){
-		"user":        func(w world) (bool, error) { return w.DeleteOfUser(w.Context(), "u1") },
-		"org":         func(w world) (bool, error) { return w.DeleteOfOrg(w.Context(), "o1") },
-		"application": func(w world) (bool, error) { return w.DeleteOfClient(w.Context(), "app") },
+		"user":        func(w world) (bool, error) { return w.DeleteOfUser(w.Context(), of("u1")) },
+		"org":         func(w world) (bool, error) { return w.DeleteOfOrg(w.Context(), of("o1")) },
+		"application": func(w world) (bool, error) { return w.DeleteOfClient(w.Context(), of("app")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,7 @@ func (s Store) AskedDevice(ctx context.Context, hash []byte) (domain.Device, err
 		from before where d.hash = before.hash
 		returning `+deviceColumns+`, before.soon`,
 		postgres.Args{"hash": hash, "now": s.journal.Now(), "interval": domain.DeviceInterval})
-	return d, missing(err, domain.ErrUnknown)
+	return d, postgres.Missing(err, domain.ErrUnknown)
 }
 
 // Device returns the request with a user code, or with a hash, that waits for a person. It returns domain.ErrUnknown
@@ -49,7 +49,7 @@ func (s Store) Device(ctx context.Context, userCode string, hash []byte) (domain
 		where (d.user_code = @user_code or d.hash = @hash) and d.expires_at > @now and not d.denied
 			and d.authorization_id is null`,
 		postgres.Args{"user_code": userCode, "hash": hash, "now": s.journal.Now()})
-	return d, missing(err, domain.ErrUnknown)
+	return d, postgres.Missing(err, domain.ErrUnknown)
 }
 
 // LetIn stores the authorization that a person gives a device. granted is the event. It returns domain.ErrUnknown, and
@@ -68,7 +68,7 @@ func (s Store) LetIn(ctx context.Context, userCode string, a domain.Authorizatio
 		)`,
 		Args: args,
 	})
-	return missing(err, domain.ErrUnknown)
+	return postgres.Missing(err, domain.ErrUnknown)
 }
 
 // Deny stores that a person refused a device. It returns domain.ErrUnknown if the request was answered or has expired.
@@ -98,5 +98,5 @@ func (s Store) RedeemDevice(ctx context.Context, a domain.Authorization, hash []
 func (s Store) Authorization(ctx context.Context, id string) (domain.Authorization, error) {
 	a, err := postgres.One[domain.Authorization](ctx, s.journal.DB,
 		`select `+authorizationColumns+` from authorizations a where a.id = @id`, postgres.Args{"id": id})
-	return a, missing(err, domain.ErrUnknown)
+	return a, postgres.Missing(err, domain.ErrUnknown)
 }

@@ -44,8 +44,8 @@ const ofIdp = `credential like 'idp:%' and starts_with(credential, 'idp:' || @id
 
 // DeleteOfIdp deletes a batch of the logins with accounts of a provider, and of the authorizations given in them. It
 // reports whether there may be more.
-func (s Store) DeleteOfIdp(ctx context.Context, idpID string) (more bool, err error) {
-	return s.deleteWithSessions(ctx, byLogin, ofIdp, idpID)
+func (s Store) DeleteOfIdp(ctx context.Context, ended event.Delivery) (more bool, err error) {
+	return s.deleteWithSessions(ctx, ended, byLogin, ofIdp, ended.AggregateID)
 }
 
 // Note writes an event about an object of an organization. It changes nothing else.

@@ -52,11 +52,11 @@ func TestRemovedProviderEndsItsLogins(t *testing.T) {
 		w.issue(a, time.Hour)
 	}
 	for _, none := range []string{"", "i", "%", "i3"} {
-		if more, err := w.DeleteOfIdp(t.Context(), none); more || err != nil {
+		if more, err := w.DeleteOfIdp(t.Context(), of(none)); more || err != nil {
 			t.Errorf("%q: %v, %v", none, more, err)
 		}
 	}
-	if more, err := w.DeleteOfIdp(t.Context(), "i1"); more || err != nil {
+	if more, err := w.DeleteOfIdp(t.Context(), of("i1")); more || err != nil {
 		t.Errorf("%v, %v", more, err)
 	}
 	for id := range credentials {

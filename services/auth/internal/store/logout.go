@@ -4,17 +4,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"herald/services/auth/internal/domain"
+	"herald/shared/event"
 	"herald/shared/postgres"
 )
 
-// notify is SQL that queues notifications that @sessions have ended, for the applications that want them.
+// notify is SQL that queues notifications that the sessions @locked have ended, for the applications that want them.
 const notify = `notified as (
 		insert into logouts (session_id, client_id, client_org_id, user_id, due_at)
 		select c.session_id, c.client_id, c.client_org_id, s.user_id, @ended_at
-		from session_clients c join sessions s on s.id = c.session_id where c.session_id = any (@sessions)
+		from session_clients c join sessions s on s.id = c.session_id where c.session_id = any (@locked)
 		on conflict (session_id, client_id) do nothing
 	)`
 
@@ -25,51 +24,63 @@ const wants = `wants as (
 		on conflict (session_id, client_id) do nothing
 	)`
 
-// LoginsOfUser returns one session of a user for each combination of generations and credential.
-func (s Store) LoginsOfUser(ctx context.Context, userID string) ([]domain.Session, error) {
-	return postgres.All[domain.Session](ctx, s.journal.DB, `select
-			distinct on (user_generation, org_id, org_generation, credential) `+sessionFields+`
-		from sessions where user_id = @user_id`, postgres.Args{"user_id": userID})
+// login is what sessions and authorizations have of the login of a person.
+type login struct {
+	UserID         string
+	UserGeneration int64
+	OrgID          string
+	OrgGeneration  int64
+	Credential     string
 }
 
-// EndSessionsLike ends a batch of the sessions of a user that have the same generations and credential as one of them.
-// It reports whether there may be more. There is no event, because the change that has ended the login has one.
-func (s Store) EndSessionsLike(ctx context.Context, n domain.Session) (more bool, err error) {
-	return s.endSessions(ctx, `user_id = @user_id and user_generation = @user_generation and org_id = @org_id
+// LoginsOfUser returns a session for each combination of generations and credential of a user's sessions and
+// authorizations, with these fields only. An authorization can last longer than its session.
+func (s Store) LoginsOfUser(ctx context.Context, userID string) (all []domain.Session, err error) {
+	const fields = `user_id, user_generation, org_id, org_generation, credential`
+	logins, err := postgres.All[login](ctx, s.journal.DB, `select `+fields+` from sessions where user_id = @user_id
+		union select `+fields+` from authorizations a where user_id = @user_id and `+given,
+		postgres.Args{"user_id": userID})
+	for _, l := range logins {
+		all = append(all, domain.Session{UserID: l.UserID, UserGeneration: l.UserGeneration, OrgID: l.OrgID,
+			OrgGeneration: l.OrgGeneration, Credential: l.Credential})
+	}
+	return all, err
+}
+
+// EndLoginsLike ends a batch of the sessions and authorizations of a user that have the same generations and credential
+// as a session. It reports whether there may be more.
+func (s Store) EndLoginsLike(ctx context.Context, cause event.Delivery, n domain.Session) (more bool, err error) {
+	return s.endLogins(ctx, cause, `user_id = @user_id and user_generation = @user_generation and org_id = @org_id
 		and org_generation = @org_generation and credential = @credential`, postgres.Args{
 		"user_id": n.UserID, "user_generation": n.UserGeneration, "org_id": n.OrgID,
 		"org_generation": n.OrgGeneration, "credential": n.Credential,
 	})
 }
 
-// EndSessionsBefore does the same for the sessions of an organization from before its generation.
-func (s Store) EndSessionsBefore(ctx context.Context, orgID string, generation int64) (more bool, err error) {
-	return s.endSessions(ctx, `org_id = @org_id and org_generation < @generation`,
-		postgres.Args{"org_id": orgID, "generation": generation})
+// endLogins ends a batch of the sessions and authorizations for which a condition holds.
+func (s Store) endLogins(
+	ctx context.Context, cause event.Delivery, where string, args postgres.Args,
+) (more bool, err error) {
+	more, err = s.endSessions(ctx, cause, where, args)
+	if err != nil {
+		return false, err
+	}
+	full, err := s.endAuthorizations(ctx, cause, where, args)
+	return more || full, err
 }
 
-// endSessions ends a batch of sessions with the authorizations given in them, and queues the logouts.
-func (s Store) endSessions(ctx context.Context, where string, args postgres.Args) (more bool, err error) {
-	args["batch"] = sweepBatch
-	err = pgx.BeginFunc(ctx, s.journal.DB, func(tx pgx.Tx) error {
-		// A statement that issues a code locks the session. This lock waits for it, so the next statement sees what it
-		// wrote.
-		rows, err := tx.Query(ctx, `select id from sessions where `+where+` order by id limit @batch for update`, args)
-		if err != nil {
-			return err
-		}
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if more = len(ids) == sweepBatch; err != nil || len(ids) == 0 {
-			return err
-		}
-		_, err = tx.Exec(ctx, `with `+notify+`, authorizations_too as (
-				delete from authorizations where session_id = any (@sessions)
-			)
-			delete from sessions where id = any (@sessions)`,
-			postgres.Args{"sessions": ids, "ended_at": s.journal.Now()})
-		return err
+// endSessions ends a batch of sessions with the authorizations given in them, and queues the logouts. A statement that
+// issues a code locks the session. The lock here waits for it, so the statement after it sees what it wrote.
+func (s Store) endSessions(
+	ctx context.Context, cause event.Delivery, where string, args postgres.Args,
+) (more bool, err error) {
+	return s.endBatch(ctx, cause, "sessions", where, args, event.Statement{
+		Along: endedEvents(`a.session_id = any (@locked)`),
+		SQL: notify + `, authorizations_too as (
+				delete from authorizations using event where session_id = any (@locked)
+			), gone as (delete from sessions using event where id = any (@locked))`,
+		Args: postgres.Args{"by": domain.EndChanged, "ended_at": s.journal.Now()},
 	})
-	return more, postgres.Fault(err)
 }
 
 // Ask is which logouts ClaimLogouts claims.

@@ -61,9 +61,9 @@ func TestEndOfSessionQueuesLogouts(t *testing.T) {
 			_, err := w.EndSession(t.Context(), "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
 			return err
 		},
-		"change of the user": func(w world) error { return last(w.EndSessionsLike(t.Context(), dead)) },
+		"change of the user": func(w world) error { return last(w.EndLoginsLike(t.Context(), of("u1"), dead)) },
 		"change of the organization": func(w world) error {
-			return last(w.EndSessionsBefore(t.Context(), dead.OrgID, dead.OrgGeneration+1))
+			return last(w.EndChangedOrg(t.Context(), of(dead.OrgID), dead.OrgGeneration+1))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,10 +97,10 @@ func TestExpiredSessionQueuesNoLogout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.enter(session("s1", "u1"), "a!")
-	w.must(last(w.DeleteOfUser(t.Context(), "u1")))
+	w.must(last(w.DeleteOfUser(t.Context(), of("u1"))))
 	w.expect("removed user", w.queued(), "s1 a!")
 	w.enter(session("s2", "u1"), "b!")
-	w.must(last(w.DeleteOfOrg(t.Context(), "o")))
+	w.must(last(w.DeleteOfOrg(t.Context(), of("o"))))
 	w.expect("removed organization", w.queued(), "s1 a!", "s2 b!")
 	old := session("s3", "u1")
 	old.ExpiresAt = now
@@ -136,7 +136,7 @@ func TestSessionsOfOtherLoginsContinue(t *testing.T) {
 	if again, err := w.LoginsOfUser(t.Context(), "u1"); err != nil || len(again) != 5 {
 		t.Errorf("%d logins, %v", len(again), err)
 	}
-	w.must(last(w.EndSessionsLike(t.Context(), session("any", "u1"))))
+	w.must(last(w.EndLoginsLike(t.Context(), of("u1"), session("any", "u1"))))
 	for id, want := range map[string]string{"the same": "", "the same again": "", "another user": "another user",
 		"a newer user": "a newer user", "another org": "another org", "a newer org": "a newer org",
 		"another factor": "another factor"} {
@@ -144,7 +144,7 @@ func TestSessionsOfOtherLoginsContinue(t *testing.T) {
 			t.Errorf("%s: %q", id, got)
 		}
 	}
-	w.must(last(w.EndSessionsBefore(t.Context(), "o", 2)))
+	w.must(last(w.EndChangedOrg(t.Context(), of("o"), 2)))
 	for id, want := range map[string]string{
 		"another user": "", "another org": "another org", "a newer org": "a newer org",
 	} {
@@ -164,7 +164,7 @@ func TestSessionsEndInBatches(t *testing.T) {
 		from generate_series(1, 1001) n`, now)
 	w.must(err)
 	for _, want := range []bool{true, false} {
-		if more, err := w.EndSessionsBefore(t.Context(), "o", 2); more != want || err != nil {
+		if more, err := w.EndChangedOrg(t.Context(), of("o"), 2); more != want || err != nil {
 			t.Errorf("%v, %v", more, err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestCodeDuringLogoutIsRefusedOrNotified(t *testing.T) {
 			_, err := w.EndSession(t.Context(), "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
 			return err
 		},
-		"change": func(w world) error { return last(w.EndSessionsLike(t.Context(), session("s1", "u1"))) },
+		"change": func(w world) error { return last(w.EndLoginsLike(t.Context(), of("u1"), session("s1", "u1"))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +223,7 @@ func TestDeviceDuringLogoutIsRefusedOrNotified(t *testing.T) {
 	}
 	w.enter(session("s1", "u1"))
 	w.must(w.LetIn(t.Context(), "CODE", a, granted))
-	w.must(last(w.DeleteOfUser(t.Context(), "u1")))
+	w.must(last(w.DeleteOfUser(t.Context(), of("u1"))))
 	w.expect("queued", w.queued(), "s1 tv!")
 }
 

@@ -8,6 +8,8 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/shared/gen/fault/authfault"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/search"
 	"herald/shared/testkit"
 )
@@ -37,6 +39,11 @@ var everything = []asked{
 		logins, err := w.LoginsOfUser(w.Context(), userID)
 		return len(logins), err
 	}},
+	{"SessionsBeyond", nil, func(w world, userID string) (int, error) {
+		w.must(postgres.SetQuotas(w.Context(), w.db, quota.Settings{Quotas: "sessions=0"}))
+		list, err := w.SessionsBeyond(w.Context(), session("another", userID))
+		return len(list), err
+	}},
 	{"UseSession", nil, func(w world, userID string) (int, error) {
 		used := session("s1", userID)
 		used.Client = "203.0.113.1"
@@ -64,15 +71,15 @@ var elsewhere = map[string]string{
 	"takes a secret, or an id that only its browser knows": "AuthRequest EndAuthRequest Use Token IssueCode Code " +
 		"Redeem RefreshToken Rotate AskedDevice Device LetIn Deny RedeemDevice ExternalLogin EndExternalLogin " +
 		"Session Login AdvanceLogin EndLogin RevokeToken",
-	"takes the id in a token that auth signed": "AuthorizationOfJWT Revoked Authorization End",
-	"handles an event, or is about a whole removal": "EndSessionsLike EndSessionsBefore DeleteOfIdp " +
-		"DeleteOfUser DeleteOfOrg DeleteOfClient",
+	"takes the id in a token that auth signed": "AuthorizationOfJWT Revoked Authorization End EndLast",
+	"handles an event, or is about a whole removal": "EndLoginsLike EndChangedApp EndChangedProject EndChangedOrg " +
+		"EndGranted EndNamed EndTrusted EndTrustedOf DeleteOfIdp DeleteOfUser DeleteOfOrg DeleteOfClient",
 	"is a task of the instance":     "ClaimLogouts RepeatLogout FinishLogout DeleteExpired",
 	"is about keys of the instance": "SigningKeys AddSigningKey RemoveSigningKey ActivateSigningKey",
 }
 
 // No method finds or changes what another user has. Each finds it for its user.
-func TestOwnerInEveryQuery(t *testing.T) {
+func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.AddSession(t.Context(), []byte("cookie"), session("s1", "u1")))

@@ -12,6 +12,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/gen/fault/authfault"
 	"herald/shared/postgres"
+	"herald/shared/quota"
 	"herald/shared/resource"
 	"herald/shared/search"
 )
@@ -40,6 +41,15 @@ func (s Store) AddSession(ctx context.Context, hash []byte, n domain.Session) er
 			"expires_at": n.ExpiresAt,
 		})
 	return postgres.Fault(err)
+}
+
+// SessionsBeyond returns the sessions that a user has beyond the quota besides the session n: those of the oldest
+// logins.
+func (s Store) SessionsBeyond(ctx context.Context, n domain.Session) ([]domain.Session, error) {
+	return postgres.All[domain.Session](ctx, s.journal.DB, `select `+sessionFields+` from sessions
+		where user_id is not distinct from @user_id and id <> @id
+		order by auth_time desc, id offset greatest((select most from quota_of(@quota, @org_id)) - 1, 0) limit 100`,
+		postgres.Args{"user_id": n.UserID, "id": n.ID, "org_id": n.OrgID, "quota": quota.Sessions})
 }
 
 // Session returns the session with a cookie of that hash. It returns false if there is none, or it has expired.
@@ -94,8 +104,10 @@ func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Me
 		NotFound: authfault.ErrSessionNotFound,
 		Write: func(e Ended) event.Statement {
 			end := event.Removal("sessions", id, e.OrgID)
+			end.Along = endedEvents(`a.session_id = @id`)
+			end.Args["by"] = domain.EndLogout
 			end.Also(`authorizations_too as (delete from authorizations using event where session_id = @id)`, nil)
-			end.Also(notify, postgres.Args{"sessions": []string{id}, "ended_at": s.journal.Now()})
+			end.Also(notify, postgres.Args{"locked": []string{id}, "ended_at": s.journal.Now()})
 			return end
 		},
 	}, func(*Ended) (proto.Message, error) { return ended, nil })

@@ -47,18 +47,18 @@ func TestSessionIsFoundByNewestCookie(t *testing.T) {
 		t.Errorf("after the sweep: %v", err)
 	}
 	for name, remove := range map[string]func() (bool, error){
-		"another user": func() (bool, error) { return w.DeleteOfUser(t.Context(), "u2") },
-		"another org":  func() (bool, error) { return w.DeleteOfOrg(t.Context(), "p") },
+		"another user": func() (bool, error) { return w.DeleteOfUser(t.Context(), of("u2")) },
+		"another org":  func() (bool, error) { return w.DeleteOfOrg(t.Context(), of("p")) },
 	} {
 		if _, err := remove(); err != nil || w.session("second") != "s1" {
 			t.Errorf("removing %s: %v", name, err)
 		}
 	}
-	if _, err := w.DeleteOfUser(t.Context(), "u1"); err != nil || w.session("second") != "" {
+	if _, err := w.DeleteOfUser(t.Context(), of("u1")); err != nil || w.session("second") != "" {
 		t.Errorf("removing the user: %v", err)
 	}
 	add("third", session("s3", "u1"))
-	if _, err := w.DeleteOfOrg(t.Context(), "o"); err != nil || w.session("third") != "" {
+	if _, err := w.DeleteOfOrg(t.Context(), of("o")); err != nil || w.session("third") != "" {
 		t.Errorf("removing the organization: %v", err)
 	}
 }

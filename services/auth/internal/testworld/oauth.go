@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +16,8 @@ import (
 	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/store"
 	"herald/shared/boot"
-	projectsv1 "herald/shared/gen/herald/projects/v1"
+	"herald/shared/caller"
+	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/search"
 	"herald/shared/secret"
@@ -39,6 +39,7 @@ const (
 type OAuth struct {
 	testing.TB
 	*Others
+	*testkit.Clock
 	// Pages answers browsers, Programs the clients.
 	Pages, Programs http.Handler
 	Store           store.Store
@@ -46,17 +47,17 @@ type OAuth struct {
 	Keys            *signing.Keys
 	Lines           *testkit.Lines
 
-	mu     sync.Mutex
-	now    time.Time
-	cookie string
+	cookie  string
+	gateway authv1.AuthClient
 }
 
 // NewOAuth runs the service.
 func NewOAuth(t *testing.T) *OAuth {
 	t.Helper()
-	w := &OAuth{TB: t, Others: NewOthers(), Lines: &testkit.Lines{}, now: time.Now().Truncate(time.Second)}
+	clock := testkit.ClockAt(time.Now().Truncate(time.Second))
+	w := &OAuth{TB: t, Others: NewOthers(), Clock: clock, Lines: &testkit.Lines{}}
 	g := testkit.Logged(t, testkit.Ground(t), 0, w.Lines)
-	g.Now = w.Clock
+	g.Now = w.Now
 	address, err := boot.ParsePublicURL(Public)
 	w.Must(err)
 	g.PublicURL = address
@@ -64,13 +65,14 @@ func NewOAuth(t *testing.T) *OAuth {
 	ShareKeys(t, s)
 	w.Must(auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}))
 	testkit.Run(t, s)
-	testkit.Serve(t, g, "projects", projects{Others: w.Others}, &projectsv1.Internal_ServiceDesc)
+	ServeProjects(t, g, w.Others)
 	testkit.Serve(t, g, "users", people{Others: w.Others}, &usersv1.Internal_ServiceDesc)
 	ServeText(t, g)
 	edge := NewEdge(t, g)
 	w.Pages, w.Programs, w.Store, w.DB = edge, http.HandlerFunc(edge.ServeProgram), store.New(s.Journal), s.DB
+	w.gateway = edge.Auth
 	w.Keys, err = signing.Open(t.Context(), signing.Config{
-		Store: w.Store, Sealing: s.Keys, Period: 90 * 24 * time.Hour, Now: w.Clock, Log: s.Log,
+		Store: w.Store, Sealing: s.Keys, Period: 90 * 24 * time.Hour, Now: w.Now, Log: s.Log,
 	})
 	w.Must(err)
 	w.Login()
@@ -95,26 +97,12 @@ func (w *OAuth) Must(err error) {
 	}
 }
 
-// Clock returns the time of the service.
-func (w *OAuth) Clock() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.now
-}
-
-// Pass moves the clock.
-func (w *OAuth) Pass(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
-}
-
 // Change changes what the stand-ins have, and passes the two seconds for which answers are cached.
 func (w *OAuth) Change(f func()) {
 	w.Others.mu.Lock()
 	defer w.Others.mu.Unlock()
 	f()
-	w.Pass(2 * time.Second)
+	w.Advance(2 * time.Second)
 }
 
 // Login logs Ada in now.
@@ -123,10 +111,10 @@ func (w *OAuth) Login() { w.LoginAs("s1", "ada") }
 // LoginAs logs a user in now, with a session of that id.
 func (w *OAuth) LoginAs(sessionID, userID string) {
 	w.Helper()
-	l := domain.Login{UserID: userID, UserGeneration: 5, OrgID: "o1", OrgGeneration: 1, AuthTime: w.Clock(),
+	l := domain.Login{UserID: userID, UserGeneration: 5, OrgID: "o1", OrgGeneration: 1, AuthTime: w.Now(),
 		AMR: []string{"pwd"}, Credential: "password"}
 	w.cookie = secret.RandomString(43)
-	w.Must(w.Store.AddSession(w.Context(), secret.Hash(w.cookie), l.Session(sessionID, "", "", w.Clock())))
+	w.Must(w.Store.AddSession(w.Context(), secret.Hash(w.cookie), l.Session(sessionID, "", "", w.Now())))
 }
 
 // Logout removes the cookie of the browser's login.
@@ -134,6 +122,16 @@ func (w *OAuth) Logout() { w.cookie = "" }
 
 // Cookie returns the browser's header Cookie.
 func (w *OAuth) Cookie() string { return SessionCookie + "=" + w.cookie }
+
+// Caller returns who the gateway takes for the caller with an access token.
+func (w *OAuth) Caller(token string) caller.Caller {
+	w.Helper()
+	r, err := w.gateway.ResolveToken(w.Context(), &authv1.ResolveTokenRequest{
+		Token: &authv1.ResolveTokenRequest_TokenHash{TokenHash: secret.Hash(token)},
+	})
+	w.Must(err)
+	return caller.FromProto(r.Caller)
+}
 
 // Query returns good parameters of the application web, with changes: an empty value removes one.
 func Query(changes ...string) url.Values {

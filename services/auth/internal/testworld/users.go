@@ -38,7 +38,8 @@ type Users struct {
 func ServeUsers(t testing.TB, g boot.Ground, u *Users) {
 	t.Helper()
 	Serve(t, g, "users", u.answer, &usersv1.Users_ServiceDesc, &usersv1.Credentials_ServiceDesc,
-		&usersv1.Factors_ServiceDesc, &usersv1.Logins_ServiceDesc, &usersv1.Internal_ServiceDesc)
+		&usersv1.Factors_ServiceDesc, &usersv1.Logins_ServiceDesc, &usersv1.Members_ServiceDesc,
+		&usersv1.Internal_ServiceDesc)
 }
 
 func (u *Users) answer(ctx context.Context, request proto.Message) (proto.Message, error) {
@@ -61,7 +62,7 @@ func (u *Users) answer(ctx context.Context, request proto.Message) (proto.Messag
 	}
 	for _, answer := range []Handler{
 		u.answerCode, u.answerLogin, u.answerExternal, u.answerProfile, u.answerEmail, u.answerTokens, u.answerLinks,
-		u.answerOTP,
+		u.answerOTP, u.answerMemberships,
 	} {
 		if a, err := answer(ctx, request); a != nil || err != nil {
 			return a, err

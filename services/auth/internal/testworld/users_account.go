@@ -32,7 +32,11 @@ type Own struct {
 	Mails    int
 	Tokens   []*usersv1.PersonalAccessToken
 	Links    []*usersv1.UserIdpLink
-	Codes    uint32
+	// Memberships are the user's roles in all organizations.
+	Memberships []*usersv1.Membership
+	Codes       uint32
+	// FactorOf are the applications that made it.
+	FactorOf []string
 	Profile  *usersv1.Profile
 	// Gone reports that users refuses the person of each session.
 	Gone bool
@@ -118,11 +122,17 @@ func (u *Users) answerEmail(_ context.Context, request proto.Message) (proto.Mes
 	return nil, nil
 }
 
+// MostTokens is how many personal access tokens the quota of users allows.
+const MostTokens = 2
+
 func (u *Users) answerTokens(_ context.Context, request proto.Message) (proto.Message, error) {
 	switch r := request.(type) {
 	case *usersv1.SearchMyPersonalAccessTokensRequest:
 		return &usersv1.SearchPersonalAccessTokensResponse{Result: u.Own.Tokens}, nil
 	case *usersv1.AddMyPersonalAccessTokenRequest:
+		if len(u.Own.Tokens) >= MostTokens {
+			return nil, fault.ErrQuotaExceeded.Say("too many")
+		}
 		until := timestamppb.New(secret.NoExpiry)
 		if r.ExpirationDate != nil {
 			if until = r.ExpirationDate; until.AsTime().Before(time.Now()) {
@@ -167,8 +177,9 @@ func (u *Users) answerFactors(_ context.Context, request proto.Message) (proto.M
 	found := &usersv1.SearchAuthFactorsResponse{}
 	if u.Own.Codes > 0 {
 		found.Result = []*usersv1.AuthFactor{{
-			State: usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY,
-			Type:  &usersv1.AuthFactor_Otp{Otp: &usersv1.Otp{RecoveryCodesLeft: u.Own.Codes}},
+			State:     usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY,
+			Type:      &usersv1.AuthFactor_Otp{Otp: &usersv1.Otp{RecoveryCodesLeft: u.Own.Codes}},
+			ClientIds: u.Own.FactorOf,
 		}}
 	}
 	return found, nil
@@ -187,6 +198,34 @@ func (u *Users) answerOTP(_ context.Context, request proto.Message) (proto.Messa
 		}
 		u.Own.Codes = 10
 		return &usersv1.RegenerateMyRecoveryCodesResponse{RecoveryCodes: []string{"AAAA-BBBB", "CCCC-DDDD"}}, nil
+	}
+	return nil, nil
+}
+
+func (u *Users) answerMemberships(_ context.Context, request proto.Message) (proto.Message, error) {
+	find := func(id string) int {
+		return slices.IndexFunc(u.Own.Memberships, func(m *usersv1.Membership) bool { return m.Id == id })
+	}
+	switch r := request.(type) {
+	case *usersv1.SearchMyMembershipsRequest:
+		return &usersv1.SearchMembershipsResponse{Result: u.Own.Memberships}, nil
+	case *usersv1.AcceptMyMembershipRequest:
+		i := find(r.MembershipId)
+		switch {
+		case i < 0:
+			return nil, usersfault.ErrMemberNotFound
+		case u.Own.Memberships[i].State != usersv1.MembershipState_MEMBERSHIP_STATE_PENDING:
+			return nil, usersfault.ErrMembershipNotPending
+		}
+		u.Own.Memberships[i].State = usersv1.MembershipState_MEMBERSHIP_STATE_ACTIVE
+		return &usersv1.MemberResponse{}, nil
+	case *usersv1.RemoveMyMembershipRequest:
+		i := find(r.MembershipId)
+		if i < 0 {
+			return nil, usersfault.ErrMemberNotFound
+		}
+		u.Own.Memberships = slices.Delete(u.Own.Memberships, i, i+1)
+		return &usersv1.MemberResponse{}, nil
 	}
 	return nil, nil
 }

@@ -31,7 +31,9 @@ func Start(t *testing.T, g boot.Ground, publicURL string, most int64) *boot.Serv
 	g.PublicURL = address
 	s := Kit.Open(t, g)
 	ShareKeys(t, s)
-	config := auth.Config{Limit: search.Limit{MaxLimit: most}, SigningKeyDays: 90}
+	// A user may have more sessions than tests begin at once, and fewer than TestOldestSessionEnds.
+	config := auth.Config{Limit: search.Limit{MaxLimit: most}, SigningKeyDays: 90,
+		QuotaSettings: boot.QuotaSettings{Quotas: "sessions=9"}}
 	if err := auth.New(t.Context(), s, config); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,11 @@ func (p cachedProjects) ResolveAccess(
 ) (*projectsv1.ResolveAccessResponse, error) {
 	return p.access.Ask(question(in), func() (*projectsv1.ResolveAccessResponse, []eventcache.Subject, error) {
 		r, err := p.InternalClient.ResolveAccess(ctx, in, opts...)
-		return r, []eventcache.Subject{eventcache.User(in.UserId), eventcache.Project(in.ProjectId)}, err
+		about := []eventcache.Subject{eventcache.User(in.UserId)}
+		for _, id := range append([]string{in.ProjectId}, in.NamedIds...) {
+			about = append(about, eventcache.Project(id))
+		}
+		return r, about, err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/search"
 )
 
 func application(r *projectsv1.ResolveClientResponse) domain.Client {
@@ -13,13 +14,10 @@ func application(r *projectsv1.ResolveClientResponse) domain.Client {
 		ID: r.App.GetId(), Name: r.App.GetName(), OrgID: r.OrgId, Generation: int64(r.Generation),
 		Active: r.App.GetState() == projectsv1.AppState_APP_STATE_ACTIVE &&
 			p.GetState() == projectsv1.ProjectState_PROJECT_STATE_ACTIVE,
-		Project: domain.Project{
-			ID: p.GetId(), Generation: int64(r.ProjectGeneration), RoleAssertion: p.GetProjectRoleAssertion(),
-			RoleCheck: p.GetProjectRoleCheck(), GrantCheck: p.GetHasProjectCheck(),
-			Branding: int32(p.GetPrivateLabelingSetting()),
-		},
+		Project:       project(p),
 		SecretMatches: r.SecretMatches, PublicKey: r.PublicKey, Credential: r.Credential,
 	}
+	c.Project.Generation = int64(r.ProjectGeneration)
 	if api := r.App.GetApiConfig(); api != nil {
 		c.API, c.Grants = true, []domain.GrantType{domain.GrantCredentials}
 		c.Methods = []domain.AuthMethod{domain.AuthBasic, domain.AuthPost}
@@ -30,6 +28,24 @@ func application(r *projectsv1.ResolveClientResponse) domain.Client {
 	}
 	configure(&c, r.App.GetOidcConfig())
 	return c
+}
+
+// project returns a project without its generation.
+func project(p *projectsv1.Project) domain.Project {
+	return domain.Project{
+		ID: p.GetId(), Name: p.GetName(), OrgID: p.GetDetails().GetResourceOwner(),
+		RoleAssertion: p.GetProjectRoleAssertion(), RoleCheck: p.GetProjectRoleCheck(),
+		GrantCheck: p.GetHasProjectCheck(), Branding: int32(p.GetPrivateLabelingSetting()),
+	}
+}
+
+func access(r *projectsv1.ResolveAccessResponse) domain.Access {
+	return domain.Access{
+		Project: project(r.Project), OrgHasProject: r.OrgHasProject, Grounds: r.Grounds,
+		Roles: search.Each(r.Roles, func(g *projectsv1.GrantedRole) domain.GrantedRole {
+			return domain.GrantedRole{Key: g.Key, OrgID: g.OrgId}
+		}),
+	}
 }
 
 // configure sets the fields that the owner of an OpenID Connect application has configured.
@@ -43,6 +59,7 @@ func configure(c *domain.Client, o *projectsv1.OidcConfig) {
 	c.BackChannelLogoutURI, c.Origins = o.GetBackChannelLogoutUri(), o.GetAdditionalOrigins()
 	c.JWT = o.GetAccessTokenType() == heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT
 	c.AccessTokenRoleAssertion, c.IDTokenRoleAssertion = o.GetAccessTokenRoleAssertion(), o.GetIdTokenRoleAssertion()
+	c.Trusted = o.GetTrusted()
 	c.IDTokenUserinfoAssertion, c.ClockSkew = o.GetIdTokenUserinfoAssertion(), o.GetClockSkew().AsDuration()
 }
 
@@ -64,7 +81,7 @@ func subject(id string, r *usersv1.ResolveSubjectResponse) domain.Subject {
 		ID: id, OrgID: r.OrgId, Active: r.State == usersv1.UserState_USER_STATE_ACTIVE,
 		Human: r.Type == usersv1.UserType_USER_TYPE_HUMAN, Generation: int64(r.Generation),
 		Orgs: map[string]domain.Org{}, Credential: r.Credential, PublicKey: r.PublicKey,
-		JWT: r.AccessTokenType == heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT,
+		JWT: r.AccessTokenType == heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT, Manages: r.Manages,
 	}
 	for _, o := range r.Orgs {
 		s.Orgs[o.Id] = domain.Org{ID: o.Id, Name: o.Name, PrimaryDomain: o.PrimaryDomain,

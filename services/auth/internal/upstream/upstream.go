@@ -13,6 +13,7 @@ import (
 	"herald/shared/fault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/search"
 )
 
 // ErrNoClient is returned for an unknown client id.
@@ -129,17 +130,35 @@ func (o *Services) PersonalToken(ctx context.Context, hash []byte) (userID strin
 	return r.GetCaller().GetUserId(), r.GetCaller().GetScopes(), err
 }
 
-// Admit returns domain.ErrAccessDenied for a user who may not get tokens of a project's applications. orgID is the
-// user's organization. It calls no service if the project gives tokens to all users.
-func (o *Services) Admit(ctx context.Context, p domain.Project, userID, orgID string) error {
-	if !p.Checks() {
+// Admit sets the grounds of a new authorization for an application of a project. It returns domain.ErrInvalidScope if
+// the scopes name a project for which the client may have no tokens, and domain.ErrAccessDenied for a user who may get
+// none of a project. It calls no service if the scopes name no project and the application's project gives tokens to
+// all users.
+func (o *Services) Admit(ctx context.Context, p domain.Project, a *domain.Authorization) error {
+	if len(a.Named()) == 0 && (a.UserID == "" || !p.Checks()) {
 		return nil
 	}
-	a, err := o.Access(ctx, p.ID, userID, orgID)
+	r, err := o.Reach(ctx, *a)
 	if err != nil {
 		return err
 	}
-	return p.Admit(a)
+	a.Grounds = a.GroundsIn(r)
+	return a.Admit(r)
+}
+
+// Branding returns the organization whose branding the pages of a login to a client have: "" for Herald's look. The
+// branding of another organization than the client's shows only if that organization has accepted a grant of the
+// client's project: otherwise anybody could show it. Without an answer the pages look as they do before the login.
+func (o *Services) Branding(ctx context.Context, c domain.Client, asked, userOrgID string) string {
+	orgID := c.BrandingIn(asked, userOrgID)
+	if orgID == "" || orgID == c.OrgID {
+		return orgID
+	}
+	r, err := o.Reach(ctx, domain.Authorization{ProjectID: c.Project.ID, OrgID: orgID})
+	if err != nil || !r.Own.OrgHasProject {
+		return c.BrandingOf("")
+	}
+	return orgID
 }
 
 // Orgs returns organizations by their ids. Organizations that do not exist are left out.
@@ -151,19 +170,15 @@ func (o *Services) Orgs(ctx context.Context, ids ...string) (map[string]domain.O
 	return subject("", r).Orgs, nil
 }
 
-// Access returns the access of a user to a project.
-func (o *Services) Access(ctx context.Context, projectID, userID, orgID string) (domain.Access, error) {
+// Reach returns what the user and the client of an authorization have on its projects. All are asked for at once.
+func (o *Services) Reach(ctx context.Context, a domain.Authorization) (domain.Reach, error) {
 	r, err := o.Projects.ResolveAccess(ctx, &projectsv1.ResolveAccessRequest{
-		ProjectId: projectID, UserId: userID, OrgId: orgID,
+		ProjectId: a.ProjectID, NamedIds: a.Named(), UserId: a.UserID, OrgId: a.OrgID, ClientOrgId: a.HoldingOrg(),
 	})
 	if err != nil {
-		return domain.Access{}, err
+		return domain.Reach{}, err
 	}
-	a := domain.Access{OrgHasProject: r.OrgHasProject}
-	for _, role := range r.Roles {
-		a.Roles = append(a.Roles, domain.GrantedRole{Key: role.Key, OrgID: role.OrgId})
-	}
-	return a, nil
+	return domain.Reach{Own: access(r), Named: search.Each(r.Named, access)}, nil
 }
 
 // maxMachines is how many ids are remembered. It should be enough for all machine users that are active within an hour.

@@ -87,22 +87,23 @@ type state struct {
 	ProjectGeneration   int64  `json:"pg,omitempty"`
 	ClientOrgID         string `json:"co,omitempty"`
 	ClientOrgGeneration int64  `json:"cog,omitempty"`
+	Grounds             string `json:"g,omitempty"`
 }
 
 // JWT returns a new JSON Web Token for scopes of an authorization, with further claims. stored reports whether the
 // authorization is in the store.
 func (t Tokens) JWT(a domain.Authorization, scopes []string, stored bool, further map[string]any) (secret.Text, error) {
 	c := claims{
-		Issuer: t.Issuer, Subject: a.Subject(), Audience: a.Audience, ID: resource.NewID(), ClientID: a.ClientID,
-		Expiry: t.Now().Add(domain.AccessLifetime).Unix(), IssuedAt: t.Now().Unix(), Scope: strings.Join(scopes, " "),
-		AuthTime: a.AuthTime.Unix(), AMR: a.AMR, State: state{Authorization: a.ID},
+		Issuer: t.Issuer, Subject: a.Subject(), Audience: a.AudienceOf(scopes), ID: resource.NewID(),
+		ClientID: a.ClientID, Expiry: t.Now().Add(domain.AccessLifetime).Unix(), IssuedAt: t.Now().Unix(),
+		Scope: strings.Join(scopes, " "), AuthTime: a.AuthTime.Unix(), AMR: a.AMR, State: state{Authorization: a.ID},
 	}
 	if !stored {
 		c.State = state{
 			UserID: a.UserID, UserGeneration: a.UserGeneration, OrgID: a.OrgID, OrgGeneration: a.OrgGeneration,
 			Credential: a.Credential, ClientGeneration: a.ClientGeneration, ProjectID: a.ProjectID,
 			ProjectGeneration: a.ProjectGeneration, ClientOrgID: a.ClientOrgID,
-			ClientOrgGeneration: a.ClientOrgGeneration,
+			ClientOrgGeneration: a.ClientOrgGeneration, Grounds: a.Grounds,
 		}
 	}
 	text, err := t.Keys.Sign(signing.AccessToken(), merged{c, further})
@@ -189,7 +190,7 @@ func (t Tokens) authorization(ctx context.Context, c claims) (domain.Authorizati
 		ProjectGeneration: s.ProjectGeneration, ClientOrgID: s.ClientOrgID, ClientOrgGeneration: s.ClientOrgGeneration,
 		UserID: s.UserID, UserGeneration: s.UserGeneration, OrgID: s.OrgID, OrgGeneration: s.OrgGeneration,
 		Scopes: strings.Fields(c.Scope), Audience: c.Audience, AuthTime: time.Unix(c.AuthTime, 0), AMR: c.AMR,
-		Credential: s.Credential, ExpiresAt: time.Unix(c.Expiry, 0),
+		Credential: s.Credential, Grounds: s.Grounds, ExpiresAt: time.Unix(c.Expiry, 0),
 	}
 	revoked, err := t.Store.Revoked(ctx, c.ID)
 	if err == nil && revoked {

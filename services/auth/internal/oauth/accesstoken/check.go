@@ -7,14 +7,35 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/consent"
 	"herald/services/auth/internal/upstream"
 	"herald/shared/fault"
 )
 
-// Check returns the client of a token, and the user with a profile, if everything on which the token depends is active
+// Check is Alive for a token whose user has agreed to it and has not taken that back, and gets tokens of the project.
+// For others it returns fault.ErrUnauthenticated too.
+func (t Tokens) Check(ctx context.Context, a domain.Authorization) (c domain.Client, s domain.Subject, err error) {
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		c, s, err = t.Alive(ctx, a)
+		return err
+	})
+	g.Go(func() error { return t.Consents().Stands(ctx, a) })
+	if err = g.Wait(); err == nil {
+		err = t.Consents().Admits(ctx, c.Project, a)
+	}
+	return c, s, err
+}
+
+// Consents returns what people have agreed to.
+func (t Tokens) Consents() consent.Consents {
+	return consent.Consents{Store: t.Store, Upstream: t.Upstream}
+}
+
+// Alive returns the client of a token, and the user with a profile, if everything on which the token depends is active
 // and unchanged since the token was issued. Otherwise it returns fault.ErrUnauthenticated. For a machine user that
 // logged in by itself the client is empty. For an application that logged in by itself the user is empty.
-func (t Tokens) Check(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
+func (t Tokens) Alive(ctx context.Context, a domain.Authorization) (domain.Client, domain.Subject, error) {
 	var (
 		client domain.Client
 		found  domain.Subject

@@ -40,9 +40,13 @@ func (r Resolver) ResolveToken(
 			if err == nil && !token.AliveAt(client) {
 				err = fault.ErrTokenInvalid
 			}
+			if err == nil {
+				err = r.Tokens.Consents().Admits(ctx, client.Project, token.Authorization)
+			}
 			return gone(err)
 		})
 	}
+	g.Go(func() error { return r.Tokens.Consents().Stands(ctx, token.Authorization) })
 	g.Go(func() (err error) {
 		found, err = r.Tokens.Upstream.Users.ResolveCaller(ctx, &usersv1.ResolveCallerRequest{
 			Subject: checked(token.Authorization), OrgId: in.OrgId,
@@ -55,9 +59,10 @@ func (r Resolver) ResolveToken(
 	c := caller.FromProto(found.Caller)
 	c.Scopes, c.AuthenticatedAt, c.Credential = token.TokenScopes, token.AuthTime, token.Credential
 	if token.OfApplication() {
-		c.ClientID, c.ClientProjectID = token.ClientID, token.ProjectID
+		c.ClientID, c.ClientProjectID, c.AuthorizationID = token.ClientID, token.ProjectID, token.Authorization.ID
+		c.ClientTrusted = client.Trusted && token.Trusted
 	}
-	return &authv1.ResolveTokenResponse{Caller: c.Proto(), Origins: client.WebOrigins()}, nil
+	return &authv1.ResolveTokenResponse{Caller: c.Proto(), Origins: client.WebOrigins(), ProjectIds: token.Named()}, nil
 }
 
 // given returns the token of a request.
@@ -71,7 +76,8 @@ func (t Tokens) given(ctx context.Context, r *authv1.ResolveTokenRequest) (domai
 // checked returns the properties of a token's user that the service users checks.
 func checked(a domain.Authorization) *usersv1.CheckedSubject {
 	s := &usersv1.CheckedSubject{UserId: a.UserID, Generation: uint64(a.UserGeneration), Credential: a.Credential,
-		Orgs: []*usersv1.CheckedOrg{{Id: a.OrgID, Generation: uint64(a.OrgGeneration)}}}
+		NoManager: a.ByTrust,
+		Orgs:      []*usersv1.CheckedOrg{{Id: a.OrgID, Generation: uint64(a.OrgGeneration)}}}
 	if a.OfApplication() {
 		s.Orgs = append(s.Orgs, &usersv1.CheckedOrg{Id: a.ClientOrgID, Generation: uint64(a.ClientOrgGeneration)})
 	}

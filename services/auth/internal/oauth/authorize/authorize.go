@@ -120,6 +120,9 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	request, err := asked.Request(client, e.Now())
+	if err == nil { // before a person is asked to log in for nothing
+		err = e.Upstream.Admit(r.Context(), client.Project, new(client.Asks(request.Scopes)))
+	}
 	if hint := values.Get("id_token_hint"); err == nil && hint != "" {
 		request.UserID, _, err = protocol.Hint(e.Keys, e.Issuer, hint)
 	}
@@ -144,7 +147,7 @@ func (e *Endpoint) client(ctx context.Context, o *upstream.Services, id, uri str
 	}
 	if !c.MayRedirect(uri) {
 		e.Log.WarnContext(ctx, "an application sent a redirect_uri that is not registered for it", "client", c.ID,
-			"org", c.OrgID, "project", c.Project.ID, "sent", uri, "registered", c.RedirectURIs)
+			"org", c.OrgID, "project", c.Project.ID, "sent", protocol.Said(uri), "registered", c.RedirectURIs)
 		return c, domain.ErrInvalidRequest.Say("redirect_uri is not one of those that are registered for this " +
 			"application: they must be the same, character for character")
 	}
@@ -182,7 +185,7 @@ func (e *Endpoint) answer(w http.ResponseWriter, r *http.Request, c domain.Clien
 		return err
 	}
 	if refused == nil && !request.Asks() {
-		consent(w, r, request.ID)
+		toConsent(w, r, request.ID)
 		return nil
 	}
 	login(w, r, request.ID)
@@ -197,18 +200,24 @@ func (e *Endpoint) atOnce(
 	if err := e.fits(request, s, there); err != nil {
 		return code, false, err
 	}
-	agree, err := e.mustAgree(ctx, c, request, s)
+	agree, err := e.consents().Needed(ctx, c, request, s)
 	switch {
 	case err != nil:
 		return code, false, err
 	case agree && request.Silent():
-		return code, false, domain.ErrConsentRequired.Say("the person has to agree")
+		return code, false, errMustAgree
 	case agree || request.Asks():
 		return code, true, nil
 	}
-	code, err = e.issue(ctx, c, request, s)
+	code, err = e.issue(ctx, c, request, s, false)
+	if errors.Is(err, errMustAgree) && !request.Silent() {
+		return code, true, nil
+	}
 	return code, false, err
 }
+
+// errMustAgree refuses a person who has to see the consent page.
+var errMustAgree = domain.ErrConsentRequired.Say("the person has to agree")
 
 // requestID is how many characters the id of a request has: at least 128 random bits.
 const requestID = 22

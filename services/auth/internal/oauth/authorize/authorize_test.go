@@ -34,6 +34,7 @@ func TestErrorOfUnknownClientIsNoRedirect(t *testing.T) {
 		"a port":                   at("redirect_uri", "https://app.example:444/cb"),
 		"a script":                 at("redirect_uri", "javascript:alert(1)"),
 		"markup":                   at("redirect_uri", "https://evil.example/<script>"),
+		"a long address":           at("redirect_uri", "https://long.example/"+strings.Repeat("x", 1000)),
 		"another native address":   at("client_id", "native", "redirect_uri", callback),
 		"RFC 9101 without address": at("redirect_uri", "", "request", "x"),
 	} {
@@ -49,6 +50,10 @@ func TestErrorOfUnknownClientIsNoRedirect(t *testing.T) {
 				w.Errorf("the policy is %s", policy)
 			}
 		})
+	}
+	w.Lines.Wait(t, "https://long.example/")
+	if strings.Contains(w.Lines.String(), strings.Repeat("x", 200)) {
+		t.Error("the log has the whole of a long address")
 	}
 	// The log has details for the application's owner that the page does not have.
 	w.Lines.Wait(t, "https://evil.example/cb")

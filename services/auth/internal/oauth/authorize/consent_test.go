@@ -106,3 +106,145 @@ func TestConsentPageListsEveryScope(t *testing.T) {
 		t.Errorf("%d sentences for %d scopes: %s", n, len(domain.ScopesSupported()), list)
 	}
 }
+
+// The page names the projects for which an application of another organization gets tokens, with their organizations. A
+// person is not asked if their organization has accepted grants of all projects. Of the application's own project
+// nothing is said.
+func TestConsentPageNamesProjects(t *testing.T) {
+	t.Parallel()
+	w := testworld.NewOAuth(t)
+	const scope = "openid urn:service:iam:org:project:id:accepted:aud urn:service:iam:org:project:id:p1:aud"
+	w.Code("scope", scope)
+	w.Change(func() { w.Named["accepted"].OrgHasProject = false })
+	id := asked(t, w.Ask("scope", scope))
+	page := html.UnescapeString(w.Visit("GET", consentPath+"?request="+id, nil).Body.String())
+	for _, want := range []string{"also gets access to these projects", "Project accepted", "Three"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q: %s", want, page)
+		}
+	}
+	if n := strings.Count(page, "<li><bdi>"); n != 1 {
+		t.Errorf("%d projects: %s", n, page)
+	}
+	w.Back(say(w, id, "allow"))
+	w.Code("scope", scope, "prompt", "none")
+	acting := asked(t, w.Ask("scope", scope+" "+domain.ScopeService))
+	if page := w.Visit("GET", consentPath+"?request="+acting, nil).Body.String(); !strings.Contains(page,
+		"Project accepted") {
+		t.Error(page)
+	}
+	w.Change(func() { w.Named["accepted"].Grounds = "" })
+	if page := w.Visit("GET", consentPath+"?request="+acting, nil); page.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", page.Code, page.Body)
+	}
+	failed(t, w.Back(say(w, acting, "allow")), "invalid_scope")
+}
+
+// An application of the own organization that wants to act for a person in Herald asks, unless the organization trusts
+// it. What another organization trusts is asked.
+func TestTrustedApplicationActsWithoutAQuestion(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		orgID          string
+		trusted, asked bool
+	}{
+		"own":                      {orgID: "o1", asked: true},
+		"own and trusted":          {orgID: "o1", trusted: true},
+		"trusted by another owner": {orgID: "o2", trusted: true, asked: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := testworld.NewOAuth(t)
+			w.Change(func() {
+				w.Apps["web"].OrgId = test.orgID
+				w.Apps["web"].App.GetOidcConfig().Trusted = test.trusted
+			})
+			const scope = "openid " + domain.ScopeService
+			if !test.asked {
+				w.Code("scope", scope, "prompt", "none")
+				return
+			}
+			failed(t, w.Back(w.Ask("scope", scope, "prompt", "none")), "consent_required")
+			id := asked(t, w.Ask("scope", scope))
+			page := html.UnescapeString(w.Visit("GET", consentPath+"?request="+id, nil).Body.String())
+			if !strings.Contains(page, "change your account, and all that you manage") {
+				t.Error(page)
+			}
+		})
+	}
+}
+
+// Who has a role is asked before an application acts for them, also a trusted one. What others gave it silently ends
+// when they get a role, or it is not trusted any more. What somebody has agreed to does not.
+func TestTrustEndsWhereRolesBegin(t *testing.T) {
+	t.Parallel()
+	const scope = "openid offline_access " + domain.ScopeService
+	trusting := func(t *testing.T) *testworld.OAuth {
+		w := testworld.NewOAuth(t)
+		w.Change(func() { w.Apps["web"].OrgId, w.Apps["web"].App.GetOidcConfig().Trusted = "o1", true })
+		return w
+	}
+	t.Run("who has a role is asked", func(t *testing.T) {
+		t.Parallel()
+		w := trusting(t)
+		w.Change(func() { w.Ada.Manages = true })
+		failed(t, w.Back(w.Ask("scope", scope, "prompt", "none")), "consent_required")
+		w.Logout()
+		waiting := w.Waiting(w.Ask("scope", scope))
+		w.Login()
+		if id := asked(t, w.Finish(waiting)); id != waiting {
+			t.Errorf("after the login the person is asked about %s, not about %s", id, waiting)
+		}
+		tokens := w.Good(w.Redeem(w.Back(say(w, asked(t, w.Ask("scope", scope)), "allow")).Get("code")))
+		w.Change(func() { w.Apps["web"].App.GetOidcConfig().Trusted = false })
+		w.Good(w.Refresh(tokens.Text("refresh_token")))
+		w.Code("scope", "openid", "prompt", "none") // it does not act for anybody
+	})
+	for name, end := range map[string]func(*testworld.OAuth){
+		"a role":   func(w *testworld.OAuth) { w.Ada.Manages = true },
+		"no trust": func(w *testworld.OAuth) { w.Apps["web"].App.GetOidcConfig().Trusted = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := trusting(t)
+			code := w.Code("scope", scope)
+			tokens := w.Good(w.Redeem(w.Code("scope", scope)))
+			w.Change(func() { end(w) })
+			w.Refused(w.Redeem(code), 400, "invalid_grant")
+			w.Refused(w.Refresh(tokens.Text("refresh_token")), 400, "invalid_grant")
+			w.Refused(w.Userinfo(tokens.Text("access_token")), 401, "invalid_token")
+		})
+	}
+}
+
+// An application is trusted in the API only with what a person gave it while it was trusted, and only as long as it is.
+func TestAuthorizationStaysAsItWasGiven(t *testing.T) {
+	t.Parallel()
+	const scope = "openid " + domain.ScopeService
+	for name, test := range map[string]struct{ manages, before, after, want bool }{
+		"trusted later, agreed":              {manages: true, after: true},
+		"trusted, agreed":                    {manages: true, before: true, after: true, want: true},
+		"trusted, nobody asked":              {before: true, after: true, want: true},
+		"trusted, agreed, not trusted later": {manages: true, before: true},
+		"never trusted":                      {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := testworld.NewOAuth(t)
+			trust := func(trusted bool) {
+				w.Change(func() { w.Apps["web"].App.GetOidcConfig().Trusted = trusted })
+			}
+			w.Change(func() { w.Apps["web"].OrgId, w.Ada.Manages = "o1", test.manages })
+			trust(test.before)
+			r := w.Ask("scope", scope)
+			if test.manages || !test.before {
+				r = say(w, asked(t, r), "allow")
+			}
+			token := w.Good(w.Redeem(w.Back(r).Get("code"))).Text("access_token")
+			trust(test.after)
+			if c := w.Caller(token); c.ClientID != "web" || c.ClientTrusted != test.want {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}

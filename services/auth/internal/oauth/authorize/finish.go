@@ -46,31 +46,36 @@ func (e *Endpoint) Finish(ctx context.Context, w http.ResponseWriter, r *http.Re
 		login(w, r, id)
 		return
 	}
-	agree, err := e.mustAgree(ctx, client, request, s)
+	agree, err := e.consents().Needed(ctx, client, request, s)
 	if err != nil {
 		e.page(w, r, err)
 		return
 	}
 	if agree {
-		consent(w, r, id)
+		toConsent(w, r, id)
 		return
 	}
-	e.conclude(w, r, request, client, s)
+	e.conclude(w, r, request, client, s, false)
 }
 
-// conclude answers the client of a request with a code.
+// conclude answers the client of a request with a code. agreed reports whether the person was asked.
 func (e *Endpoint) conclude(
 	w http.ResponseWriter, r *http.Request, request domain.AuthRequest, client domain.Client, s domain.Session,
+	agreed bool,
 ) {
 	err := request.Admits(s)
 	if err == nil {
-		code, failed := e.issue(r.Context(), client, request, s)
+		code, failed := e.issue(r.Context(), client, request, s, agreed)
 		if failed == nil {
 			e.waiting.Return(r.RemoteAddr)
 			e.giveCode(w, r, answerTo(request), code)
 			return
 		}
 		err = failed
+		if errors.Is(err, errMustAgree) {
+			toConsent(w, r, request.ID)
+			return
+		}
 		if protocol.Refusal(err).Code == domain.ErrLoginRequired.Code { // the person is not active any more
 			login(w, r, request.ID)
 			return

@@ -36,7 +36,7 @@ func TestLoginAnswersRequestOnce(t *testing.T) {
 			if test.changes == nil {
 				w.Logout()
 			}
-			w.Pass(2 * time.Second)
+			w.Advance(2 * time.Second)
 			id := w.Waiting(w.Ask(test.changes...))
 			if request, err := w.Store.AuthRequest(t.Context(), id); err != nil || request.State != "st" {
 				t.Fatalf("%+v %v", request, err)
@@ -46,9 +46,9 @@ func TestLoginAnswersRequestOnce(t *testing.T) {
 					t.Errorf("with the old login: %d %v", old.Code, old.Header())
 				}
 			}
-			w.Pass(time.Second)
+			w.Advance(time.Second)
 			w.Login()
-			w.Pass(time.Minute)
+			w.Advance(time.Minute)
 			got := w.Finish(id)
 			answer := got.Header().Get("Location") + got.Body.String()
 			if got.Code != test.status || !strings.Contains(answer, "hrlc_") || !strings.Contains(answer, "st") {
@@ -64,7 +64,7 @@ func TestSimultaneousLoginsGetOneCode(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
 	id := w.Waiting(w.Ask("prompt", "login"))
-	w.Pass(time.Millisecond)
+	w.Advance(time.Millisecond)
 	w.Login()
 	answers := make([]*httptest.ResponseRecorder, 20)
 	var all sync.WaitGroup
@@ -94,7 +94,7 @@ func TestTooManyWaitingRequestsAreRefused(t *testing.T) {
 	}
 	for range 3 {
 		id := w.Waiting(w.Ask("prompt", "login"))
-		w.Pass(time.Millisecond)
+		w.Advance(time.Millisecond)
 		w.Login()
 		w.Back(w.Finish(id))
 	}
@@ -103,7 +103,7 @@ func TestTooManyWaitingRequestsAreRefused(t *testing.T) {
 		t.Errorf("%d %v", got.Code, got.Header())
 	}
 	w.Code() // the request of a person who is logged in is not stored
-	w.Pass(time.Minute)
+	w.Advance(time.Minute)
 	w.Waiting(w.Ask("prompt", "login"))
 }
 
@@ -112,7 +112,7 @@ func TestLoginOfSomebodyElseIsRefused(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
 	hint := w.LoggedIn().Text("id_token")
-	w.Pass(2 * time.Hour) // the hint has expired, and counts
+	w.Advance(2 * time.Hour) // the hint has expired, and counts
 	w.Login()
 	w.Code("id_token_hint", hint, "prompt", "none")
 	failed(w, w.Back(w.Finish(w.Waiting(w.Ask("scope", "openid urn:service:iam:org:id:o9")))),
@@ -144,7 +144,7 @@ func TestClientIsCheckedAgainAfterLogin(t *testing.T) {
 	}
 	w.Change(func() { w.Apps = testworld.NewOthers().Apps })
 	late := w.Waiting(w.Ask("prompt", "login"))
-	w.Pass(domain.RequestLifetime)
+	w.Advance(domain.RequestLifetime)
 	w.Login()
 	shown(t, w.Finish(late))
 }

@@ -50,6 +50,8 @@ type Config struct {
 	Private bool
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Outages logs outages of the database; nil for none.
+	Outages *postgres.Watch
 	Metrics prometheus.Registerer
 }
 
@@ -97,7 +99,7 @@ func (n *Notifier) Wake() {
 // run notifies applications until ctx ends. Then it waits for the requests that it has begun.
 func (n *Notifier) run(ctx context.Context) {
 	reading := &retry.Outage{Log: n.Log, Begins: "applications are not notified of logouts; trying again",
-		Ends: "applications are notified of logouts again"}
+		Ends: "applications are notified of logouts again", Explained: n.Outages.Explains}
 	every := time.NewTicker(tick)
 	defer every.Stop()
 	done := make(chan string, workers)
@@ -114,7 +116,7 @@ func (n *Notifier) run(ctx context.Context) {
 		switch {
 		case err == nil:
 			reading.Worked()
-		case ctx.Err() == nil && !postgres.IsOutage(err): // postgres.Watch logs outages
+		case ctx.Err() == nil:
 			reading.Failed(err)
 		}
 		select {

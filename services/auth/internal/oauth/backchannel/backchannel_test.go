@@ -44,7 +44,8 @@ func TestLogoutTokenIsSentOnce(t *testing.T) {
 		t.Errorf("%s %s %v %v, %d more", r.Method, r.URL, r.Header, r.PostForm, len(requests))
 	}
 	var set jose.JSONWebKeySet
-	w.must(json.Unmarshal(w.keys.JWKS(), &set))
+	jwks, _ := w.keys.JWKS(t.Context())
+	w.must(json.Unmarshal(jwks, &set))
 	signed, err := jose.ParseSignedCompact(r.PostForm.Get("logout_token"), []jose.SignatureAlgorithm{jose.RS256})
 	w.must(err)
 	if typ := signed.Signatures[0].Header.ExtraHeaders[jose.HeaderType]; typ != "logout+jwt" {

@@ -83,7 +83,8 @@ func (n *Notifier) log(ctx context.Context, l domain.Logout, ended result, again
 	case dropped:
 		n.Log.InfoContext(ctx, "an application does not want to be notified of a logout any more", about...)
 	default:
-		n.Log.WarnContext(ctx, "an application did not take a logout", append(about, "again", again, "err", err)...)
+		n.Log.WarnContext(ctx, "an application did not take a logout", append(about, "again", again,
+			"err", outbound.Brief(err))...)
 	}
 }
 

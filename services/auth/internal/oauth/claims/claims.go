@@ -4,6 +4,7 @@ package claims
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/upstream"
@@ -15,68 +16,90 @@ type Claims struct{ Upstream *upstream.Services }
 // Userinfo returns the claims of userinfo for the scopes of a token, without sub. The client is empty unless it is an
 // application. The subject has a profile.
 func (c Claims) Userinfo(
-	ctx context.Context, client domain.Client, s domain.Subject, scopes []string,
+	ctx context.Context, client domain.Client, s domain.Subject, t domain.Token,
 ) (domain.Claims, error) {
-	roles, err := c.roles(ctx, client.Project.ID, s, scopes, client.Project.RoleAssertion)
-	return joined(domain.UserClaims(s, scopes), domain.OrgClaims(s, scopes), roles), err
+	roles, err := c.roles(ctx, client.Project, s, t.Authorization, t.TokenScopes, domain.Project.AssertsRoles)
+	return joined(domain.UserClaims(s, t.TokenScopes), domain.OrgClaims(s, t.TokenScopes), roles), err
 }
 
-// Introspection returns the claims that a client who introspects a token gets beside those of RFC 7662. The roles are
-// those on the client's own project.
+// Introspection returns the claims that a client who introspects a token gets beside those of RFC 7662. The roles
+// without the id of a project are those on the client's own.
 func (c Claims) Introspection(
-	ctx context.Context, client domain.Client, s domain.Subject, scopes []string,
+	ctx context.Context, client domain.Client, s domain.Subject, t domain.Token,
 ) (domain.Claims, error) {
-	roles, err := c.roles(ctx, client.Project.ID, s, scopes, client.Project.RoleAssertion)
-	return joined(domain.OrgClaims(s, scopes), roles), err
+	roles, err := c.roles(ctx, client.Project, s, t.Authorization, t.TokenScopes, domain.Project.AssertsRoles)
+	return joined(domain.OrgClaims(s, t.TokenScopes), roles), err
 }
 
 // IDToken returns the claims of an id token beside those of OpenID Connect Core section 2: roles, and with
 // idTokenUserinfoAssertion all claims of userinfo. The subject then has a profile.
 func (c Claims) IDToken(
-	ctx context.Context, client domain.Client, s domain.Subject, scopes []string,
+	ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization, scopes []string,
 ) (domain.Claims, error) {
-	roles, err := c.roles(ctx, client.Project.ID, s, scopes, client.IDTokenRoleAssertion)
+	roles, err := c.inToken(ctx, client, s, a, scopes, client.IDTokenRoleAssertion)
 	if !client.IDTokenUserinfoAssertion {
 		return roles, err
 	}
 	return joined(domain.UserClaims(s, scopes), domain.OrgClaims(s, scopes), roles), err
 }
 
-// AccessToken returns the claims of a JWT access token beside those of RFC 9068: roles.
+// AccessToken returns the claims of a JWT access token beside those of RFC 9068: roles. The client is empty unless it
+// is an application.
 func (c Claims) AccessToken(
-	ctx context.Context, client domain.Client, s domain.Subject, scopes []string,
+	ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization, scopes []string,
 ) (domain.Claims, error) {
-	return c.roles(ctx, client.Project.ID, s, scopes, client.AccessTokenRoleAssertion)
+	return c.inToken(ctx, client, s, a, scopes, client.AccessTokenRoleAssertion)
 }
 
-// roles returns the claim with those of a user's roles on a project that scopes ask for, or all if they are asserted.
-// It asks no service if no scope asks for roles and none are asserted.
-func (c Claims) roles(
-	ctx context.Context, projectID string, s domain.Subject, scopes []string, asserted bool,
+// inToken returns the roles in a token of a client that asserts all or none.
+func (c Claims) inToken(
+	ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization, scopes []string, all bool,
 ) (domain.Claims, error) {
-	if projectID == "" || s.ID == "" || !asserted && len(domain.AskedRoles(scopes)) == 0 {
+	if !all && len(domain.AskedRoles(scopes)) == 0 {
 		return domain.Claims{}, nil
 	}
-	access, err := c.Upstream.Access(ctx, projectID, s.ID, s.OrgID)
+	return c.roles(ctx, client.Project, s, a, scopes, func(domain.Project) bool { return all })
+}
+
+// roles returns the claims with those of a user's roles that scopes ask for, or all roles of projects that assert them:
+// the roles on the project own, and those on each project of the scopes' audience with the project's id. It asks no
+// service if no scope asks for roles and no project asserts them.
+func (c Claims) roles(ctx context.Context, own domain.Project, s domain.Subject, a domain.Authorization,
+	scopes []string, asserts func(domain.Project) bool,
+) (domain.Claims, error) {
+	named := domain.NamedProjects(scopes, a.ProjectID)
+	if s.ID == "" || len(named) == 0 && (own.ID == "" || !asserts(own) && len(domain.AskedRoles(scopes)) == 0) {
+		return domain.Claims{}, nil
+	}
+	reach, err := c.Upstream.Reach(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	roles := access.RolesFor(scopes, asserted)
+	reach = reach.Only(named).For(scopes, asserts)
+	orgs, err := c.orgs(ctx, s, reach)
+	if err != nil {
+		return nil, err
+	}
+	return reach.RoleClaims(own.ID, orgs), nil
+}
+
+// orgs returns the organizations of a user, and those that gave them roles.
+func (c Claims) orgs(ctx context.Context, s domain.Subject, reach domain.Reach) (map[string]domain.Org, error) {
 	orgs := maps.Clone(s.Orgs)
 	var others []string
-	for _, r := range roles {
-		if _, known := orgs[r.OrgID]; !known {
-			others = append(others, r.OrgID)
+	for _, access := range reach.All() {
+		for _, r := range access.Roles {
+			if _, known := orgs[r.OrgID]; !known && !slices.Contains(others, r.OrgID) {
+				others = append(others, r.OrgID)
+			}
 		}
 	}
-	if len(others) > 0 {
-		further, err := c.Upstream.Orgs(ctx, others...)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(orgs, further)
+	if len(others) == 0 {
+		return orgs, nil
 	}
-	return domain.RoleClaims(roles, orgs), nil
+	further, err := c.Upstream.Orgs(ctx, others...)
+	maps.Copy(orgs, further)
+	return orgs, err
 }
 
 func joined(all ...domain.Claims) domain.Claims {

@@ -78,6 +78,9 @@ func (e Endpoint) answer(r *http.Request) (answered, error) {
 		return answered{}, domain.ErrUnauthorizedClient.Say("the client may not use the device_code grant")
 	}
 	scopes, err := domain.Scopes(f["scope"])
+	if err == nil {
+		err = e.Upstream.Admit(r.Context(), client.Project, new(client.Asks(scopes)))
+	}
 	if err != nil {
 		return answered{}, err
 	}

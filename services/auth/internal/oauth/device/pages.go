@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/oauth/consent"
 	"herald/services/auth/internal/oauth/protocol"
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
@@ -27,7 +28,7 @@ var (
 	files embed.FS
 
 	codeBody = frame.Body(files, "code.html")
-	askBody  = frame.Body(files, "ask.html")
+	askBody  = consent.Body(files, "ask.html")
 )
 
 // Grants makes authorizations.
@@ -132,11 +133,14 @@ func (p Pages) device(ctx context.Context, code, name string) (domain.Device, do
 	return d, c, err
 }
 
-// question is the page that asks whether a device is let in.
+// question is the page that asks whether a device is let in. It says the same as the consent page.
 type question struct {
-	Application, Organization, Code, Device string
-	// ActsAsUser reports that the device wants to act as the person in Herald itself.
-	ActsAsUser bool
+	consent.Question
+	Code, Device string
+}
+
+func (p Pages) consents() consent.Consents {
+	return consent.Consents{Store: p.Store, Upstream: p.Upstream}
 }
 
 func (p Pages) ask(w http.ResponseWriter, r *http.Request) {
@@ -144,15 +148,14 @@ func (p Pages) ask(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	r = frame.Branded(r, client.BrandingOf(session.OrgID))
-	orgs, err := p.Upstream.Orgs(r.Context(), client.OrgID)
+	r = frame.Branded(r, p.Upstream.Branding(r.Context(), client, "", session.OrgID))
+	asked, err := p.consents().Question(r.Context(), client, d.Scopes, session)
 	if err != nil {
 		p.failed(w, r, err)
 		return
 	}
 	p.Frame.Write(w, r, frame.Page{Status: http.StatusOK, Name: "deviceask", Body: askBody,
-		Data: question{client.Name, orgs[client.OrgID].Name, domain.ShownUserCode(d.UserCode), d.Name(),
-			domain.AuthRequest{Scopes: d.Scopes}.ActsAsUser()},
+		Data:       question{asked, domain.ShownUserCode(d.UserCode), d.Name()},
 		InLanguage: func(tag string) string { return frame.Address(askPath, "device", d.Name(), "lang", tag) }})
 }
 
@@ -183,7 +186,7 @@ func (p Pages) answer(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	r = frame.Branded(r, client.BrandingOf(session.OrgID))
+	r = frame.Branded(r, p.Upstream.Branding(r.Context(), client, "", session.OrgID))
 	code := d.UserCode
 	if r.PostFormValue("answer") != "allow" {
 		p.done(w, r, "devicerefused", p.Store.Deny(r.Context(), code))
@@ -196,6 +199,9 @@ func (p Pages) answer(w http.ResponseWriter, r *http.Request) {
 	if errors.Is(err, domain.ErrAccessDenied) || errors.Is(err, domain.ErrAccountSelectionRequired) {
 		p.done(w, r, "deviceno", p.Store.Deny(r.Context(), code))
 		return
+	}
+	if err == nil {
+		err = p.consents().Give(r.Context(), client, d.Scopes, session)
 	}
 	if err == nil {
 		a.ExpiresAt = d.DeviceExpiresAt

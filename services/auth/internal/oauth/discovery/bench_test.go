@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +12,7 @@ import (
 func BenchmarkKeys(b *testing.B) {
 	mux := http.NewServeMux()
 	keys := []byte(strings.Repeat("k", 1200)) // four of them
-	Mount(mux, nil, func() []byte { return keys })
+	Mount(mux, nil, func(context.Context) ([]byte, bool) { return keys, true })
 	r := httptest.NewRequest("GET", KeysPath, nil)
 	w := unwritten{http.Header{}}
 	b.ReportAllocs()

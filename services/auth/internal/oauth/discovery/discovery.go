@@ -3,6 +3,7 @@
 package discovery
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -94,15 +95,19 @@ func Document(issuer string, parts []Part) ([]byte, error) {
 	return json.Marshal(members) // in the order of the members
 }
 
-// Mount adds the documents and the keys to a mux. jwks returns the keys as a JWK Set (RFC 7517 section 5).
-func Mount(mux *http.ServeMux, document []byte, jwks func() []byte) {
-	mux.Handle(OpenIDPath, shared(documentAge, func() []byte { return document }))
-	mux.Handle(OAuthPath, shared(documentAge, func() []byte { return document }))
-	mux.Handle(KeysPath, shared(keysAge, jwks))
+// JWKS returns the keys as a JWK Set (RFC 7517 section 5). It reports whether others may keep them.
+type JWKS func(context.Context) (keys []byte, current bool)
+
+// Mount adds the documents and the keys to a mux.
+func Mount(mux *http.ServeMux, document []byte, keys JWKS) {
+	documents := shared(documentAge, func(context.Context) ([]byte, bool) { return document, true })
+	mux.Handle(OpenIDPath, documents)
+	mux.Handle(OAuthPath, documents)
+	mux.Handle(KeysPath, shared(keysAge, keys))
 }
 
-// shared returns a handler for JSON that everybody may read and keep for some time.
-func shared(age time.Duration, body func() []byte) http.HandlerFunc {
+// shared returns a handler for JSON that everybody may read, and keep for some time if it is current.
+func shared(age time.Duration, read func(context.Context) (body []byte, current bool)) http.HandlerFunc {
 	control := "public, max-age=" + strconv.Itoa(int(age.Seconds()))
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -114,8 +119,12 @@ func shared(age time.Duration, body func() []byte) http.HandlerFunc {
 			_, _ = w.Write([]byte(notRead))
 			return
 		}
-		h.Set("Cache-Control", control)
-		_, _ = w.Write(body())
+		body, current := read(r.Context())
+		h.Set("Cache-Control", "no-store")
+		if current {
+			h.Set("Cache-Control", control)
+		}
+		_, _ = w.Write(body)
 	}
 }
 

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -58,28 +59,36 @@ func TestContradictingPartsAreRefused(t *testing.T) {
 func TestDocumentIsReadOnly(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
-	keys := "first"
-	Mount(mux, []byte("document"), func() []byte { return []byte(keys) })
+	keys, current := "first", true
+	Mount(mux, []byte("document"), func(context.Context) ([]byte, bool) { return []byte(keys), current })
 	keys = "second" // the keys of now are served
 	for path, want := range map[string]struct{ body, control string }{
 		"/.well-known/openid-configuration":       {"document", "public, max-age=3600"},
 		"/.well-known/oauth-authorization-server": {"document", "public, max-age=3600"},
 		"/oauth/v2/keys":                          {"second", "public, max-age=300"},
 	} {
-		for method, status := range map[string]int{
-			"GET": 200, "HEAD": 200, "POST": 405, "PUT": 405, "DELETE": 405, "OPTIONS": 405, "get": 405,
-		} {
-			w := httptest.NewRecorder()
-			mux.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("")))
-			body, control, allow := want.body, want.control, ""
-			if status == 405 {
-				body, control, allow = notRead, "no-store", "GET, HEAD"
+		t.Run(path, func(t *testing.T) {
+			for method, status := range map[string]int{
+				"GET": 200, "HEAD": 200, "POST": 405, "PUT": 405, "DELETE": 405, "OPTIONS": 405, "get": 405,
+			} {
+				w := httptest.NewRecorder()
+				mux.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("")))
+				body, control, allow := want.body, want.control, ""
+				if status == 405 {
+					body, control, allow = notRead, "no-store", "GET, HEAD"
+				}
+				h := w.Header()
+				if w.Code != status || w.Body.String() != body || h.Get("Cache-Control") != control ||
+					h.Get("Allow") != allow || h.Get("Content-Type") != "application/json" {
+					t.Errorf("%s %s: %d %s %v", method, path, w.Code, w.Body, h)
+				}
 			}
-			h := w.Header()
-			if w.Code != status || w.Body.String() != body || h.Get("Cache-Control") != control ||
-				h.Get("Allow") != allow || h.Get("Content-Type") != "application/json" {
-				t.Errorf("%s %s: %d %s %v", method, path, w.Code, w.Body, h)
-			}
-		}
+		})
+	}
+	current = false
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", KeysPath, nil))
+	if control := w.Header().Get("Cache-Control"); w.Code != 200 || control != "no-store" {
+		t.Errorf("keys that may be too old: %d, %s", w.Code, control)
 	}
 }

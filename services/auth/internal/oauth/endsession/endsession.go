@@ -81,7 +81,7 @@ func (e Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		e.refuse(w, r, err)
 	case there && asked.userID != s.UserID:
-		e.ask(w, frame.Branded(r, asked.client.BrandingOf(s.OrgID)), asked)
+		e.ask(w, frame.Branded(r, e.Upstream.Branding(r.Context(), asked.client, "", s.OrgID)), asked)
 	default:
 		e.end(w, r, asked)
 	}

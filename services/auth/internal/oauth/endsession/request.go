@@ -73,7 +73,8 @@ func (e Endpoint) check(ctx context.Context, values url.Values) (logout, error) 
 		return logout{}, err
 	case asked.uri != "" && !(asked.client.Active && slices.Contains(asked.client.PostLogoutRedirectURIs, asked.uri)):
 		e.Log.WarnContext(ctx, "an application sent a post_logout_redirect_uri that is not registered for it, or is "+
-			"not active", "client", clientID, "sent", asked.uri, "registered", asked.client.PostLogoutRedirectURIs)
+			"not active", "client", clientID, "sent", protocol.Said(asked.uri),
+			"registered", asked.client.PostLogoutRedirectURIs)
 		return logout{}, domain.ErrInvalidRequest.Say("post_logout_redirect_uri is not one of those that are " +
 			"registered for this application, or the application is not active")
 	}

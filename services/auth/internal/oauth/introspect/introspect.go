@@ -184,12 +184,12 @@ func (e Endpoint) find(ctx context.Context, text string) (domain.Token, domain.T
 
 // answer returns the response for a live token (RFC 7662 section 2.2).
 func (e Endpoint) answer(ctx context.Context, client domain.Client, t found) (domain.Claims, error) {
-	answer, err := e.Claims.Introspection(ctx, client, t.user, t.TokenScopes)
+	answer, err := e.Claims.Introspection(ctx, client, t.user, t.Token)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(answer, domain.Claims{
-		"active": true, "iss": e.Tokens.Issuer, "sub": t.Subject(), "aud": t.Audience, "client_id": t.ClientID,
+		"active": true, "iss": e.Tokens.Issuer, "sub": t.Subject(), "aud": t.TokenAudience(), "client_id": t.ClientID,
 		"iat": t.IssuedAt.Unix(), "exp": t.TokenExpiresAt.Unix(),
 	})
 	for name, value := range map[string]string{

@@ -107,3 +107,23 @@ func TestRevokedTokenEnds(t *testing.T) {
 		}
 	}
 }
+
+// The revocation of the last token of a login ends the login, so that what the application made ends too.
+func TestLastRevokedTokenEndsTheLogin(t *testing.T) {
+	t.Parallel()
+	for _, client := range []string{"web", "jwt"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			w := testworld.NewOAuth(t)
+			other := w.LoggedIn("scope", "openid")
+			login := w.Good(w.Redeem(w.Code("scope", "openid", "client_id", client), "client_id", client))
+			give(w, introspect.RevokePath, client, login.Text("access_token"))
+			expect(w, "a revoked access token", login.Text("access_token"))
+			expect(w, "an access token of another login", other.Text("access_token"), "other", "web")
+			if n := testkit.Rows(t, w.DB, `events where name = 'ended'
+				and data->>'by' = 'AUTHORIZATION_END_REVOKED' and data->>'clientId' = $1`, client); n != 1 {
+				t.Errorf("%d logins of the client have ended", n)
+			}
+		})
+	}
+}

@@ -47,12 +47,20 @@ func (e Endpoint) end(r *http.Request) error {
 	return e.write(r.Context(), t, kind, secret.Hash(text))
 }
 
-// write ends a token: a refresh token with all that belongs to its authorization, an access token alone.
+// write ends a token: a refresh token with all that belongs to its authorization, an access token alone. The last token
+// of what a person gave an application ends that too, with all that the application made in the person's name.
 func (e Endpoint) write(ctx context.Context, t domain.Token, kind domain.TokenKind, hash []byte) error {
+	ended := &authv1.AuthorizationEnded{
+		UserId: t.UserID, ClientId: t.ClientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_REVOKED,
+	}
 	if kind == domain.KindRefresh {
-		return e.Tokens.Store.End(ctx, t.Authorization, &authv1.AuthorizationEnded{
-			UserId: t.UserID, ClientId: t.ClientID, By: authv1.AuthorizationEnd_AUTHORIZATION_END_REVOKED,
-		})
+		return e.Tokens.Store.End(ctx, t.Authorization, ended)
+	}
+	if t.OfApplication() && t.UserID != "" {
+		last, err := e.Tokens.Store.EndLast(ctx, t.Authorization, hash, ended)
+		if last || err != nil {
+			return err
+		}
 	}
 	return e.Tokens.Store.RevokeToken(ctx, t, hash, &authv1.TokenRevoked{UserId: t.UserID, ClientId: t.ClientID})
 }

@@ -26,6 +26,8 @@ type ring struct {
 	byID map[string]*key
 	// jwks is the JWK Set of the public keys (RFC 7517 section 5).
 	jwks []byte
+	// epoch is of the events before the keys were read.
+	epoch uint64
 }
 
 // ringOf parses keys. Keys that are in old already are not parsed again.

@@ -48,7 +48,8 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := c.w.now(); c.kept == nil || now.Sub(c.at) > c.keeps {
-		c.kept, c.at = c.replica.JWKS(), now
+		c.kept, _ = c.replica.JWKS(r.Context())
+		c.at = now
 		c.read++
 	}
 	return &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Request: r, Header: http.Header{},

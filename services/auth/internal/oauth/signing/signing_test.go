@@ -1,12 +1,14 @@
 package signing
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,7 +102,8 @@ func TestPrivateKeyIsSealedAndNotPublished(t *testing.T) {
 	w := newWorld(t)
 	k := w.replica()
 	var set struct{ Keys []map[string]any }
-	if err := json.Unmarshal(k.JWKS(), &set); err != nil || len(set.Keys) != 2 {
+	jwks, _ := k.JWKS(t.Context())
+	if err := json.Unmarshal(jwks, &set); err != nil || len(set.Keys) != 2 {
 		t.Fatal(err, set)
 	}
 	for _, key := range set.Keys {
@@ -141,8 +144,7 @@ func TestKeysStayWithoutDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger := &Keys{Config: Config{Store: k.Store, Sealing: other, Period: period, Now: w.now}}
-	stranger.ring.Store(&ring{})
+	stranger := newKeys(Config{Store: k.Store, Sealing: other, Period: period, Now: w.now})
 	if err := stranger.Refresh(t.Context()); !errors.Is(err, secret.ErrSeal) { // it has made the waiting keys before
 		t.Errorf("keys of another master key: %v", err)
 	}
@@ -173,5 +175,37 @@ func TestUnreadableKeyIsLogged(t *testing.T) {
 	testkit.Go(t, k.Run)
 	if line := log.Wait(t, "signing keys cannot be read or made"); !strings.Contains(line, secret.ErrSeal.Error()) {
 		t.Error(line)
+	}
+}
+
+// After an event of a key, the next answer has the keys of after it, without waiting for the next Refresh. If they
+// cannot be read, nobody may keep the answer.
+func TestKeysAreReadAgainAfterAnEvent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	operator := w.replica()
+	w.refresh(operator)
+	var events atomic.Uint64
+	w.events = events.Load
+	k := w.replica()
+	removed := w.published(k, domain.ES256)[0]
+	if err := Remove(t.Context(), operator.Store, removed); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(w.published(k, domain.ES256), removed) {
+		t.Error("the keys were read without an event")
+	}
+	events.Add(1)
+	if slices.Contains(w.published(k, domain.ES256), removed) {
+		t.Error("the removed key is published after its event")
+	}
+	if _, current := k.JWKS(t.Context()); !current {
+		t.Error("keys that were read after the event may not be kept")
+	}
+	events.Add(1)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if jwks, current := k.JWKS(ended); current || len(jwks) == 0 {
+		t.Errorf("keys that could not be read: %s, current: %v", jwks, current)
 	}
 }

@@ -36,6 +36,7 @@ type world struct {
 	sealing secret.Keys
 	mu      sync.Mutex
 	time    time.Time
+	events  func() uint64 // of keys, as the replicas that open next hear them
 }
 
 func newWorld(t testing.TB) *world {
@@ -65,7 +66,7 @@ func (w *world) replica() *Keys {
 	w.Helper()
 	journal := event.Journal{DB: w.db, Now: w.now, Committed: func(event.Event) {}}
 	k, err := Open(w.Context(), Config{
-		Store: store.New(journal), Sealing: w.sealing, Period: period, Now: w.now,
+		Store: store.New(journal), Sealing: w.sealing, Period: period, Now: w.now, Epoch: w.events,
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -105,7 +106,8 @@ func (w *world) kid(token string) string {
 func (w *world) published(k *Keys, a domain.Algorithm) (ids []string) {
 	w.Helper()
 	var set jose.JSONWebKeySet
-	if err := json.Unmarshal(k.JWKS(), &set); err != nil {
+	jwks, _ := k.JWKS(w.Context())
+	if err := json.Unmarshal(jwks, &set); err != nil {
 		w.Fatal(err)
 	}
 	for _, key := range set.Keys {

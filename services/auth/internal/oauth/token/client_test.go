@@ -43,7 +43,7 @@ func TestForeignLibraryLogsIn(t *testing.T) {
 	tokens, err := c.Exchange(t.Context(), to.Query().Get("code"), oauth2.VerifierOption(verifier))
 	w.Must(err)
 	text, _ := tokens.Extra("id_token").(string)
-	check := oidc.NewVerifier(testworld.Public, published(w), &oidc.Config{ClientID: "web", Now: w.Clock})
+	check := oidc.NewVerifier(testworld.Public, published(w), &oidc.Config{ClientID: "web", Now: w.Now})
 	id, err := check.Verify(t.Context(), text)
 	w.Must(err)
 	w.Must(id.VerifyAccessToken(tokens.AccessToken))
@@ -61,7 +61,8 @@ func TestForeignLibraryLogsIn(t *testing.T) {
 func published(w *testworld.OAuth) *oidc.StaticKeySet {
 	w.Helper()
 	var set jose.JSONWebKeySet
-	w.Must(json.Unmarshal(w.Keys.JWKS(), &set))
+	jwks, _ := w.Keys.JWKS(w.Context())
+	w.Must(json.Unmarshal(jwks, &set))
 	known := &oidc.StaticKeySet{}
 	for _, k := range set.Keys {
 		known.PublicKeys = append(known.PublicKeys, k.Key)

@@ -13,7 +13,7 @@ import (
 // idToken returns the id token of a person's login (OpenID Connect Core section 2), issued together with an access
 // token.
 func (e *Endpoint) idToken(ctx context.Context, g granted, accessToken string) (string, error) {
-	further, err := e.Claims.IDToken(ctx, g.client, g.user, g.Scopes)
+	further, err := e.Claims.IDToken(ctx, g.client, g.user, g.Authorization, g.Scopes)
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,7 @@ import (
 // that only checks tokens. There is no refresh token (section 4.4.3).
 func (e *Endpoint) credentials(ctx context.Context, f protocol.Form, c domain.Client) (granted, error) {
 	if c.Machine != nil {
-		return e.machine(f, *c.Machine)
+		return e.machine(ctx, f, *c.Machine)
 	}
 	orgs, err := e.Upstream.Orgs(ctx, c.OrgID)
 	if err != nil {
@@ -34,7 +34,8 @@ func (e *Endpoint) credentials(ctx context.Context, f protocol.Form, c domain.Cl
 	if !a.Alive(c, domain.Subject{Orgs: orgs}) {
 		return granted{}, domain.ErrInvalidClient.Say("the organization of the client is not active")
 	}
-	return granted{Authorization: a, Scopes: scopes, JWT: c.JWT}, nil
+	err = e.Upstream.Admit(ctx, c.Project, &a)
+	return granted{Authorization: a, Scopes: scopes, JWT: c.JWT}, err
 }
 
 // assertion gives a machine user a token for a JWT that one of its keys has signed (RFC 7523 section 2.1).
@@ -65,13 +66,13 @@ func (e *Endpoint) assertion(ctx context.Context, f protocol.Form, _ domain.Clie
 	}
 	// golang.org/x/oauth2 and clients that were written for Google's service accounts send the scope in the assertion.
 	f["scope"] = cmp.Or(f["scope"], checked.Scope)
-	g, err := e.machine(f, user)
+	g, err := e.machine(ctx, f, user)
 	g.Use = checked.Use()
 	return g, err
 }
 
 // machine gives a machine user that has authenticated a token of its own.
-func (e *Endpoint) machine(f protocol.Form, user domain.Subject) (granted, error) {
+func (e *Endpoint) machine(ctx context.Context, f protocol.Form, user domain.Subject) (granted, error) {
 	scopes, err := machineScopes(f, user.OrgID)
 	if err != nil {
 		return granted{}, err
@@ -83,7 +84,8 @@ func (e *Endpoint) machine(f protocol.Form, user domain.Subject) (granted, error
 	if !a.Alive(domain.Client{}, user) {
 		return granted{}, domain.ErrInvalidGrant.Say("the user or the organization is not active")
 	}
-	return granted{Authorization: a, Scopes: scopes, JWT: user.JWT}, nil
+	err = e.Upstream.Admit(ctx, domain.Project{}, &a)
+	return granted{Authorization: a, Scopes: scopes, JWT: user.JWT, user: user}, err
 }
 
 // login returns the authorization of a machine that authenticates now.

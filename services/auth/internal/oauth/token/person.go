@@ -89,9 +89,9 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 }
 
 // person gives tokens of a person's login if everything on which they depend is active, and the person may get tokens
-// of the project.
+// of the project and has agreed.
 func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []string) (granted, error) {
-	client, user, err := e.Tokens.Check(ctx, a)
+	client, user, err := e.Tokens.Alive(ctx, a)
 	if errors.Is(err, fault.ErrUnauthenticated) {
 		return granted{}, domain.ErrInvalidGrant.Say(
 			"the user, the client or an organization is not active, or changed")
@@ -99,7 +99,15 @@ func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []
 	if err != nil {
 		return granted{}, err
 	}
-	if err := e.Upstream.Admit(ctx, client.Project, user.ID, user.OrgID); err != nil {
+	if err := e.Upstream.Admit(ctx, client.Project, new(a)); err != nil { // the grounds stay those of the login
+		return granted{}, err
+	}
+	err = e.Tokens.Consents().Stands(ctx, a)
+	if errors.Is(err, fault.ErrUnauthenticated) {
+		return granted{}, domain.ErrInvalidGrant.Say("the user has to agree again, or a grant of " +
+			"a project ended: send them to the authorization endpoint")
+	}
+	if err != nil {
 		return granted{}, err
 	}
 	return granted{Authorization: a, Scopes: scopes, JWT: client.JWT, client: client, user: user}, nil

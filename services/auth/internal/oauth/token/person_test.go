@@ -16,6 +16,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/testworld"
+	authv1 "herald/shared/gen/herald/auth/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
@@ -29,8 +30,8 @@ func members(of map[string]any) string { return strings.Join(slices.Sorted(maps.
 func TestCodeGivesTokens(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
-	login := float64(w.Clock().Unix())
-	w.Pass(time.Minute)
+	login := float64(w.Now().Unix())
+	w.Advance(time.Minute)
 	a := w.Good(w.Redeem(w.Code()))
 	if got := members(a.Body); got != "access_token expires_in id_token refresh_token scope token_type" {
 		t.Errorf("the answer has %s", got)
@@ -61,12 +62,12 @@ func TestCodeGivesTokens(t *testing.T) {
 func TestSettingsOfApplicationChangeTokens(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
-	login := float64(w.Clock().Unix())
+	login := float64(w.Now().Unix())
 	w.Change(func() {
 		config := w.Apps["web"].App.GetOidcConfig()
 		config.IdTokenUserinfoAssertion, config.ClockSkew = true, durationpb.New(5*time.Second)
 	})
-	c, now := w.Claims(w.LoggedIn("scope", "openid email", "nonce", "")), float64(w.Clock().Unix())
+	c, now := w.Claims(w.LoggedIn("scope", "openid email", "nonce", "")), float64(w.Now().Unix())
 	delete(c, "at_hash")
 	if want := map[string]any{
 		"iss": testworld.Public, "sub": "ada", "azp": "web", "sid": "s1", "iat": now - 5, "exp": now + 3605,
@@ -117,7 +118,7 @@ func TestCodeIsRefused(t *testing.T) {
 	} {
 		w.Run(name, func() {
 			code := w.Code(test.asked...)
-			w.Pass(test.wait)
+			w.Advance(test.wait)
 			w.Refused(w.Redeem(code, test.changes...), max(test.status, 400), cmp.Or(test.code, "invalid_grant"))
 			again := []string{}
 			if test.asked != nil {
@@ -136,7 +137,7 @@ func TestCodeIsUsedOnce(t *testing.T) {
 	w := testworld.NewOAuth(t)
 	code := w.Code()
 	a := w.Good(w.Redeem(code))
-	w.Pass(30 * time.Second)
+	w.Advance(30 * time.Second)
 	w.Refused(w.Redeem(code), 400, "invalid_grant")
 	dead(w, a)
 	ended(w, "AUTHORIZATION_END_CODE_MISUSED", 1)
@@ -201,7 +202,7 @@ func TestRefreshTokenIsUsedOnceByItsClient(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
 	first := w.LoggedIn("scope", "openid email offline_access")
-	w.Pass(time.Hour)
+	w.Advance(time.Hour)
 	second := w.Good(w.Refresh(first.Text("refresh_token"), "scope", "openid"))
 	if second.Text("scope") != "openid" {
 		t.Errorf("narrower: %v", second.Body)
@@ -239,17 +240,17 @@ func TestRefreshTokenExpires(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
 	idle := w.LoggedIn().Text("refresh_token")
-	w.Pass(domain.RefreshIdle)
+	w.Advance(domain.RefreshIdle)
 	w.Refused(w.Refresh(idle), 400, "invalid_grant")
 	w.Login()
 	token := w.LoggedIn().Text("refresh_token")
 	for range 4 { // 4 times 22 days
-		w.Pass(22 * 24 * time.Hour)
+		w.Advance(22 * 24 * time.Hour)
 		token = w.Good(w.Refresh(token)).Text("refresh_token")
 	}
-	w.Pass(2*24*time.Hour - time.Second)
+	w.Advance(2*24*time.Hour - time.Second)
 	last := w.Good(w.Refresh(token))
-	w.Pass(time.Second)
+	w.Advance(time.Second)
 	w.Refused(w.Refresh(last.Text("refresh_token")), 400, "invalid_grant")
 	alive(w, last)
 }
@@ -339,4 +340,24 @@ func TestEndedAuthorizationHasNoCode(t *testing.T) {
 	if _, err := w.Store.Code(t.Context(), secret.Hash(code)); !errors.Is(err, domain.ErrUnknown) {
 		t.Error(err)
 	}
+}
+
+// A refresh asks again whether the person's consent stands, and so do all who check the token.
+func TestTokensEndWithTheConsentBehindThem(t *testing.T) {
+	t.Parallel()
+	w := testworld.NewOAuth(t)
+	tokens := w.LoggedIn() // no question, because the project is granted to the organization of the person
+	tokens = w.Good(w.Refresh(tokens.Text("refresh_token")))
+	w.Change(func() { w.Access.OrgHasProject = false })
+	w.Refused(w.Refresh(tokens.Text("refresh_token")), 400, "invalid_grant")
+	if got := w.Userinfo(tokens.Text("access_token")); got.Status != 401 {
+		t.Errorf("userinfo: %d %v", got.Status, got.Body)
+	}
+	if got := w.Post("/oauth/v2/introspect", "token", tokens.Text("access_token")); got.Body["active"] != false {
+		t.Errorf("introspection: %d %v", got.Status, got.Body)
+	}
+	w.Must(w.Store.GiveConsent(t.Context(), domain.Consent{UserID: "ada", ClientID: "web", OrgID: "o1",
+		ClientOrgID: "o2", Scopes: []string{"openid", "offline_access"}},
+		&authv1.ConsentGiven{UserId: "ada", ClientId: "web"}))
+	w.Good(w.Refresh(tokens.Text("refresh_token")))
 }

@@ -60,7 +60,8 @@ type granted struct {
 
 	// save stores the tokens of a person's login, whose authorization is stored already. It is nil for a machine.
 	save func(ctx context.Context, tokens []domain.NewToken) error
-	// client and user are those of a person's login, and nonce is the nonce of the request, for the id token.
+	// client is that of a person's login, user the person or machine user, and nonce the nonce of the request, for the
+	// id token.
 	client domain.Client
 	user   domain.Subject
 	nonce  string
@@ -190,7 +191,7 @@ func (e *Endpoint) access(ctx context.Context, g granted) (secret.Text, []domain
 		text, stored := e.Tokens.Opaque(g.Scopes)
 		return text, []domain.NewToken{stored}, nil
 	}
-	further, err := e.Claims.AccessToken(ctx, g.client, g.user, g.Scopes)
+	further, err := e.Claims.AccessToken(ctx, g.client, g.user, g.Authorization, g.Scopes)
 	if err != nil {
 		return secret.Text{}, nil, err
 	}
@@ -211,7 +212,11 @@ func (e *Endpoint) machines(ctx context.Context, g granted) (secret.Text, error)
 		if err := e.Store.Use(ctx, g.Use); err != nil {
 			return secret.Text{}, err
 		}
-		return e.Tokens.JWT(g.Authorization, g.Scopes, false, nil)
+		further, err := e.Claims.AccessToken(ctx, g.client, g.user, g.Authorization, g.Scopes)
+		if err != nil {
+			return secret.Text{}, err
+		}
+		return e.Tokens.JWT(g.Authorization, g.Scopes, false, further)
 	}
 	text, stored := e.Tokens.Opaque(g.Scopes)
 	return text, e.Store.Issue(ctx, g.Authorization, g.Use, stored)

@@ -85,7 +85,7 @@ func (e Endpoint) about(r *http.Request) (domain.Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.Claims.Userinfo(r.Context(), client, user, t.TokenScopes)
+	found, err := e.Claims.Userinfo(r.Context(), client, user, t)
 	if err != nil {
 		return nil, err
 	}

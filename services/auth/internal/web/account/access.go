@@ -3,26 +3,37 @@ package account
 import (
 	"net/http"
 
+	"herald/services/auth/internal/domain"
+	"herald/services/auth/internal/upstream"
 	authv1 "herald/shared/gen/herald/auth/v1"
-	"herald/shared/search"
 )
-
-// mostApps is how many applications the page shows.
-const mostApps = 200
 
 // accessRows returns the applications with access to the account that still exist, the last login first.
 func (p *Pages) accessRows(v visit) (rows []row, err error) {
-	found, err := p.Sessions.Store.AuthorizedApps(v.Context(), v.session.Owner(), search.Page{Limit: mostApps})
+	apps, err := p.Sessions.Apps(v.Context(), v.session)
 	if err == nil {
-		err = p.Sessions.Upstream.NameApps(v.Context(), found.Rows)
+		err = upstream.SetMade(v.as(), p.Credentials, p.Factors, apps)
 	}
-	for _, a := range found.Rows {
+	for _, a := range apps {
 		if a.Name != "" {
-			rows = append(rows, row{id: a.ClientID, Title: a.Name, Lines: []line{{Key: "access.since", At: a.GivenAt}},
-				Address: v.address("access/end", "id", a.ClientID), ActionKey: "access.end"})
+			rows = append(rows, row{id: a.ClientID, Title: a.Name, Lines: accessLines(a),
+				Actions: []link{{v.address("access/end", "id", a.ClientID), "access.end"}}})
 		}
 	}
 	return rows, err
+}
+
+// accessLines says since when an application has access, and what it made, which ends with the access.
+func accessLines(a domain.AuthorizedApp) []line {
+	lines := []line{{Key: "access.since", At: a.GivenAt}}
+	for _, m := range a.Made {
+		key := "otp.title"
+		if m.TokenID != "" {
+			key = "tokens.title"
+		}
+		lines = append(lines, line{Key: key, At: m.At, Text: m.TokenID})
+	}
+	return lines
 }
 
 func (p *Pages) access(w http.ResponseWriter, v visit) error {

@@ -49,6 +49,7 @@ type Config struct {
 	Credentials usersv1.CredentialsClient
 	Factors     usersv1.FactorsClient
 	IdpLinks    usersv1.LoginsClient
+	Members     usersv1.MembersClient
 	Sessions    session.Sessions
 	Federated   *federated.Logins
 	OnBehalf    onbehalf.Signer
@@ -99,15 +100,23 @@ func (p *Pages) all() []page {
 		{name: "otp/codes", fresh: true, open: p.asks("otpcodes", "otpcodes.title"), send: p.renewCodes},
 		{name: "tokens", open: p.tokens},
 		{name: "tokens/new", fresh: true, open: p.askToken, send: p.makeToken},
-		{name: "tokens/end", fresh: true, open: p.asksAbout("tokenend", p.tokenRows), send: p.endToken},
+		{name: "tokens/end", fresh: true, open: p.asksAbout("tokenend", "tokens.end", p.tokenRows), send: p.endToken},
 		{name: "idplinks", open: p.idpLinks},
 		{name: "idplinks/end", fresh: true, open: p.withLink(p.askUnlink), send: p.withLink(p.unlink)},
 		{name: "idplinks/add", fresh: true, afterPassword: true, open: p.askLink, send: p.link},
 		{name: "access", open: p.access},
-		{name: "access/end", open: p.asksAbout("accessend", p.accessRows), send: p.endAccess},
+		{name: "access/end", open: p.asksAbout("accessend", "access.end", p.accessRows), send: p.endAccess},
 		{name: "sessions", open: p.sessions},
-		{name: "sessions/end", fresh: true, open: p.asksAbout("sessionend", p.sessionRows), send: p.endSession},
+		{name: "sessions/end", fresh: true, open: p.asksAbout("sessionend", "sessions.end", p.sessionRows),
+			send: p.endSession},
 		{name: "sessions/others", fresh: true, open: p.asks("sessionsend", "sessions.others"), send: p.endOthers},
+		{name: "memberships", open: p.memberships},
+		{name: "memberships/accept", open: p.asksAbout("membershipaccept", "memberships.accept", p.pendingRows),
+			send: p.acceptMembership},
+		{name: "memberships/decline", open: p.asksAbout("membershipdecline", "memberships.decline", p.pendingRows),
+			send: p.endMembership},
+		{name: "memberships/end", open: p.asksAbout("membershipend", "memberships.end", p.activeRows),
+			send: p.endMembership},
 	}
 }
 

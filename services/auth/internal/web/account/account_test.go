@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"herald/shared/eventcache"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
 
 // accountPages are the pages of an account with what may be posted to them; nil if nothing may. Those that are fresh
@@ -53,20 +53,22 @@ var accountPages = []struct {
 	{"/sessions", false, nil},
 	{"/sessions/end", true, url.Values{"id": {"x"}}},
 	{"/sessions/others", true, url.Values{}},
+	{"/memberships", false, nil},
+	{"/memberships/accept", false, url.Values{"id": {"x"}}},
+	{"/memberships/decline", false, url.Values{"id": {"x"}}},
+	{"/memberships/end", false, url.Values{"id": {"x"}}},
 }
 
 // account is a person with a browser at the pages of their account.
 type account struct {
 	testworld.Browsers
-	// ahead is how far the service's clock is ahead, in nanoseconds.
-	ahead *atomic.Int64
+	*testkit.Clock
 }
 
 func newAccount(t *testing.T) account {
 	t.Helper()
-	ahead := &atomic.Int64{}
-	a := account{testworld.NewBrowsersAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }),
-		ahead}
+	clock := &testkit.Clock{}
+	a := account{testworld.NewBrowsersAt(t, clock.Now), clock}
 	a.Users.Own.Profile = &usersv1.Profile{FirstName: "Ada", LastName: "Lovelace", DisplayName: "Ada Lovelace",
 		NickName: "ada"}
 	testworld.ServeApplications(t, a.Ground)
@@ -188,7 +190,7 @@ func TestChangeOfALoginNeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session := a.Login("here")
-	a.ahead.Store(int64(10*time.Minute + time.Second))
+	a.Advance(10*time.Minute + time.Second)
 	before := len(a.Users.Requests())
 	for _, page := range accountPages {
 		w := a.open(session, page.path)
@@ -205,7 +207,8 @@ func TestChangeOfALoginNeedsAFreshLogin(t *testing.T) {
 	}
 	for _, r := range a.Users.Requests()[before:] {
 		switch r.(type) {
-		case *usersv1.GetMyUserRequest, *usersv1.SearchMyPersonalAccessTokensRequest, *usersv1.SearchMyIdpLinksRequest:
+		case *usersv1.GetMyUserRequest, *usersv1.SearchMyPersonalAccessTokensRequest, *usersv1.SearchMyIdpLinksRequest,
+			*usersv1.SearchMyMembershipsRequest:
 		default:
 			t.Errorf("users was asked %v", r)
 		}
@@ -251,7 +254,7 @@ func TestPagesCallTheAPIAsThePersonWithoutRoles(t *testing.T) {
 	session := a.Login("here")
 	testworld.Shows(t, a.open(session, ""), 200, "account")
 	testworld.Shows(t, a.open(session, "/profile"), 200, "profile")
-	if len(a.Users.Own.Callers) != 2 {
+	if len(a.Users.Own.Callers) != 3 {
 		t.Fatal(a.Users.Own.Callers)
 	}
 	want := caller.Caller{UserID: "u1", OrganizationID: "o1", HomeOrganizationID: "o1", Credential: "password",
@@ -379,7 +382,7 @@ func TestChangedPasswordEndsOtherSessions(t *testing.T) {
 	testworld.Shows(t, a.open(other, ""), 200, "account")
 	w = a.send(session, "/password", "current", "right", "password", "Tr0ub4dor3", "confirmation", "Tr0ub4dor3")
 	testworld.Leads(t, w, accountPath+"?done=true")
-	a.ahead.Add(int64(eventcache.MaxAge)) // the stand-in of users publishes no event
+	a.Advance(eventcache.MaxAge) // the stand-in of users publishes no event
 	kept := testworld.Cookie(t, w, testworld.SessionCookie)
 	testworld.Shows(t, a.open(kept, ""), 200, "account")
 	for name, dead := range map[string]string{"the old cookie": session, "the other browser": other} {

@@ -45,8 +45,19 @@ func TestPeopleEndTheAccessOfAnApplication(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	a.Users.Set(func(u *testworld.Users) {
+		u.Own.Tokens = []*usersv1.PersonalAccessToken{{Id: "made-by-c1", ClientId: "c1"}, {Id: "made-by-u1"}}
+		u.Own.Codes, u.Own.FactorOf = 10, []string{"c2"}
+	})
 	page := a.open(session, "/access")
 	testworld.Shows(t, page, 200, "access")
+	texts := testworld.PageTexts(t, "en")
+	for text, want := range map[string]int{"made-by-c1": 1, "made-by-u1": 0, texts["tokens.title"]: 1,
+		texts["otp.title"]: 1} {
+		if got := strings.Count(page.Body.String(), text); got != want {
+			t.Errorf("%d times %s: %s", got, text, page.Body)
+		}
+	}
 	if body := page.Body.String(); strings.Contains(body, "<script>") || strings.Count(body, "/access/end?id=") != 3 {
 		t.Error(body)
 	}
@@ -177,6 +188,15 @@ func TestTokenIsShownOnceAndCanBeRemoved(t *testing.T) {
 	}
 }
 
+// A used-up quota is not Herald's fault, and the page says so.
+func TestUsedUpQuotaHasAPage(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	session := a.Login("here")
+	a.Users.Own.Tokens = make([]*usersv1.PersonalAccessToken, testworld.MostTokens)
+	testworld.Shows(t, a.send(session, "/tokens/new", "until", "2999-12-31"), 400, "toomany")
+}
+
 func TestPeopleUnlinkAccountsExceptTheOnlyWayToLogIn(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
@@ -218,7 +238,7 @@ func TestPeopleUnlinkAccountsExceptTheOnlyWayToLogIn(t *testing.T) {
 	testworld.Shows(t, a.open(session, "/idplinks/end?"+url.Values{"idp": {"i1"}, "id": {hostile}}.Encode()), 200,
 		"idplinkend")
 	testworld.Shows(t, a.send(session, "/idplinks/end", "idp", "i2", "id", "x"), 404, "accountgone")
-	a.ahead.Store(int64(time.Hour))
+	a.Advance(time.Hour)
 	testworld.Leads(t, a.open(session, "/idplinks/end?idp=i1&id=x"), testworld.ToLogin("/idplinks"))
 }
 

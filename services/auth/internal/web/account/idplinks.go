@@ -20,8 +20,7 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) error {
 	for _, l := range found.Result {
 		shown.Rows = append(shown.Rows, row{
 			Title: cmp.Or(l.DisplayName, l.ExternalUserId), Lines: []line{{Text: l.ExternalUserId}},
-			Address:   v.address("idplinks/end", "idp", l.IdpId, "id", l.ExternalUserId),
-			ActionKey: "idplinks.end",
+			Actions: []link{{v.address("idplinks/end", "idp", l.IdpId, "id", l.ExternalUserId), "idplinks.end"}},
 		})
 	}
 	linkable, err := p.linkable(v)
@@ -30,7 +29,7 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) error {
 	}
 	for _, o := range linkable {
 		shown.Rows = append(shown.Rows, row{
-			Title: o.Name, Address: v.address("idplinks/add", "id", o.ID), ActionKey: "idplinks.add",
+			Title: o.Name, Actions: []link{{v.address("idplinks/add", "id", o.ID), "idplinks.add"}},
 		})
 	}
 	return p.writeList(w, v, "idplinks", shown, nil)

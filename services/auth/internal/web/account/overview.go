@@ -12,14 +12,20 @@ type overview struct {
 	base
 	DisplayName, LoginName string
 	Links                  []link
+	// Pending reports that another organization has asked the person to accept roles.
+	Pending bool
 }
 
-// link is a link to the page with a name. Its text has that key.
+// link is a link to an address. Its text has that key.
 type link struct{ Address, Key string }
 
 func (p *Pages) overview(w http.ResponseWriter, v visit) error {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
-	o := overview{base: v.base(), LoginName: me.GetUser().GetPreferredLoginName(),
+	if err != nil {
+		return err
+	}
+	asked, err := p.pendingRows(v)
+	o := overview{base: v.base(), Pending: len(asked) > 0, LoginName: me.GetUser().GetPreferredLoginName(),
 		DisplayName: me.GetUser().GetHuman().GetProfile().GetDisplayName()}
 	for _, to := range []link{
 		{"profile", "profile.title"},
@@ -30,6 +36,7 @@ func (p *Pages) overview(w http.ResponseWriter, v visit) error {
 		{"access", "access.title"},
 		{"idplinks", "idplinks.title"},
 		{"tokens", "tokens.title"},
+		{"memberships", "memberships.title"},
 	} {
 		o.Links = append(o.Links, link{v.address(to.Address), to.Key})
 	}

@@ -61,13 +61,12 @@ type line struct {
 	At        time.Time
 }
 
-// row is an element of a list. It may have an action: the address of a page, and ActionKey, the key of the link's text.
+// row is an element of a list. Actions lead to pages that change it.
 type row struct {
-	id        string
-	Title     string
-	Lines     []line
-	Address   string
-	ActionKey string
+	id      string
+	Title   string
+	Lines   []line
+	Actions []link
 }
 
 // list is a list with an action for all its elements.
@@ -115,8 +114,8 @@ func (p *Pages) asks(name, submit string) handler {
 	return func(w http.ResponseWriter, v visit) error { return p.confirm(w, v, name, submit) }
 }
 
-// asksAbout returns a page that asks for a confirmation of the action of a row.
-func (p *Pages) asksAbout(name string, rows func(visit) ([]row, error)) handler {
+// asksAbout returns a page that asks for a confirmation of an action on a row.
+func (p *Pages) asksAbout(name, submit string, rows func(visit) ([]row, error)) handler {
 	return func(w http.ResponseWriter, v visit) error {
 		all, err := rows(v)
 		if err != nil {
@@ -127,7 +126,7 @@ func (p *Pages) asksAbout(name string, rows func(visit) ([]row, error)) handler 
 			return fault.ErrNotFound
 		}
 		about := append([]line{{Text: all[i].Title}}, all[i].Lines...)
-		return p.confirm(w, v, name, all[i].ActionKey, about...)
+		return p.confirm(w, v, name, submit, about...)
 	}
 }
 

@@ -11,7 +11,7 @@ func (p *Pages) sessionRows(v visit) (rows []row, err error) {
 	for _, s := range all {
 		rows = append(rows, row{id: s.ID, Title: domain.Browser(s.Agent), Lines: []line{
 			{Key: "sessions.used", At: s.UsedAt}, {Key: "sessions.address", Text: s.Client},
-		}, Address: v.address("sessions/end", "id", s.ID), ActionKey: "sessions.end"})
+		}, Actions: []link{{v.address("sessions/end", "id", s.ID), "sessions.end"}}})
 	}
 	return rows, err
 }
@@ -22,7 +22,7 @@ func (p *Pages) sessions(w http.ResponseWriter, v visit) error {
 	var shown list
 	for _, one := range rows {
 		if one.id == v.session.ID {
-			one.Address, one.Lines = "", append([]line{{Key: "sessions.this"}}, one.Lines...)
+			one.Actions, one.Lines = nil, append([]line{{Key: "sessions.this"}}, one.Lines...)
 			shown.Rows = append([]row{one}, shown.Rows...)
 			continue
 		}

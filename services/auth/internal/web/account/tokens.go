@@ -22,8 +22,8 @@ const (
 func (p *Pages) tokenRows(v visit) (rows []row, err error) {
 	found, err := p.Credentials.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
 	for _, t := range found.GetResult() {
-		rows = append(rows, row{id: t.Id, Title: t.Id, Lines: validity(t), Address: v.address("tokens/end", "id", t.Id),
-			ActionKey: "tokens.end"})
+		rows = append(rows, row{id: t.Id, Title: t.Id, Lines: validity(t),
+			Actions: []link{{v.address("tokens/end", "id", t.Id), "tokens.end"}}})
 	}
 	return rows, err
 }

@@ -19,6 +19,7 @@ import (
 
 	"herald/shared/fault"
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/testkit"
 )
 
 // brander stands in for the service text.
@@ -67,9 +68,9 @@ func (b *brander) set(orgID, color, logo string) {
 }
 
 // pagesOf returns pages and logos as a browser gets them: the page of an organization is at its id.
-func pagesOf(t *testing.T, b *brander, c *clock) http.Handler {
+func pagesOf(t *testing.T, b *brander, c *testkit.Clock) http.Handler {
 	t.Helper()
-	l, err := New(b, c.now, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	l, err := New(b, c.Now, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestPagesHaveTheBrandingOfTheirOrganization(t *testing.T) {
 	b.set("logo", "", "/ui/logo/logo/abc")
 	b.set("none", "", "")
 	b.set("broken", "#00aaff;}body{display:none", "")
-	h := pagesOf(t, b, &clock{})
+	h := pagesOf(t, b, &testkit.Clock{})
 	for org, want := range map[string]struct{ color, text, logo string }{
 		"o1": {"#ffcc00", "#000000", "/ui/logo/o1/abc"}, "color": {"#000080", "#ffffff", ""},
 		"logo": {"", "", "/ui/logo/logo/abc"}, "none": {}, "broken": {}, "": {},
@@ -137,7 +138,8 @@ func TestPagesHaveTheBrandingOfTheirOrganization(t *testing.T) {
 // Text is asked once a second for each organization, and while it is away the last branding stays.
 func TestBrandingIsRequestedOnceASecondAndKeptDuringAnOutage(t *testing.T) {
 	t.Parallel()
-	var c clock
+	var c testkit.Clock
+	c.Stop()
 	b := &brander{branding: map[string]*textv1.ResolveBrandingResponse{}}
 	h := pagesOf(t, b, &c)
 	shows := func(org, color string) {
@@ -153,7 +155,7 @@ func TestBrandingIsRequestedOnceASecondAndKeptDuringAnOutage(t *testing.T) {
 	b.set("o1", "#00aaff", "")
 	b.set("o2", "#ffaa00", "")
 	shows("o1", "")
-	c.pass(time.Second)
+	c.Advance(time.Second)
 	before := b.asked.Load()
 	var readers sync.WaitGroup
 	for range 20 {
@@ -166,10 +168,10 @@ func TestBrandingIsRequestedOnceASecondAndKeptDuringAnOutage(t *testing.T) {
 	}
 	b.set("o1", "#aa00ff", "")
 	shows("o1", "#00aaff")
-	c.pass(time.Second)
+	c.Advance(time.Second)
 	shows("o1", "#aa00ff")
 	b.away = true
-	c.pass(time.Minute)
+	c.Advance(time.Minute)
 	shows("o1", "#aa00ff")
 	shows("o3", "")
 }
@@ -178,7 +180,7 @@ func TestBrandingIsRequestedOnceASecondAndKeptDuringAnOutage(t *testing.T) {
 func TestMemoryForBrandingsIsBounded(t *testing.T) {
 	t.Parallel()
 	text := &brander{branding: map[string]*textv1.ResolveBrandingResponse{}}
-	b := brandings{source: source{text, new(clock).now, slog.Default()}}
+	b := brandings{source: source{text, new(testkit.Clock).Now, slog.Default()}}
 	for i := range 2*maxBrandings + 1 {
 		b.of(t.Context(), strconv.Itoa(i))
 		if len(b.kept) > maxBrandings {
@@ -193,7 +195,7 @@ func TestMemoryForBrandingsIsBounded(t *testing.T) {
 // A logo is an image that browsers keep, and that can do nothing when it is opened by itself.
 func TestLogosAreImagesThatBrowsersKeep(t *testing.T) {
 	t.Parallel()
-	h := pagesOf(t, &brander{}, &clock{})
+	h := pagesOf(t, &brander{}, &testkit.Clock{})
 	w := get(h, "/ui/logo/o1/abc")
 	if w.Code != http.StatusOK || w.Body.String() != "image of abc" {
 		t.Errorf("%d %q", w.Code, w.Body)

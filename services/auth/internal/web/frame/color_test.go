@@ -9,9 +9,11 @@ import (
 func TestColorsAreSixHexadecimalDigits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]color{"#000000": {}, "#0b6e4f": {0x0b, 0x6e, 0x4f}, "#FFFFFF": white} {
-		if got, ok := parseColor(text); !ok || got != want || !strings.EqualFold(got.String(), text) {
-			t.Errorf("%q is %v, %t", text, got, ok)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, ok := parseColor(text); !ok || got != want || !strings.EqualFold(got.String(), text) {
+				t.Errorf("%q is %v, %t", text, got, ok)
+			}
+		})
 	}
 	for _, text := range []string{"", "#", "000000", "#fff", "#00000", "#0000000", "#gggggg", "red", "#000000;}"} {
 		if got, ok := parseColor(text); ok {
@@ -44,11 +46,13 @@ func TestLinkGroundsAreColorsOfTheStyle(t *testing.T) {
 	t.Parallel()
 	light, dark, _ := strings.Cut(style, "@media (prefers-color-scheme: dark)")
 	for css, grounds := range map[string][]color{light: lightGrounds, dark: darkGrounds} {
-		for i, name := range []string{"--card: ", "--page: "} {
-			if !strings.Contains(css, name+grounds[i].String()+";") {
-				t.Errorf("%s%v is not in the style", name, grounds[i])
+		t.Run(css, func(t *testing.T) {
+			for i, name := range []string{"--card: ", "--page: "} {
+				if !strings.Contains(css, name+grounds[i].String()+";") {
+					t.Errorf("%s%v is not in the style", name, grounds[i])
+				}
 			}
-		}
+		})
 	}
 }
 

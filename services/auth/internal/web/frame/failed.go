@@ -7,23 +7,34 @@ import (
 
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
+	"herald/shared/outbound"
 )
 
-// Retry is the address at which a person can try again after an error, and the language of the error page. Both may be
-// empty.
-type Retry struct{ Address, Language string }
+// Retry is where a person can go on after an error, and the language of the error page. All may be empty.
+type Retry struct {
+	// Address is where a person can try again.
+	Address string
+	// Forgot is the page for a forgotten password. The code that it mails ends a pause after wrong passwords.
+	Forgot   string
+	Language string
+}
 
 var lockedBody = Body(files, "locked.html")
 
-// locked writes the page for a login that waits because of wrong passwords or codes.
-func (f *Frame) locked(w http.ResponseWriter, r *http.Request, wait time.Duration, language string) {
-	w.Header().Set("Retry-After", fault.RetrySeconds(max(wait, time.Second)))
-	f.Write(w, r, Page{Status: http.StatusTooManyRequests, Name: "loginlocked", Body: lockedBody,
-		Data: max(int(math.Ceil(wait.Minutes())), 1), Language: language})
+type waiting struct {
+	Minutes int
+	Retry
 }
 
-// Failed writes the page for an error after which the person can only wait: a login is locked, a part of Herald does
-// not answer or is overloaded, or has failed, which is logged.
+// locked writes the page for a login that waits because of wrong passwords or codes.
+func (f *Frame) locked(w http.ResponseWriter, r *http.Request, wait time.Duration, again Retry) {
+	w.Header().Set("Retry-After", fault.RetrySeconds(max(wait, time.Second)))
+	f.Write(w, r, Page{Status: http.StatusTooManyRequests, Name: "loginlocked", Body: lockedBody,
+		Data: waiting{max(int(math.Ceil(wait.Minutes())), 1), again}, Language: again.Language})
+}
+
+// Failed writes the page for an error that no page of its own explains: a login is locked, a quota is used up, a part
+// of Herald does not answer or is overloaded, or has failed, which is logged.
 func (f *Frame) Failed(w http.ResponseWriter, r *http.Request, err error, again Retry) {
 	cause := fault.From(err)
 	page := Page{
@@ -31,12 +42,18 @@ func (f *Frame) Failed(w http.ResponseWriter, r *http.Request, err error, again 
 	}
 	switch {
 	case cause.ID == usersfault.ErrPasswordLocked.ID, cause.ID == usersfault.ErrOTPLocked.ID:
-		f.locked(w, r, cause.RetryAfter, again.Language)
+		if cause.ID == usersfault.ErrOTPLocked.ID {
+			again.Forgot = ""
+		}
+		f.locked(w, r, cause.RetryAfter, again)
 		return
+	case cause.ID == fault.ErrQuotaExceeded.ID:
+		page.Name = "toomany"
 	case cause.Code == fault.Unavailable, cause.Code == fault.Deadline, cause.Code == fault.Exhausted:
 		w.Header().Set("Retry-After", fault.RetrySeconds(max(cause.RetryAfter, time.Second)))
 	default:
-		f.log.ErrorContext(r.Context(), "a page failed", "path", r.URL.Path, "err", err)
+		f.log.ErrorContext(r.Context(), "a page failed", "path", outbound.Said(r.URL.Path), "err",
+			outbound.Brief(err))
 		page.Status, page.Name = http.StatusInternalServerError, "failed"
 	}
 	f.Write(w, r, page)

@@ -149,22 +149,24 @@ func TestStyleHasTheContrastOfWCAG(t *testing.T) {
 		t.Fatal("no dark colors")
 	}
 	for name, css := range map[string]string{"light": light, "dark": dark} {
-		colors := map[string]string{}
-		for _, c := range regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
-			colors[c[1]] = c[2]
-		}
-		for _, pair := range []struct {
-			front, back string
-			least       float64
-		}{
-			{"ink", "card", 4.5}, {"ink", "page", 4.5}, {"soft", "card", 4.5}, {"bad", "card", 4.5},
-			{"accent", "card", 4.5}, {"on-accent", "accent", 4.5}, {"line", "card", 3}, {"accent", "page", 3},
-		} {
-			front, known := parseColor(colors[pair.front])
-			back, knownToo := parseColor(colors[pair.back])
-			if got := front.contrast(back); !known || !knownToo || got < pair.least {
-				t.Errorf("%s: %s on %s has a contrast of %.2f, want %.1f", name, pair.front, pair.back, got, pair.least)
+		t.Run(name, func(t *testing.T) {
+			colors := map[string]string{}
+			for _, c := range regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
+				colors[c[1]] = c[2]
 			}
-		}
+			for _, pair := range []struct {
+				front, back string
+				least       float64
+			}{
+				{"ink", "card", 4.5}, {"ink", "page", 4.5}, {"soft", "card", 4.5}, {"bad", "card", 4.5},
+				{"accent", "card", 4.5}, {"on-accent", "accent", 4.5}, {"line", "card", 3}, {"accent", "page", 3},
+			} {
+				front, known := parseColor(colors[pair.front])
+				back, knownToo := parseColor(colors[pair.back])
+				if got := front.contrast(back); !known || !knownToo || got < pair.least {
+					t.Errorf("%s on %s has a contrast of %.2f, want %.1f", pair.front, pair.back, got, pair.least)
+				}
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"herald/shared/fault"
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/testkit"
 )
 
 // languageText stands in for the service text.
@@ -38,21 +39,16 @@ func allowing(standard string, allowed []string, asked func(context.Context) err
 
 func always(context.Context) error { return nil }
 
-// clock returns a time that only pass moves.
-type clock struct{ at atomic.Int64 }
-
-func (c *clock) now() time.Time        { return time.Unix(0, c.at.Load()) }
-func (c *clock) pass(by time.Duration) { c.at.Add(int64(by)) }
-
-func asking(t *testing.T, c *clock, x languageText, log io.Writer) *languages {
+func asking(t *testing.T, c *testkit.Clock, x languageText, log io.Writer) *languages {
 	t.Helper()
-	return newLanguages(catalogs(t), source{x, c.now, slog.New(slog.NewTextHandler(log, nil))})
+	return newLanguages(catalogs(t), source{x, c.Now, slog.New(slog.NewTextHandler(log, nil))})
 }
 
 func TestPagesOfOneSecondShareOneRequestForLanguages(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	var c clock
+	var c testkit.Clock
+	c.Stop()
 	l := asking(t, &c, allowing("fr", []string{"fr"}, func(context.Context) error { asked.Add(1); return nil }),
 		t.Output())
 	for second := int64(1); second <= 3; second++ {
@@ -68,13 +64,13 @@ func TestPagesOfOneSecondShareOneRequestForLanguages(t *testing.T) {
 		if got := asked.Load(); got != second {
 			t.Fatalf("%d requests in %d seconds", got, second)
 		}
-		c.pass(cacheTime)
+		c.Advance(cacheTime)
 	}
 }
 
 func TestCanceledPageDoesNotCancelRequestForLanguages(t *testing.T) {
 	t.Parallel()
-	l := asking(t, &clock{}, allowing("fr", []string{"fr"}, context.Context.Err), t.Output())
+	l := asking(t, &testkit.Clock{}, allowing("fr", []string{"fr"}, context.Context.Err), t.Output())
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got := l.reader(httptest.NewRequestWithContext(canceled, "GET", "/", nil)); got != "fr" {
@@ -85,7 +81,8 @@ func TestCanceledPageDoesNotCancelRequestForLanguages(t *testing.T) {
 // One page a second waits for text, at most for textTimeout, and one line is logged.
 func TestPagesKeepTheirLanguageDuringAnOutageOfText(t *testing.T) {
 	t.Parallel()
-	var c clock
+	var c testkit.Clock
+	c.Stop()
 	var logged strings.Builder
 	asked, hangs := 0, false
 	l := asking(t, &c, allowing("ko", []string{"ko", "ja"}, func(ctx context.Context) error {
@@ -94,7 +91,7 @@ func TestPagesKeepTheirLanguageDuringAnOutageOfText(t *testing.T) {
 			t.Errorf("a page waits until %v", at)
 		}
 		if hangs {
-			c.pass(textTimeout)
+			c.Advance(textTimeout)
 			return fault.ErrDeadlineExceeded
 		}
 		return nil
@@ -108,18 +105,18 @@ func TestPagesKeepTheirLanguageDuringAnOutageOfText(t *testing.T) {
 	}
 	read(1, 0)
 	hangs = true
-	c.pass(cacheTime)
+	c.Advance(cacheTime)
 	read(2, 1)
 	read(2, 1) // at once, with the last answer
-	c.pass(cacheTime - 1)
+	c.Advance(cacheTime - 1)
 	read(2, 1)
-	c.pass(1)
+	c.Advance(1)
 	read(3, 1)
 	hangs = false
-	c.pass(cacheTime)
+	c.Advance(cacheTime)
 	read(4, 1)
 	hangs = true
-	c.pass(cacheTime)
+	c.Advance(cacheTime)
 	read(5, 2)
 }
 
@@ -139,7 +136,7 @@ func TestPagesAreOnlyInLanguagesThatHaveTexts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			l := asking(t, &clock{}, allowing(test.standard, test.allowed, always), t.Output())
+			l := asking(t, &testkit.Clock{}, allowing(test.standard, test.allowed, always), t.Output())
 			r := httptest.NewRequest("GET", "/", nil)
 			r.Header.Set("Accept-Language", test.asked)
 			if got := l.reader(r); got != test.want {

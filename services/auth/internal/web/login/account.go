@@ -26,7 +26,7 @@ func (p Pages) account(v *visit, s domain.Session) (account, error) {
 
 // choose writes the page that asks whether to continue with the account of the browser.
 func (p Pages) choose(w http.ResponseWriter, v *visit, s domain.Session) error {
-	v.brand(s.OrgID)
+	v.brand(p.Cached, s.OrgID)
 	a, err := p.account(v, s)
 	if err == nil {
 		p.write(w, v, Path, frame.Page{Name: "choose", Body: chooseBody, Data: a})

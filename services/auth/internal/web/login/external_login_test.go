@@ -86,7 +86,7 @@ func (i *idps) answer(_ context.Context, request proto.Message) (proto.Message, 
 				FirstName: "Ada <b>", LastName: "L", Email: "ada@example.com", EmailVerified: true,
 				Amr: []string{"pwd"}, AuthTime: i.authTime}}, nil
 	case *idpv1.NoteRefusedLoginRequest:
-		i.noted = append(i.noted, r.OrgId+"/"+r.IdpId+" "+r.Reason+" "+r.TenantId+" "+r.ExternalUserId)
+		i.noted = append(i.noted, r.OrgId+"/"+r.IdpId+" "+r.Reason+r.TenantId+r.ExternalUserId)
 		return &idpv1.NoteRefusedLoginResponse{}, nil
 	}
 	return nil, nil
@@ -240,20 +240,20 @@ func TestRefusedExternalLoginHasAPageAndIsRecorded(t *testing.T) {
 		status     int
 		page, note string
 	}{
-		{[]string{"error", "access_denied"}, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID + "  "},
-		{[]string{"error", "<script>"}, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID + "  "},
-		{nil, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID + "  "},
-		{[]string{"code", "off"}, 403, "externaloff", "IDP_NOT_ACTIVE  "},
-		{[]string{"code", "gone"}, 403, "externaloff", "IDP_NOT_FOUND  "},
-		{[]string{"code", "away"}, 503, "away", "IDP_AWAY  "},
-		{[]string{"code", "refused"}, 403, "externalrefused", "IDP_CODE_REFUSED  "},
-		{[]string{"code", "invalid"}, 403, "externalrefused", "IDP_TOKEN_INVALID  "},
-		{[]string{"code", "tenant"}, 403, "externaltenant", "IDP_TENANT_REFUSED  "},
+		{[]string{"error", "access_denied"}, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID},
+		{[]string{"error", "<script>"}, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID},
+		{nil, 403, "externaldenied", authfault.ErrExternalLoginDenied.ID},
+		{[]string{"code", "off"}, 403, "externaloff", "IDP_NOT_ACTIVE"},
+		{[]string{"code", "gone"}, 403, "externaloff", "IDP_NOT_FOUND"},
+		{[]string{"code", "away"}, 503, "away", "IDP_AWAY"},
+		{[]string{"code", "refused"}, 403, "externalrefused", "IDP_CODE_REFUSED"},
+		{[]string{"code", "invalid"}, 403, "externalrefused", "IDP_TOKEN_INVALID"},
+		{[]string{"code", "tenant"}, 403, "externaltenant", "IDP_TENANT_REFUSED"},
 		{[]string{"code", "broken"}, 500, "failed", ""},
-		{[]string{"code", "nobody"}, 403, "externalunknown", "IDP_LINK_NOT_FOUND t1 nobody"},
-		{[]string{"code", "elsewhere"}, 403, "externalunknown", "IDP_LINK_OTHER_TENANT t1 elsewhere"},
-		{[]string{"code", "locked"}, 403, "inactive", authfault.ErrExternalUserInactive.ID + " t1 locked"},
-		{[]string{"code", "inactive"}, 403, "inactive", authfault.ErrExternalUserInactive.ID + " t1 inactive"},
+		{[]string{"code", "nobody"}, 403, "externalunknown", "IDP_LINK_NOT_FOUND"},
+		{[]string{"code", "elsewhere"}, 403, "externalunknown", "IDP_LINK_OTHER_TENANT"},
+		{[]string{"code", "locked"}, 403, "inactive", authfault.ErrExternalUserInactive.ID},
+		{[]string{"code", "inactive"}, 403, "inactive", authfault.ErrExternalUserInactive.ID},
 	} {
 		t.Run(strings.Join(c.query, " "), func(t *testing.T) {
 			before := len(b.idps.notes())
@@ -361,7 +361,7 @@ func TestDeactivatedProviderEndsItsSessions(t *testing.T) {
 	if got := b.credential(testworld.Cookie(t, w, testworld.SessionCookie)); got != "" {
 		t.Errorf("there is a session of %q", got)
 	}
-	noted := []string{"o1/i1 " + authfault.ErrExternalLoginOver.ID + "  "}
+	noted := []string{"o1/i1 " + authfault.ErrExternalLoginOver.ID}
 	if got := b.idps.notes(); !slices.Equal(got, noted) {
 		t.Errorf("noted %q", got)
 	}
@@ -408,8 +408,8 @@ func TestExternalLoginCreatesUsersIfTheProviderMay(t *testing.T) {
 	}
 	testworld.Shows(t, come("taken"), 403, "externaltaken")
 	testworld.Shows(t, come("lacking"), 403, "externallacking")
-	if got, want := b.idps.notes(), []string{"IDP_LINK_NOT_FOUND t1 new", "USER_NAME_TAKEN t1 taken",
-		authfault.ErrExternalProfileIncomplete.ID + " t1 lacking"}; len(got) != len(want) ||
+	if got, want := b.idps.notes(), []string{"IDP_LINK_NOT_FOUND", "USER_NAME_TAKEN",
+		authfault.ErrExternalProfileIncomplete.ID}; len(got) != len(want) ||
 		got[1] != "o1/i1 "+want[1] {
 		t.Errorf("noted %q", got)
 	}

@@ -28,7 +28,7 @@ func (p Pages) withLogin(next func(http.ResponseWriter, *visit, domain.Login) er
 		case err == nil && step(l) != v.URL.Path:
 			redirect(w, v, v.address(step(l)))
 		case err == nil:
-			v.brand(l.OrgID)
+			v.brand(p.Cached, l.OrgID)
 			err = next(w, v, l)
 		}
 		if errors.Is(err, authfault.ErrLoginGone) || errors.Is(err, usersfault.ErrLoginOver) {

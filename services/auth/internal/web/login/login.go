@@ -153,12 +153,12 @@ func (v *visit) in(path string) func(tag string) string {
 
 // brand gives the pages of the visit the branding of the client's login, for a user of an organization. The
 // organization is empty until the right password is entered.
-func (v *visit) brand(userOrgID string) {
+func (v *visit) brand(o *upstream.Services, userOrgID string) {
 	asked, err := domain.AskedOrg(v.asked.Scopes)
 	if err != nil {
 		asked = "" // the client's request is refused elsewhere
 	}
-	v.Request = frame.Branded(v.Request, v.client.BrandingIn(asked, userOrgID))
+	v.Request = frame.Branded(v.Request, o.Branding(v.Context(), v.client, asked, userOrgID))
 }
 
 // visited reads the request of a browser.
@@ -198,7 +198,7 @@ func (p Pages) readAsked(w http.ResponseWriter, v *visit) (err error) {
 		v.Language = p.Frame.Picked(v.Request, v.asked.UILocales)
 	}
 	p.Frame.PostTo(w, v.asked.RedirectURI)
-	v.brand("")
+	v.brand(p.Cached, "")
 	return nil
 }
 
@@ -244,7 +244,9 @@ func (p Pages) notice(w http.ResponseWriter, v *visit, status int, name, address
 
 // failed writes the page for a fault after which the person can only wait.
 func (p Pages) failed(w http.ResponseWriter, v *visit, err error) {
-	p.Frame.Failed(w, v.Request, err, frame.Retry{Address: v.address(Path), Language: v.Language})
+	p.Frame.Failed(w, v.Request, err, frame.Retry{
+		Address: v.address(Path), Forgot: v.address(forgotPath), Language: v.Language,
+	})
 }
 
 // redirect sends the browser to another page after a form.

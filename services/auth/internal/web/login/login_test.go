@@ -3,11 +3,13 @@ package login_test
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"herald/services/auth/internal/testworld"
+	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
 // A login gives a browser a cookie of its own, which is worth something until the logout or a change of the user.
@@ -157,4 +159,80 @@ func TestOtherSitesCannotLogIn(t *testing.T) {
 		t.Error("users was asked")
 	}
 	testworld.Shows(t, testworld.Call(t, pages, loginPath, nil, "Cookie", session), 200, "session")
+}
+
+// A browser in which somebody logged in proves that to the service users with each password. No other cookie does.
+func TestBrowserOfThePersonIsKnown(t *testing.T) {
+	t.Parallel()
+	pages, users, _ := testworld.New(t)
+	asked := func(cookie string) *usersv1.CheckPasswordRequest {
+		t.Helper()
+		testworld.Call(t, pages, loginPath+"password", testworld.Named("wrong"), "Cookie", cookie)
+		all := users.Requests()
+		for i := len(all) - 1; i >= 0; i-- {
+			if r, ok := all[i].(*usersv1.CheckPasswordRequest); ok {
+				return r
+			}
+		}
+		t.Fatal("no password was checked")
+		return nil
+	}
+	if r := asked(""); r.Browser != "" || r.BrowserUserIds != nil {
+		t.Errorf("a new browser: %v", r)
+	}
+	login := func(cookie string) string {
+		t.Helper()
+		done := testworld.Call(t, pages, loginPath+"password", testworld.Named("right"), "Cookie", cookie)
+		for _, c := range done.Result().Cookies() {
+			if c.Name == "__Host-herald-browser" && c.HttpOnly && c.Secure && c.MaxAge > 0 {
+				return c.Name + "=" + c.Value
+			}
+		}
+		t.Fatal("the browser gets no cookie")
+		return ""
+	}
+	cookie := login("")
+	r := asked(cookie)
+	if len(r.Browser) != 43 || !slices.Equal(r.BrowserUserIds, []string{"u1"}) {
+		t.Errorf("the browser: %v", r)
+	}
+	if a := asked(login(cookie)); a.Browser != r.Browser || !slices.Equal(a.BrowserUserIds, []string{"u1"}) {
+		t.Errorf("after another login: %v", a)
+	}
+	name, value, _ := strings.Cut(cookie, "=")
+	for _, forged := range []string{value[1:], value + "AAAA", strings.Repeat("A", len(value)), "!", ""} {
+		if r := asked(name + "=" + forged); r.Browser != "" || r.BrowserUserIds != nil {
+			t.Errorf("the cookie %q: %v", forged, r)
+		}
+	}
+}
+
+// The page of a pause leads on: back, and to the mail whose code ends the pause.
+func TestLockedPageLeadsOn(t *testing.T) {
+	t.Parallel()
+	pages, _, _ := testworld.New(t)
+	w := testworld.Call(t, pages, loginPath+"password", testworld.Named("locked"))
+	for _, link := range []string{`href="/ui/login/"`, `href="/ui/login/forgot"`} {
+		if !strings.Contains(w.Body.String(), link) {
+			t.Errorf("the page has no %s:\n%s", link, w.Body)
+		}
+	}
+}
+
+// A login beyond the quota of sessions ends the oldest session of the user, and no other.
+func TestOldestSessionEnds(t *testing.T) {
+	t.Parallel()
+	pages, _, _ := testworld.New(t)
+	var sessions []string
+	for range 11 {
+		in := testworld.Call(t, pages, loginPath+"password", testworld.Named("right"))
+		sessions = append(sessions, testworld.Cookie(t, in, testworld.SessionCookie))
+	}
+	for n, session := range sessions {
+		want := "session"
+		if n < 2 {
+			want = "login"
+		}
+		testworld.Shows(t, testworld.Call(t, pages, loginPath, nil, "Cookie", session), 200, want)
+	}
 }

@@ -49,7 +49,7 @@ func (v *visit) admits(s domain.Session) bool { return v.asked.Admits(s) == nil 
 
 // again asks a person who has logged in for the password once more.
 func (p Pages) again(w http.ResponseWriter, v *visit, s domain.Session) error {
-	v.brand(s.OrgID)
+	v.brand(p.Cached, s.OrgID)
 	a, err := p.account(v, s)
 	if err == nil {
 		p.askName(w, v, a.LoginName)
@@ -83,8 +83,9 @@ func (p Pages) password(w http.ResponseWriter, v *visit) error {
 		p.nameForm(w, v, http.StatusBadRequest, again)
 		return nil
 	}
+	browser := p.Sessions.Browser(v.Request)
 	found, err := p.Users.CheckPassword(v.Context(), &usersv1.CheckPasswordRequest{
-		LoginName: name, Password: typed, Client: v.RemoteAddr,
+		LoginName: name, Password: typed, Client: v.RemoteAddr, Browser: browser.ID, BrowserUserIds: browser.Users,
 	})
 	switch f := fault.From(err); {
 	case err == nil:
@@ -98,7 +99,7 @@ func (p Pages) password(w http.ResponseWriter, v *visit) error {
 
 // known continues after the right password.
 func (p Pages) known(w http.ResponseWriter, v *visit, found *usersv1.CheckPasswordResponse) error {
-	v.brand(found.OrgId)
+	v.brand(p.Cached, found.OrgId)
 	switch {
 	case found.State == usersv1.UserState_USER_STATE_INITIAL:
 		p.keepRequest(w, v)

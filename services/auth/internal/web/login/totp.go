@@ -27,7 +27,7 @@ func (p Pages) enrolment(
 	step func(totp.Pages, http.ResponseWriter, *http.Request, totp.Place),
 ) func(http.ResponseWriter, *visit, domain.Session) error {
 	return func(w http.ResponseWriter, v *visit, s domain.Session) error {
-		v.brand(s.OrgID)
+		v.brand(p.Cached, s.OrgID)
 		person, err := p.OnBehalf.As(v.Context(), s)
 		if err != nil {
 			return err

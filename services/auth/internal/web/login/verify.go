@@ -64,7 +64,7 @@ func (p Pages) withUnverified(
 		case email == "":
 			return p.finish(w, v, s)
 		}
-		v.brand(s.OrgID)
+		v.brand(p.Cached, s.OrgID)
 		return next(w, v, s, email)
 	})
 }

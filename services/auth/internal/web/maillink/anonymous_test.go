@@ -61,8 +61,8 @@ func TestMailsAreRequestedAtTheStop(t *testing.T) {
 func TestPostsOfAClientAreLimitedToSixtyAMinute(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
-	var ahead atomic.Int64
-	g.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	var clock testkit.Clock
+	g.Now = clock.Now
 	testworld.ServeUsers(t, g, &testworld.Users{})
 	testworld.ServeText(t, g)
 	h := testworld.Open(t, g, testworld.Public)
@@ -100,7 +100,7 @@ func TestPostsOfAClientAreLimitedToSixtyAMinute(t *testing.T) {
 	if w := testworld.PostFrom(h, "192.0.2.2", mail, testworld.Linked()); w.Code != http.StatusOK {
 		t.Errorf("another client: %d", w.Code)
 	}
-	ahead.Add(int64(time.Minute))
+	clock.Advance(time.Minute)
 	if w := testworld.PostFrom(h, "192.0.2.1", mail, testworld.Linked()); w.Code != http.StatusOK {
 		t.Errorf("after a minute: %d", w.Code)
 	}

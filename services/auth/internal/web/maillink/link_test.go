@@ -22,9 +22,11 @@ func TestTidyReturnsLettersAndDigits(t *testing.T) {
 		strings.Repeat("A", 100):   strings.Repeat("A", 64),
 		strings.Repeat("語", 100):   strings.Repeat("語", 21),
 	} {
-		if got := Tidy(typed); got != want {
-			t.Errorf("Tidy(%q) = %q, want %q", typed, got, want)
-		}
+		t.Run(typed, func(t *testing.T) {
+			if got := Tidy(typed); got != want {
+				t.Errorf("Tidy(%q) = %q, want %q", typed, got, want)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,19 @@ func (s Sessions) All(ctx context.Context, n domain.Session) ([]domain.Session, 
 	return list.Rows, err
 }
 
+// mostApps is how many applications a page shows.
+const mostApps = 200
+
+// Apps returns the applications to which a session's person gave access, the last login first. One that does not exist
+// any more has no name.
+func (s Sessions) Apps(ctx context.Context, n domain.Session) ([]domain.AuthorizedApp, error) {
+	list, err := s.Store.AuthorizedApps(ctx, n.Owner(), search.Page{Limit: mostApps})
+	if err != nil {
+		return nil, err
+	}
+	return list.Rows, s.Upstream.NameApps(ctx, list.Rows)
+}
+
 // EndOne ends one of the sessions of a session's person, and the authorizations that the person gave clients in it. It
 // returns authfault.ErrSessionNotFound if the person has no such session.
 func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string) error {

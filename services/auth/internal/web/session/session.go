@@ -34,6 +34,8 @@ type Sessions struct {
 	// Cached is Upstream with answers that are cached for at most 2 s, for requests that change nothing.
 	Cached *upstream.Services
 	Now    func() time.Time
+	// BrowserKey proves that a cookie of a browser is ours.
+	BrowserKey []byte
 }
 
 // Session returns the login of the browser that sends a request. It reports false if there is none, or if it is not
@@ -141,14 +143,28 @@ func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (
 			return domain.Session{}, err
 		}
 	}
-	return n, s.add(w, r, n, domain.SessionLifetime)
+	if err := s.add(w, r, n, domain.SessionLifetime); err != nil {
+		return n, err
+	}
+	s.know(w, r, n.UserID)
+	return n, nil
 }
 
-// add stores a session, and gives the browser a new cookie for it.
+// add stores a session, and gives the browser a new cookie for it. Sessions of the user beyond the quota end, because a
+// login that is refused would help nobody.
 func (s Sessions) add(w http.ResponseWriter, r *http.Request, n domain.Session, lasts time.Duration) error {
 	cookie := secret.RandomString(cookieLength)
 	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
 		return err
+	}
+	beyond, err := s.Store.SessionsBeyond(r.Context(), n)
+	if err != nil {
+		return err
+	}
+	for _, old := range beyond {
+		if err := s.end(r.Context(), old); err != nil {
+			return err
+		}
 	}
 	set(w, Cookie, cookie, lasts)
 	return nil

@@ -21,6 +21,7 @@ import (
 	"herald/shared/gen/fault/authfault"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/outbound"
 	"herald/shared/secret"
 )
 
@@ -186,11 +187,11 @@ func (l *Logins) Refused(ctx context.Context, a Arrived, why error) {
 		return
 	}
 	if f.Code != fault.Unavailable { // outages are logged elsewhere
-		l.Log.WarnContext(ctx, "a login with an account at an identity provider was refused", "idp", a.IdpID, "err", f)
+		l.Log.WarnContext(ctx, "a login with an account at an identity provider was refused", "idp", a.IdpID,
+			"err", outbound.Brief(f))
 	}
 	_, err := l.Idps.NoteRefusedLogin(ctx, &idpv1.NoteRefusedLoginRequest{
-		OrgId: a.OrgID, IdpId: a.IdpID, Reason: f.ID, TenantId: a.FinishIdpLoginResponse.GetAccount().GetTenantId(),
-		ExternalUserId: a.FinishIdpLoginResponse.GetAccount().GetExternalUserId(),
+		OrgId: a.OrgID, IdpId: a.IdpID, Reason: f.ID,
 	})
 	if err != nil {
 		l.Log.WarnContext(ctx, "a refused login is not in the history of its provider", "idp", a.IdpID, "err", err)
