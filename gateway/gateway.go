@@ -25,6 +25,8 @@ import (
 	"herald/shared/boot"
 	"herald/shared/bus"
 	"herald/shared/caller"
+	"herald/shared/eventcache"
+	"herald/shared/quota"
 	"herald/shared/rpc"
 )
 
@@ -41,6 +43,7 @@ type Config struct {
 	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080"`
 	// Proxies is a list of addresses and ranges, separated by commas.
 	Proxies string `env:"HERALD_TRUSTED_PROXIES"`
+	boot.QuotaSettings
 }
 
 // Help implements boot.Documented.
@@ -83,11 +86,16 @@ func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 func (g *Gateway) open(ground boot.Ground, c Config) error {
 	signer := caller.NewSigner(ground.Keys, ground.Now)
 	services := rpc.NewConn(g.conn, signer, bus.Gateway, ground.Log)
-	callers, err := authn.New(authn.Config{Conn: g.conn, Calls: services, Signer: signer, Now: ground.Now})
+	changes, err := eventcache.Listen(g.conn, ground.Now)
 	if err != nil {
 		return err
 	}
-	table, err := routes.New(g.stopping, ground, dispatch.New(services, callers))
+	callers := authn.New(authn.Config{Changes: changes, Calls: services, Signer: signer, Now: ground.Now})
+	bytes, err := c.Of(quota.ImportBytes)
+	if err != nil {
+		return err
+	}
+	table, err := routes.New(g.stopping, ground, dispatch.New(services, callers), changes.Epoch, bytes)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ type Answer struct {
 	// Ended is the fault that ended the import early, or nil.
 	Ended *fault.Fault
 
-	folder string
-	check  bool
+	place Place
+	check bool
 	// success is the list of organizations in JSON without the end of the last one. machines is the
 	// list of its machine users, which comes after that of its human users.
 	success, machines, errors Spool
@@ -75,7 +75,7 @@ func (a *Answer) fail(e *usersv1.ImportError) error {
 	if a.errors.size > 0 {
 		text = append([]byte{','}, text...)
 	}
-	return a.errors.write(a.folder, text)
+	return a.errors.write(a.place, text)
 }
 
 func (a *Answer) succeed(org *usersv1.ImportedOrg) error {
@@ -105,7 +105,7 @@ func (a *Answer) begin(id string) error {
 	}
 	a.org, a.ids = id, [2]int{}
 	a.orgs++
-	return a.success.write(a.folder, append(text, `,"humanUserIds":[`...))
+	return a.success.write(a.place, append(text, `,"humanUserIds":[`...))
 }
 
 func (a *Answer) end() error {
@@ -120,7 +120,7 @@ func (a *Answer) end() error {
 	for _, part := range []io.Reader{
 		bytesOf(`],"machineUserIds":[`), machines, bytesOf(`]}`),
 	} {
-		if _, err := io.Copy(spooled{&a.success, a.folder}, part); err != nil {
+		if _, err := io.Copy(spooled{&a.success, a.place}, part); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (a *Answer) list(to *Spool, kind int, ids []string) error {
 		}
 		text = append(text, quoted...)
 	}
-	return to.write(a.folder, text)
+	return to.write(a.place, text)
 }
 
 func (a *Answer) count(r *usersv1.CheckImportResponse) {

@@ -39,8 +39,8 @@ type Import struct {
 	Call func(ctx context.Context, orgID string, r *usersv1.ImportRequest) (proto.Message, error)
 	// Check reports that the method is CheckImport.
 	Check bool
-	// Folder is the folder of temporary files. If it is empty, the system's own is used.
-	Folder string
+	// Place is where the answer is written that does not fit in memory.
+	Place Place
 
 	answer  *Answer
 	batches []*batch
@@ -77,7 +77,7 @@ type outcome struct {
 // an answer, which has the error if the import ended early. After the end of ctx no request is sent, and the requests
 // under way are canceled after grace at the latest.
 func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) (*Answer, error) {
-	i.answer = &Answer{folder: i.Folder, check: i.Check, counts: &usersv1.CheckImportResponse{}}
+	i.answer = &Answer{place: i.Place, check: i.Check, counts: &usersv1.CheckImportResponse{}}
 	err := read(func(r Row) error { return i.row(ctx, r) })
 	if whole := err == nil || errors.Is(err, gatewayfault.ErrImportBrokenOff) ||
 		errors.Is(err, gatewayfault.ErrJSONMalformed); whole || i.proven {
@@ -90,7 +90,8 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 		return i.answer, nil
 	}
 	i.receiveRest()
-	if !i.proven || errors.Is(err, gatewayfault.ErrImportDiskFull) { // the answer needs the disk too
+	if !i.proven || errors.Is(err, gatewayfault.ErrImportDiskFull) || errors.Is(err, fault.ErrQuotaExceeded) {
+		// the answer needs the disk too
 		i.answer.Close()
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func accept(_ context.Context, orgID string, r *usersv1.ImportRequest) (proto.Me
 }
 
 func run(i *Import, body string) (*Answer, error) {
-	b := Body{Folder: i.Folder}
+	b := Body{Place: i.Place}
 	return i.Run(context.Background(), func(row func(Row) error) error {
 		b.Row = row
 		return b.Read(strings.NewReader(body))
@@ -57,14 +57,14 @@ func TestImportOnAFullDisk(t *testing.T) {
 	many := strings.Repeat(row+",", 2*inMemory/len(row)) + row
 	nowhere := t.TempDir() + "/none"
 	late := `{"dataOrgs":{"orgs":[{"humanUsers":[` + many + `],"orgId":"o"}]}}`
-	_, err := run(&Import{Call: accept, Folder: nowhere}, late)
+	_, err := run(&Import{Call: accept, Place: Place{Folder: nowhere}}, late)
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a folder: %v", err)
 	}
 	var early Spool
 	full(t, &early)
 	for range 10 {
-		if err = early.put("", false, []byte(row)); err != nil {
+		if err = early.put(Place{}, false, []byte(row)); err != nil {
 			break
 		}
 	}
@@ -82,10 +82,6 @@ func TestImportOnAFullDisk(t *testing.T) {
 	_, err = run(i, `{"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[`+many+`]}]}}`)
 	if !errors.Is(err, gatewayfault.ErrImportDiskFull) {
 		t.Errorf("a long answer: %v", err)
-	}
-	big := Spool{size: maxSpool}
-	if err := big.write("", make([]byte, inMemory+1)); !errors.Is(err, gatewayfault.ErrImportDiskFull) {
-		t.Errorf("more than the bound: %v", err)
 	}
 }
 
@@ -112,7 +108,7 @@ func TestAnswerLongerThanTheMemory(t *testing.T) {
 	}
 	body.WriteString(`]}}`)
 	folder := t.TempDir()
-	answer, err := run(&Import{Call: accept, Folder: folder}, body.String())
+	answer, err := run(&Import{Call: accept, Place: Place{Folder: folder}}, body.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,4 +172,36 @@ func TestOrganizationsInTurns(t *testing.T) {
 		t.Fatalf("%d requests, %v", requests, err)
 	}
 	answer.Close()
+}
+
+// Everything on the disk is counted while it is there, and an import that may write no more ends.
+func TestBytesOnTheDiskAreCounted(t *testing.T) {
+	t.Parallel()
+	row := `{"userId":"` + strings.Repeat("x", 1<<10) + `"}`
+	body := `{"dataOrgs":{"orgs":[{"humanUsers":[` + strings.Repeat(row+",", 1000) + row + `],"orgId":"o"}]}}`
+	var now, most, refusals int64
+	limit := int64(1 << 40)
+	place := Place{Folder: t.TempDir(), Count: func(n int64) error {
+		if now+n > limit {
+			refusals++
+			return fault.ErrQuotaExceeded
+		}
+		now += n
+		most = max(most, now)
+		return nil
+	}}
+	answer, err := run(&Import{Call: accept, Place: place}, body)
+	if err != nil || now == 0 || most < 1500<<10-2*inMemory {
+		t.Fatalf("%v, %d bytes, at most %d", err, now, most)
+	}
+	if answer.Close(); now != 0 {
+		t.Errorf("%d bytes are left", now)
+	}
+	for _, limit = range []int64{100 << 10, most - inMemory} {
+		refusals = 0
+		_, err := run(&Import{Call: accept, Place: place}, body)
+		if !errors.Is(err, fault.ErrQuotaExceeded) || refusals == 0 || now != 0 {
+			t.Errorf("%d bytes at most: %v, %d bytes are left", limit, err, now)
+		}
+	}
 }

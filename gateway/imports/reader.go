@@ -38,9 +38,8 @@ type Body struct {
 	Row func(Row) error
 	// Timeout is called with the time that the import may take.
 	Timeout func(time.Duration)
-	// Folder is the folder of temporary files. They store users who come before the id of their organization. If it is
-	// empty, the system's own is used.
-	Folder string
+	// Place is where users are written who come before the id of their organization.
+	Place Place
 
 	scanner *scanner
 	rows    uint64
@@ -126,7 +125,7 @@ func (b *Body) org(s *scanner, line []byte) error {
 				err = fault.ErrInvalidArgument.On("org", "is too large").Say("org: is too large")
 			}
 			o.data = bytes.Clone(o.data)
-			o.told = false
+			o.passed = false
 			return true, err
 		case "humanUsers", "machineUsers":
 			return true, o.users(s, name)
@@ -149,8 +148,8 @@ type org struct {
 	body *Body
 	id   string
 	data []byte
-	// told reports whether a row with the organization's data was passed to Row.
-	told bool
+	// passed reports whether a row with the organization's data was passed to Row.
+	passed bool
 	// early are the users who came before the id.
 	early Spool
 }
@@ -176,7 +175,7 @@ func (o *org) users(s *scanner, list string) error {
 // nil for a user that was too large.
 func (o *org) row(machine bool, text []byte) error {
 	if o.id == "" {
-		return o.early.put(o.body.Folder, machine, text)
+		return o.early.put(o.body.Place, machine, text)
 	}
 	return o.pass(machine, text, nil)
 }
@@ -186,7 +185,7 @@ func (o *org) pass(machine bool, text []byte, err error) error {
 	if err == nil && text == nil {
 		err = gatewayfault.ErrImportRowTooLarge
 	}
-	o.told = true
+	o.passed = true
 	return o.body.pass(Row{Number: o.body.rows, OrgID: o.id, Org: o.data, Machine: machine, JSON: text, Err: err})
 }
 
@@ -204,7 +203,7 @@ func (o *org) end() error {
 	if o.id == "" {
 		return o.release()
 	}
-	if o.told || len(o.data) == 0 {
+	if o.passed || len(o.data) == 0 {
 		return nil
 	}
 	return o.body.pass(Row{OrgID: o.id, Org: o.data})

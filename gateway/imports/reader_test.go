@@ -191,10 +191,12 @@ func TestReadTimeout(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30m0s": 30 * time.Minute, "1800s": 30 * time.Minute, "24h": 24 * time.Hour, "1.5h": 90 * time.Minute, "": 0,
 	} {
-		if _, got, err := read(strings.NewReader(`{"dataOrgs":{},"timeout":"`+text+`"}`), false); got != want ||
-			err != nil {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, got, err := read(strings.NewReader(`{"dataOrgs":{},"timeout":"`+text+`"}`), false); got != want ||
+				err != nil {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 }
 
@@ -209,7 +211,7 @@ func TestManyUsersWaitForTheirOrganization(t *testing.T) {
 	}
 	body.WriteString(`{}],"orgId":"o"}]}}`)
 	got := 0
-	b := Body{Folder: t.TempDir(), Row: func(r Row) error {
+	b := Body{Place: Place{Folder: t.TempDir()}, Row: func(r Row) error {
 		var u struct{ UserID string }
 		if err := json.Unmarshal(r.JSON, &u); err != nil || r.OrgID != "o" || got < n && u.UserID != fmt.Sprint(got) {
 			t.Fatalf("row %d is %s", got, r.JSON)

@@ -12,12 +12,26 @@ import (
 	"herald/shared/gen/fault/gatewayfault"
 )
 
-const (
-	// inMemory is the part of a Spool that is in memory, in bytes.
-	inMemory = 256 << 10
-	// maxSpool is the maximum size of a Spool in bytes.
-	maxSpool = 4 << 30
-)
+// inMemory is the part of a Spool that is in memory, in bytes.
+const inMemory = 256 << 10
+
+// Place is where the Spools of an import write. The zero Place is the system's folder of temporary files, without a
+// quota.
+type Place struct {
+	// Folder is the folder of temporary files. If it is empty, the system's own is used.
+	Folder string
+	// Count counts bytes on the disk, or takes them off if n is negative. It returns an error if there would be too
+	// many.
+	// It may be nil.
+	Count func(n int64) error
+}
+
+func (p Place) count(n int64) error {
+	if p.Count == nil || n == 0 {
+		return nil
+	}
+	return p.Count(n)
+}
 
 // Spool stores bytes. The first ones are in memory, the others in a file without a name, which the system removes when
 // the process ends. The zero Spool is empty.
@@ -26,21 +40,24 @@ type Spool struct {
 	file   *os.File
 	writer *bufio.Writer
 	size   int64
+	// place is where onDisk bytes were counted.
+	place  Place
+	onDisk int64
 }
 
-// write appends bytes. It creates the file in a folder when the memory is full.
-func (s *Spool) write(folder string, b []byte) error {
+// write appends bytes. It creates the file when the memory is full.
+func (s *Spool) write(place Place, b []byte) error {
 	s.size += int64(len(b))
 	if s.file == nil && s.memory.Len()+len(b) <= inMemory {
 		s.memory.Write(b)
 		return nil
 	}
-	if s.size > maxSpool {
-		return gatewayfault.ErrImportDiskFull.Say("The import keeps more than %d GiB on the disk of the gateway: let "+
-			"orgId stand before the users, or send it in parts", maxSpool>>30)
+	if err := place.count(int64(len(b))); err != nil {
+		return err
 	}
+	s.place, s.onDisk = place, s.onDisk+int64(len(b))
 	if s.file == nil {
-		file, err := os.CreateTemp(folder, "herald-import-*")
+		file, err := os.CreateTemp(place.Folder, "herald-import-*")
 		if err != nil {
 			return noRoom(err)
 		}
@@ -79,20 +96,21 @@ func (s *Spool) close() {
 	if s.file != nil {
 		s.file.Close()
 	}
+	_ = s.place.count(-s.onDisk)
 	*s = Spool{}
 }
 
 // put appends a user.
-func (s *Spool) put(folder string, machine bool, text []byte) error {
+func (s *Spool) put(place Place, machine bool, text []byte) error {
 	head := binary.AppendUvarint(nil, uint64(len(text)))
 	kind := byte(0)
 	if machine {
 		kind = 1
 	}
-	if err := s.write(folder, append([]byte{kind}, head...)); err != nil {
+	if err := s.write(place, append([]byte{kind}, head...)); err != nil {
 		return err
 	}
-	return s.write(folder, text)
+	return s.write(place, text)
 }
 
 // each calls do with every user that was appended, and then removes them.
@@ -131,10 +149,10 @@ func (s *Spool) each(do func(machine bool, text []byte) error) error {
 // spooled is an io.Writer that appends to a Spool.
 type spooled struct {
 	*Spool
-	folder string
+	place Place
 }
 
 // Write implements io.Writer.
-func (s spooled) Write(b []byte) (int, error) { return len(b), s.write(s.folder, b) }
+func (s spooled) Write(b []byte) (int, error) { return len(b), s.write(s.place, b) }
 
 func bytesOf(text string) io.Reader { return bytes.NewReader([]byte(text)) }

@@ -136,6 +136,50 @@ func TestEventEndsCachedTokensOfApplication(t *testing.T) {
 	}
 }
 
+// After the end of a grant of a project that a login named, its tokens are asked for again, also those of machines,
+// whose end has no event.
+func TestEndOfAGrantEndsCachedTokensThatNameTheProject(t *testing.T) {
+	t.Parallel()
+	w := testworld.Start(t)
+	w.Clock.Stop()
+	projects := testkit.Connect(t, w.Ground, "projects")
+	machine := login
+	machine.ClientID, machine.ClientProjectID = "", ""
+	for name, of := range map[string]caller.Caller{"application": login, "machine": machine} {
+		t.Run(name, func(t *testing.T) {
+			one, two := secret.AccessToken.New().Reveal(), secret.AccessToken.New().Reveal()
+			get := func(token string) int {
+				return w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token)...).StatusCode
+			}
+			w.Auth.Issue(one, of)
+			w.Auth.Issue(two, of)
+			w.Auth.Projects = []string{"named"}
+			first := get(one)
+			w.Auth.Projects = nil
+			if first != 200 || get(two) != 200 {
+				t.Fatal("not let in")
+			}
+			w.Auth.End(one)
+			w.Auth.End(two)
+			ended := &nats.Msg{Subject: "events.projects.project_grant.ended.o2", Header: nats.Header{
+				"ce-id": {resource.NewID()}, "ce-subject": {"g1"},
+				"ce-type": {"herald.projects.project_grant.ended.v1"},
+			}, Data: []byte(`{"projectId":"named"}`)}
+			if err := projects.PublishMsg(ended); err != nil {
+				t.Fatal(err)
+			}
+			for published := time.Now(); get(one) != 401; { // until the message has been handled
+				if time.Since(published) > 30*time.Second {
+					t.Fatal("the token was accepted long after the message")
+				}
+			}
+			if get(two) != 200 {
+				t.Error("a token ended that does not name the project")
+			}
+		})
+	}
+}
+
 // A token of an application with web pages is refused to the pages of other origins.
 func TestTokensAreForTheirOrigins(t *testing.T) {
 	t.Parallel()

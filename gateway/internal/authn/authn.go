@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/singleflight"
 
 	"herald/shared/caller"
@@ -31,7 +30,8 @@ var errAnswer = errors.New("authn: a token was resolved to nobody")
 
 // Config is what an Authenticator needs.
 type Config struct {
-	Conn *nats.Conn
+	// Changes are the events that change callers.
+	Changes *eventcache.Changes
 	// Calls calls services as the gateway.
 	Calls  *rpc.Conn
 	Signer caller.Signer
@@ -43,22 +43,16 @@ type Authenticator struct {
 	Config
 	users   usersv1.InternalClient
 	auth    authv1.AuthClient
-	changes *eventcache.Changes
 	known   *eventcache.Answers[key, Pass]
 	flights singleflight.Group
 	turns   *queue.Queue
 	homes   homes
 }
 
-// New returns an Authenticator that listens to the events that change callers, until the
-// connection closes.
-func New(c Config) (*Authenticator, error) {
-	changes, err := eventcache.Listen(c.Conn, c.Now)
-	if err != nil {
-		return nil, err
-	}
+// New returns an Authenticator.
+func New(c Config) *Authenticator {
 	return &Authenticator{Config: c, users: usersv1.NewInternalClient(c.Calls), auth: authv1.NewAuthClient(c.Calls),
-		changes: changes, known: eventcache.NewAnswers[key, Pass](changes), turns: newTurns()}, nil
+		known: eventcache.NewAnswers[key, Pass](c.Changes), turns: newTurns()}
 }
 
 // Pass is an authenticated caller on the way to a service.
@@ -71,7 +65,9 @@ type Pass struct {
 	caller caller.Caller
 	// origins are the origins of web pages that may use the token. If there are none, every page may use it.
 	origins []string
-	key     key
+	// projects are further projects on which the token depends.
+	projects []string
+	key      key
 	// token is the token of the request. A pass in the cache has no token.
 	token secret.Text
 }
@@ -84,6 +80,9 @@ func (p Pass) about() []eventcache.Subject {
 	about := []eventcache.Subject{eventcache.User(p.caller.UserID)}
 	if p.caller.ClientID != "" {
 		about = append(about, eventcache.Application(p.caller.ClientID), eventcache.Project(p.caller.ClientProjectID))
+	}
+	for _, id := range p.projects {
+		about = append(about, eventcache.Project(id))
 	}
 	return about
 }
@@ -163,15 +162,16 @@ func (a *Authenticator) resolve(ctx context.Context, token, organization string)
 // Again resolves the token of a cached pass again, after a service has refused the caller. The caller may have got more
 // permissions since the pass was cached.
 func (a *Authenticator) Again(ctx context.Context, p Pass) (Pass, error) {
-	a.changes.Drop(eventcache.User(p.caller.UserID))
+	a.Changes.Drop(eventcache.User(p.caller.UserID))
 	return a.ask(ctx, p.key, p.token)
 }
 
 // ask resolves a token. If it gets a refusal that another request has asked for, it asks again, because the refusal may
-// be older than a change of the caller.
+// be older than a change of the caller. A service that does not answer refuses nothing: asking it again would only take
+// the same time once more.
 func (a *Authenticator) ask(ctx context.Context, k key, token secret.Text) (Pass, error) {
 	p, err := a.share(ctx, k, token)
-	if err != nil && p.Cached {
+	if err != nil && p.Cached && fault.From(err).Code != fault.Unavailable {
 		p, err = a.share(ctx, k, token)
 	}
 	p.token = token
@@ -181,7 +181,7 @@ func (a *Authenticator) ask(ctx context.Context, k key, token secret.Text) (Pass
 // share asks once for all requests that wait for the same answer. Requests that came before and after an event do not
 // share an answer.
 func (a *Authenticator) share(ctx context.Context, k key, token secret.Text) (Pass, error) {
-	asked, own := a.changes.Now(), false
+	asked, own := a.Changes.Now(), false
 	name := strconv.FormatUint(asked.Count(), 16) + "/" + string(k.hash[:]) + k.organization
 	flight := a.flights.DoChan(name, func() (any, error) {
 		own = true

@@ -61,27 +61,28 @@ func (a *Authenticator) question(ctx context.Context, k key, token secret.Text) 
 	}
 	defer turn.End()
 	defer time.AfterFunc(queue.LongCall, turn.MarkLong).Stop()
-	p := Pass{key: k}
-	if p.caller, p.origins, err = a.lookUp(ctx, k, token); err != nil {
+	found, err := a.lookUp(ctx, k, token)
+	if err != nil {
 		return Pass{}, err
 	}
+	p := Pass{key: k, caller: caller.FromProto(found.Caller), origins: found.Origins, projects: found.ProjectIds}
 	p.Header = a.Signer.Sign(p.caller)
 	a.homes.keep(k.hash, p.caller.HomeOrganizationID)
 	return p, nil
 }
 
-// lookUp returns the owner of a token, and the origins of web pages that may use it.
-func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (caller.Caller, []string, error) {
+// lookUp returns the owner of a token, and what else is known of it.
+func (a *Authenticator) lookUp(ctx context.Context, k key, token secret.Text) (*authv1.ResolveTokenResponse, error) {
 	found, err := a.askOwner(ctx, k, token.Reveal())
 	switch {
 	case errors.Is(err, fault.ErrDeadlineExceeded): // nothing was changed, so the client may try again
-		return caller.Caller{}, nil, fault.ErrUnavailable.After(time.Second).Because(err)
+		return nil, fault.ErrUnavailable.After(time.Second).Because(err)
 	case err != nil:
-		return caller.Caller{}, nil, err
+		return nil, err
 	case found.GetCaller().GetUserId() == "":
-		return caller.Caller{}, nil, errAnswer
+		return nil, errAnswer
 	}
-	return caller.FromProto(found.Caller), found.Origins, nil
+	return found, nil
 }
 
 // askOwner asks the service that knows tokens of this kind.

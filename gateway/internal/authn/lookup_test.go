@@ -14,8 +14,8 @@ import (
 	"herald/shared/secret"
 )
 
-// A flood of invented tokens, or of organizations that do not exist, leaves the others' questions who somebody is their
-// room. Tokens that are known wait with their organization, and others with their client.
+// A flood of invented tokens, or of organizations that do not exist, does not delay the requests that resolve other
+// tokens. Requests with a known token queue by organization, all others by client address.
 func TestFloodOfLookups(t *testing.T) {
 	t.Parallel()
 	for name, headers := range map[string]func(own string, n int) []string{
@@ -75,4 +75,30 @@ func TestFloodOfLookups(t *testing.T) {
 			t.Error("the machine is too slow")
 		})
 	}
+}
+
+// If the service that knows a token does not answer, all requests with it are refused after 5 s, not only the one that
+// asked. The others wait for the same answer, and do not ask again.
+func TestNobodyWaitsTwiceForAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := testworld.Start(t)
+	token := w.Owner()
+	asked := make(chan struct{}, 10)
+	hook := func(*usersv1.ResolveTokenRequest) { asked <- struct{}{} }
+	w.Resolving.Store(&hook)
+	defer w.Hold()()
+	var requests sync.WaitGroup
+	ask := func() {
+		began := time.Now()
+		w.Do(t, "GET", "/management/v1/users/u1", "", testworld.As(token)...).Refused(t, 503, "UNAVAILABLE")
+		if took := time.Since(began); took > 8*time.Second { // 5 s, and what a busy machine needs; 10 s if asked twice
+			t.Errorf("refused only after %s", took)
+		}
+	}
+	requests.Go(ask)
+	<-asked
+	for range 4 {
+		requests.Go(ask)
+	}
+	requests.Wait()
 }

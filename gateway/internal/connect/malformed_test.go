@@ -104,7 +104,7 @@ func TestReflectionHasOnlyPublicMethods(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
 	ask := reflect(t, w)
-	told := map[string]bool{}
+	described := map[string]bool{}
 	for _, service := range []string{"idp.v1.Idps", "notification.v1.Notifications", "projects.v1.Apps",
 		"projects.v1.Grants", "projects.v1.Projects", "projects.v1.Roles", "text.v1.Text",
 		"users.v1.Credentials", "users.v1.Factors", "users.v1.Imports", "users.v1.Logins", "users.v1.Machines",
@@ -120,11 +120,11 @@ func TestReflectionHasOnlyPublicMethods(t *testing.T) {
 			}
 			for _, s := range f.Service {
 				for _, m := range s.Method {
-					told[m.GetName()] = true
+					described[m.GetName()] = true
 				}
 			}
 			for _, m := range f.MessageType {
-				told[m.GetName()] = true
+				described[m.GetName()] = true
 			}
 		}
 	}
@@ -132,9 +132,11 @@ func TestReflectionHasOnlyPublicMethods(t *testing.T) {
 		"GetUser": true, "ImportHumanUser": true, "GetUserRequest": true, "User": true, "ListQuery": true,
 		"ResolveToken": false, "ResolveTokenRequest": false, "PrepareMail": false,
 	} {
-		if told[name] != want {
-			t.Errorf("%s is told: %v", name, told[name])
-		}
+		t.Run(name, func(t *testing.T) {
+			if described[name] != want {
+				t.Errorf("%s is described: %v", name, described[name])
+			}
+		})
 	}
 	for _, name := range []string{"herald.auth.v1.Auth.ServePage", "herald.users.v1.Internal.ResolveToken",
 		"herald.users.v1.ResolveTokenRequest", "herald.users.v1.UserRemoved"} {

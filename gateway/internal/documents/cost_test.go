@@ -8,7 +8,7 @@ import (
 	"herald/gateway/internal/testworld"
 )
 
-// Who has a document, or wants only its head, is answered without its bytes.
+// A client that has the document, or sends HEAD, gets an answer without a body.
 func TestHeadsOfDocumentsAreCheap(t *testing.T) { // not parallel: it measures time
 	w := testworld.Start(t)
 	tag := w.Do(t, "GET", "/docs/viewer/redoc.js", "").OK(t).Header.Get("Etag")

@@ -65,12 +65,24 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(ctx, rpc.MaxDuration)
 	defer cancel()
 	r = r.WithContext(exchange.With(ctx, x))
+	body := exchange.NewBody(r)
+	r.Body = body
 	x.Header().Set("X-Request-Id", id)
 	x.Header().Set("X-Content-Type-Options", "nosniff")
 	x.Header().Set("Cache-Control", "no-store")
 	traces.Inject(ctx, propagation.HeaderCarrier(x.Header()))
+	e.answer(x, r, found)
+	body.Drain(x)
+}
+
+// answer writes the answer of a request, and its line of log.
+func (e *Edge) answer(x *exchange.Exchange, r *http.Request, found *exchange.Route) {
 	defer e.end(x, r)
 	switch {
+	case !strings.HasPrefix(r.RequestURI, "/") && r.RequestURI != "*":
+		// A proxy may have decided by another host or path than the handler would see.
+		x.Header().Set("Connection", "close")
+		x.Fail(r, gatewayfault.ErrRequestMalformed.Say("The request target must be a path, such as /livez"))
 	case size(r) > maxHeaders:
 		x.Fail(r, gatewayfault.ErrHeadersTooLarge)
 	case !canonical(r.URL) && exchange.IsGRPC(r): // its paths are names of methods

@@ -76,9 +76,11 @@ func TestRequestIsLoggedInOneLineWithoutPersonalData(t *testing.T) {
 		"level": "INFO", "msg": "request", "http": "GET", "route": "GET /management/v1/users/{user_id}",
 		"status": 404.0, "fault": "USER_NOT_FOUND", "agent": strings.ToValidUTF8(agent[:200], "\uFFFD"),
 	} {
-		if line[name] != want {
-			t.Errorf("%s: %v", name, line[name])
-		}
+		t.Run(name, func(t *testing.T) {
+			if line[name] != want {
+				t.Errorf("%v", line[name])
+			}
+		})
 	}
 	if strings.Contains(text, "canary") || strings.Contains(text, "hrld_") || len(text) > 1000 {
 		t.Error(text)

@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -34,6 +35,26 @@ func TestPathsOverHTTP2(t *testing.T) {
 	}
 	if got := c.Call(testworld.GetUser, token); got.GRPCStatus != "5" || w.Called.Load() != 1 {
 		t.Errorf("the right path: %+v", got)
+	}
+}
+
+// A target with another host is refused, and the connection takes no more requests.
+func TestAbsoluteTargetEndsHTTP2(t *testing.T) {
+	t.Parallel()
+	w := testworld.Start(t)
+	for _, path := range []string{"http://elsewhere.example" + testworld.GetUser, "x:" + testworld.GetUser} {
+		c := w.HTTP2(t)
+		got := c.Call(path, w.Owner())
+		if w.Called.Load()+w.Resolved.Load() != 0 || got.GRPCStatus != "3" && !got.Reset {
+			t.Errorf("%q: %+v", path, got)
+		}
+		var err error
+		for err == nil {
+			_, err = c.ReadFrame()
+		}
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("%q: the connection is open: %v", path, err)
+		}
 	}
 }
 

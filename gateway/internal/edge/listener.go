@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -43,14 +44,24 @@ type conn struct {
 	// begun is set by the first byte, lined by the end of the first line.
 	begun, lined bool
 	// limit is the deadline of net/http, which counts again after the first line.
-	limit time.Time
+	limit   time.Time
+	framing framing
 }
 
 // Read implements net.Conn. The first line has a time limit of its own: a client of another protocol often sends
 // no line at all.
 func (c *conn) Read(b []byte) (int, error) {
+	if c.framing.failed {
+		return 0, errTwoLengths
+	}
 	n, err := c.TCPConn.Read(b)
-	if c.lined || n == 0 {
+	if n == 0 {
+		return n, err
+	}
+	if n, refused := c.framing.scan(b[:n]); refused != nil {
+		return n, refused
+	}
+	if c.lined {
 		return n, err
 	}
 	limit := c.limit
@@ -90,5 +101,17 @@ func (c *conn) Write(b []byte) (int, error) {
 	_, err := fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"+
 		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
 		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(body), body)
+	if err == nil {
+		c.drain()
+	}
 	return len(b), err
+}
+
+// drain reads what a client is still sending whose request net/http has refused. net/http closes the connection next,
+// and the client would lose the answer if bytes were unread.
+func (c *conn) drain() {
+	if c.CloseWrite() != nil || c.TCPConn.SetReadDeadline(time.Now().Add(exchange.DrainTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, c.TCPConn, exchange.MaxDrained) // an error changes nothing: the answer is sent already
 }

@@ -91,6 +91,10 @@ func TestUnreadableRequestsGetTheErrorBody(t *testing.T) {
 			"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "REQUEST_MALFORMED"},
 		{"two lengths",
 			"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"a length and chunks", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n" +
+			"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"an absolute target", "GET http://x/livez HTTP/1.1\r\nHost: x\r\n\r\n", 400, "REQUEST_MALFORMED"},
+		{"the target of a tunnel", "CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n", 400, "REQUEST_MALFORMED"},
 		{"many headers", "GET / HTTP/1.1\r\nHost: x\r\n" + many + "\r\n", 431, "HEADERS_TOO_LARGE"},
 		{"a large header",
 			"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 16<<10) + "\r\n\r\n", 431, "HEADERS_TOO_LARGE"},
@@ -106,5 +110,34 @@ func TestUnreadableRequestsGetTheErrorBody(t *testing.T) {
 	if got := w.Raw(t, "GET /livez HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 15<<10)+
 		"\r\n\r\n"); got.StatusCode != 200 {
 		t.Errorf("15 KiB of headers: %d", got.StatusCode)
+	}
+}
+
+// Whoever sends a request that two programs could understand in two ways loses the connection, so that nothing
+// that follows is taken for another request. What was asked for before is answered.
+func TestAmbiguousRequestsEndTheConnection(t *testing.T) {
+	t.Parallel()
+	w := testworld.Start(t)
+	const good = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, bad := range map[string]string{
+		"a length and chunks": "POST /livez HTTP/1.1\r\nHost: x\r\n" +
+			"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			"100000\r\n" + strings.Repeat("x", 1<<20) + "\r\n0\r\n\r\n",
+		"an absolute target": "GET http://elsewhere.example/livez HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 20 { // the answer is lost only now and then if unread bytes are left
+				got, err := io.ReadAll(w.Connect(t, good+bad+good))
+				if err != nil {
+					t.Fatal(err)
+				}
+				answers := strings.Count(string(got), "HTTP/1.1 ")
+				if answers != 2 || strings.Count(string(got), "HTTP/1.1 200 ") != 1 ||
+					strings.Count(string(got), "HTTP/1.1 400 ") != 1 {
+					t.Fatalf("%q", got)
+				}
+			}
+		})
 	}
 }

@@ -2,12 +2,12 @@ package edge
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/codes"
@@ -15,6 +15,7 @@ import (
 
 	"herald/gateway/internal/exchange"
 	"herald/shared/fault"
+	"herald/shared/outbound"
 )
 
 // end answers if the handler panicked, then measures and logs the request.
@@ -25,7 +26,7 @@ func (e *Edge) end(x *exchange.Exchange, r *http.Request) {
 	case http.ErrAbortHandler: // the reason is logged already
 		defer panic(p)
 	default:
-		f := x.Refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		f := x.Refuse(panicked(fmt.Sprintf("panic: %v\n%s", p, debug.Stack())))
 		if x.Status == 0 {
 			x.Form(x, r, f)
 		} else {
@@ -39,7 +40,7 @@ func (e *Edge) end(x *exchange.Exchange, r *http.Request) {
 	span.SetName("HTTP " + x.Route)
 	attributes := []slog.Attr{
 		slog.String("http", r.Method[:min(len(r.Method), 10)]), slog.String("route", x.Route),
-		slog.Int("status", x.Status), slog.Duration("took", took), slog.String("agent", agent(r)),
+		slog.Int("status", x.Status), slog.Duration("took", took), slog.String("agent", outbound.Said(r.UserAgent())),
 	}
 	if x.Quiet {
 		level = slog.LevelDebug
@@ -48,7 +49,7 @@ func (e *Edge) end(x *exchange.Exchange, r *http.Request) {
 		attributes = append(attributes, slog.String("fault", x.Fault.ID))
 		span.SetStatus(codes.Error, x.Fault.ID)
 		if cause := x.Fault.Unwrap(); cause != nil {
-			attributes = append(attributes, slog.String("cause", cause.Error()))
+			attributes = append(attributes, slog.String("cause", causeText(cause)))
 			if x.Fault.Code == fault.Internal {
 				level = slog.LevelError
 			}
@@ -57,8 +58,16 @@ func (e *Edge) end(x *exchange.Exchange, r *http.Request) {
 	e.log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
-// agent returns at most 200 bytes of the User-Agent.
-func agent(r *http.Request) string {
-	a := r.UserAgent()
-	return strings.ToValidUTF8(a[:min(len(a), 200)], "\uFFFD")
+// panicked is a panic with its stack.
+type panicked string
+
+// Error implements error.
+func (p panicked) Error() string { return string(p) }
+
+// causeText returns the text of an error for the log. It can quote a stranger, except in that of a panic.
+func causeText(err error) string {
+	if p, ok := errors.AsType[panicked](err); ok {
+		return p.Error()
+	}
+	return outbound.Said(err.Error())
 }

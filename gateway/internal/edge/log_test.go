@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 
 	"herald/gateway/internal/connect"
 	"herald/gateway/internal/exchange"
+	"herald/shared/fault"
 	"herald/shared/rpc"
 )
 
@@ -70,5 +72,23 @@ func TestAnswerThatAHandlerBreaksOffIsNoError(t *testing.T) {
 	}()
 	if text := log.String(); !strings.Contains(text, `"level":"INFO"`) || strings.Contains(text, "goroutine") {
 		t.Errorf("log %s", text)
+	}
+}
+
+// An error can quote as much of a request or of an answer as a stranger has sent. The log has little of it.
+func TestLogHasLittleOfACause(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{errors.New(strings.Repeat("7", 10_000)),
+		fault.ErrUnavailable.Because(errors.New(strings.Repeat("7", 10_000)))} {
+		var log bytes.Buffer
+		e := &Edge{log: slog.New(slog.NewJSONHandler(&log, nil)), tracer: noop.NewTracerProvider().Tracer(""),
+			seconds: rpc.Seconds(prometheus.NewRegistry(), "test", "test", "route", "status")}
+		e.find = to(exchange.Route{Form: connect.WriteFault, Serve: func(x *exchange.Exchange, r *http.Request) {
+			x.Fail(r, err)
+		}})
+		e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "POST", "/x", nil))
+		if n := strings.Count(log.String(), "7"); n < 150 || n > 250 {
+			t.Errorf("%d bytes of the cause in %.300s", n, &log)
+		}
 	}
 }

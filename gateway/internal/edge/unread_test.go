@@ -73,7 +73,7 @@ func TestUnreadAnswersTakeLittleMemory(t *testing.T) { // not parallel: other te
 			before := resident(t)
 			all := unread(t, w, c.connections, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n"+c.header+"\r\n")
 			took := (resident(t) - before) >> 20
-			// What NATS still has of the answers, in this process too, goes as soon as the gateway has read it.
+			// NATS runs in this process too. It frees an answer when the gateway has read it.
 			for end := time.Now().Add(30 * time.Second); took > c.most && time.Now().Before(end); {
 				w.Do(t, "GET", c.path, "", "Accept-Encoding", "identity")
 				took = (resident(t) - before) >> 20

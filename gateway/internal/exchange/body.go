@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"herald/shared/gen/fault/gatewayfault"
 )
@@ -50,3 +51,38 @@ func MediaType(r *http.Request) string {
 
 // IsGRPC reports whether a request is gRPC or gRPC-Web, by its media type.
 func IsGRPC(r *http.Request) bool { return strings.HasPrefix(MediaType(r), "application/grpc") }
+
+// MaxDrained and DrainTime bound what is read of one body after its answer. A client that sends more loses its
+// connection, or its stream of HTTP/2.
+const (
+	MaxDrained = 16 << 20
+	DrainTime  = 5 * time.Second
+)
+
+// Body is the body of a request, and remembers whether all of it was read.
+type Body struct {
+	io.ReadCloser
+	ended bool
+}
+
+// NewBody returns the body of a request.
+func NewBody(r *http.Request) *Body { return &Body{r.Body, r.ContentLength == 0} }
+
+// Read implements io.Reader.
+func (b *Body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Drain sends an answer and then reads what its client is still sending. Otherwise net/http would close the connection,
+// or reset the stream of HTTP/2, with unread bytes, and clients that read only after they have sent everything would
+// lose the answer.
+func (b *Body) Drain(x *Exchange) {
+	if b.ended {
+		return
+	}
+	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(DrainTime))
+	x.Flush()
+	_, _ = io.CopyN(io.Discard, b.ReadCloser, MaxDrained) // an error changes nothing: the answer is sent already
+}

@@ -6,7 +6,6 @@ package exchange
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -105,7 +104,6 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 // Fail writes the fault in err as the answer.
 func (x *Exchange) Fail(r *http.Request, err error) {
 	x.Form(x, r, x.Refuse(err))
-	x.Drain(r)
 }
 
 // Refuse returns the fault in err, keeps it for the log and sets the headers that belong to it.
@@ -150,22 +148,4 @@ func HasTag(r *http.Request, tag string) bool {
 		}
 	}
 	return false
-}
-
-// Bounds of what Drain reads.
-const (
-	maxDrained = 16 << 20
-	drainTime  = 5 * time.Second
-)
-
-// Drain reads what a refused client is still sending. Otherwise the connection would be closed with
-// unread bytes, and clients that read only after they have sent everything would lose the answer. HTTP/2
-// ends a single stream instead.
-func (x *Exchange) Drain(r *http.Request) {
-	if r.ProtoMajor != 1 || r.ContentLength == 0 {
-		return
-	}
-	_ = http.NewResponseController(x).SetReadDeadline(time.Now().Add(drainTime))
-	x.Flush()
-	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // an error changes nothing: the answer is sent already
 }

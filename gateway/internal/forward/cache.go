@@ -24,19 +24,32 @@ const (
 
 // cache keeps answers to GET requests by path and query for as long as the service says that everybody may share them
 // (RFC 9111). It keeps an answer with "Cache-Control: public, max-age=…" and no other directive, and nothing that
-// depends on more than the address. All requests get the same bytes of an answer. It is safe for concurrent use.
+// depends on more than the address. An event that concerns everybody, such as that of a new key, ends all answers. All
+// requests get the same bytes of an answer. It is safe for concurrent use.
 type cache struct {
 	now     func() time.Time
+	epoch   func() uint64
 	mu      sync.RWMutex
 	answers map[string]*answer
 }
 
-func newCache(now func() time.Time) *cache { return &cache{now: now, answers: map[string]*answer{}} }
+func newCache(now func() time.Time, epoch func() uint64) *cache {
+	return &cache{now: now, epoch: epoch, answers: map[string]*answer{}}
+}
+
+// moment is when a question was asked.
+type moment struct {
+	at    time.Time
+	epoch uint64
+}
+
+// moment returns the present one.
+func (c *cache) moment() moment { return moment{c.now(), c.epoch()} }
 
 // answer is an answer that is ready to be sent. It is never changed.
 type answer struct {
 	now       func() time.Time
-	asked     time.Time
+	asked     moment
 	maxAge    time.Duration
 	tag       string
 	whole     http.Header // with a body
@@ -53,17 +66,17 @@ func (c *cache) find(uri string) *answer {
 	if a == nil {
 		return nil
 	}
-	now := c.now()
-	if age := now.Sub(a.asked); age < 0 || age >= a.maxAge {
+	now := c.moment()
+	if age := now.at.Sub(a.asked.at); age < 0 || age >= a.maxAge || now.epoch != a.asked.epoch {
 		return nil
 	}
-	a.used.Store(now.UnixNano())
+	a.used.Store(now.at.UnixNano())
 	return a
 }
 
-// keep stores an answer with status 200 to a request that was sent at the time asked, and returns it. It returns nil if
-// the answer may not be kept. The caller must not change header and body afterwards.
-func (c *cache) keep(uri string, asked time.Time, header http.Header, body []byte) *answer {
+// keep stores an answer with status 200 to a request of the moment asked, and returns it. It returns nil if the answer
+// may not be kept. The caller must not change header and body afterwards.
+func (c *cache) keep(uri string, asked moment, header http.Header, body []byte) *answer {
 	maxAge := sharedFor(header)
 	if maxAge == 0 || len(body) > maxBody || len(uri) > maxURI || len(header["Vary"])+len(header["Set-Cookie"]) > 0 {
 		return nil
@@ -78,7 +91,7 @@ func (c *cache) keep(uri string, asked time.Time, header http.Header, body []byt
 	a.whole = a.unchanged.Clone()
 	a.whole.Set("Content-Length", strconv.Itoa(len(body)))
 	a.unchanged.Del("Content-Type")
-	a.used.Store(asked.UnixNano())
+	a.used.Store(asked.at.UnixNano())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.answers[uri]; !known && len(c.answers) >= maxAnswers {
@@ -110,7 +123,7 @@ func (a *answer) serve(w http.ResponseWriter, r *http.Request) {
 	for name, values := range header {
 		h[name] = values
 	}
-	h["Age"] = []string{strconv.FormatInt(int64(a.now().Sub(a.asked)/time.Second), 10)}
+	h["Age"] = []string{strconv.FormatInt(int64(a.now().Sub(a.asked.at)/time.Second), 10)}
 	w.WriteHeader(status)
 	if status == http.StatusOK && r.Method != http.MethodHead {
 		exchange.Share(w)

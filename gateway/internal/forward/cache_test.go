@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"herald/shared/testkit"
 )
 
 func cacheWithClock() (c *cache, advance func(time.Duration)) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return newCache(func() time.Time { return now }), func(d time.Duration) { now = now.Add(d) }
+	clock := testkit.ClockAt(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	return newCache(clock.Now, func() uint64 { return 0 }), clock.Advance
 }
 
 func header(pairs ...string) http.Header {
@@ -54,7 +56,7 @@ func TestOnlyPublicAnswersAreCached(t *testing.T) {
 		{header("Cache-Control", "public, max-age=300", "Set-Cookie", "a=b"), "a", 0},
 	} {
 		cache, advance := cacheWithClock()
-		a := cache.keep("/a", cache.now(), c.header, []byte(c.body))
+		a := cache.keep("/a", cache.moment(), c.header, []byte(c.body))
 		if (a != nil) != (c.kept > 0) || cache.find("/a") != a {
 			t.Errorf("%v with %d bytes: kept %v", c.header, len(c.body), a != nil)
 		}
@@ -74,7 +76,7 @@ func TestOnlyPublicAnswersAreCached(t *testing.T) {
 func TestAgeOfCachedAnswerCountsFromTheRequest(t *testing.T) {
 	t.Parallel()
 	cache, advance := cacheWithClock()
-	asked := cache.now()
+	asked := cache.moment()
 	advance(7 * time.Second)
 	cache.keep("/a", asked, header("Cache-Control", "public, max-age=10"), nil)
 	advance(2*time.Second + time.Second/2)
@@ -96,12 +98,12 @@ func TestCachedAnswerIsFoundByPathAndQuery(t *testing.T) {
 		if cache.find(uri) != nil {
 			t.Errorf("%s was never kept", uri)
 		}
-		cache.keep(uri, cache.now(), fresh, []byte(uri))
+		cache.keep(uri, cache.moment(), fresh, []byte(uri))
 	}
 	if a := cache.find("/a?x=1"); string(a.body) != "/a?x=1" {
 		t.Errorf("got %s", a.body)
 	}
-	if cache.keep("/"+strings.Repeat("x", maxURI), cache.now(), fresh, nil) != nil {
+	if cache.keep("/"+strings.Repeat("x", maxURI), cache.moment(), fresh, nil) != nil {
 		t.Error("a long address was kept")
 	}
 }
@@ -111,10 +113,10 @@ func TestCacheDropsTheAnswerThatIsUnusedForLongest(t *testing.T) {
 	t.Parallel()
 	cache, advance := cacheWithClock()
 	fresh := header("Cache-Control", "public, max-age=3600")
-	cache.keep("/keys", cache.now(), fresh, nil)
+	cache.keep("/keys", cache.moment(), fresh, nil)
 	for i := range 3 * maxAnswers {
 		advance(time.Millisecond)
-		cache.keep(fmt.Sprint("/keys?", i), cache.now(), fresh, nil)
+		cache.keep(fmt.Sprint("/keys?", i), cache.moment(), fresh, nil)
 		if advance(time.Millisecond); cache.find("/keys") == nil {
 			t.Fatalf("displaced by the %d. of others", i)
 		}
@@ -123,7 +125,7 @@ func TestCacheDropsTheAnswerThatIsUnusedForLongest(t *testing.T) {
 		t.Errorf("%d answers", len(cache.answers))
 	}
 	last := fmt.Sprint("/keys?", 3*maxAnswers-1)
-	if cache.keep(last, cache.now(), fresh, nil); len(cache.answers) != maxAnswers || cache.find("/keys") == nil {
+	if cache.keep(last, cache.moment(), fresh, nil); len(cache.answers) != maxAnswers || cache.find("/keys") == nil {
 		t.Error("a newer answer displaced another address")
 	}
 }
@@ -133,8 +135,8 @@ func TestServe(t *testing.T) {
 	cache, _ := cacheWithClock()
 	own := header("Cache-Control", "public, max-age=10", "Content-Type", "text/plain", "Etag", `"v1"`)
 	made := header("Cache-Control", "public, max-age=10", "Content-Type", "text/plain")
-	cache.keep("/own", cache.now(), own, []byte("body"))
-	cache.keep("/made", cache.now(), made, []byte("body"))
+	cache.keep("/own", cache.moment(), own, []byte("body"))
+	cache.keep("/made", cache.moment(), made, []byte("body"))
 	if own.Get("Content-Length") != "" || made.Get("Etag") != "" {
 		t.Error("the service's headers were changed")
 	}

@@ -3,6 +3,7 @@
 package forward
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,21 +25,23 @@ import (
 // Forwarder finds the pages and endpoints of requests.
 type Forwarder struct {
 	*dispatch.Dispatcher
-	now    func() time.Time
 	cache  *cache   // of endpoints for programs
 	routes []*route // the longest prefix first
 }
 
-// New returns a Forwarder without pages and endpoints.
-func New(d *dispatch.Dispatcher, now func() time.Time) *Forwarder {
-	return &Forwarder{Dispatcher: d, now: now, cache: newCache(now)}
+// New returns a Forwarder without pages and endpoints. The answers that everybody shares are kept for as long as epoch
+// returns the same number.
+func New(d *dispatch.Dispatcher, now func() time.Time, epoch func() uint64) *Forwarder {
+	return &Forwarder{Dispatcher: d, cache: newCache(now, epoch)}
 }
 
 // route is a path prefix, and the method that gets the requests to it.
 type route struct {
 	*dispatch.Method
 	exchange.Route
-	prefix            string
+	prefix string
+	// posts reports whether POST requests change nothing either.
+	posts             bool
 	request, response protoreflect.FieldDescriptor
 	// headers copies the headers that the service may read into its request.
 	headers func(*heraldv1.HttpRequest, http.Header) error
@@ -46,8 +49,8 @@ type route struct {
 
 // Mount adds the pages and endpoints of a method.
 func (f *Forwarder) Mount(d contract.Method, m *dispatch.Method) error {
-	for _, prefix := range d.Pages {
-		t := &route{Method: m, prefix: prefix, headers: copyPageHeaders,
+	for i, prefix := range slices.Concat(d.Pages, d.Posts) {
+		t := &route{Method: m, prefix: prefix, posts: i >= len(d.Pages), headers: copyPageHeaders,
 			request: fieldOf(m.In, &heraldv1.HttpRequest{}), response: fieldOf(m.Out, &heraldv1.HttpResponse{})}
 		serve := func(x *exchange.Exchange, r *http.Request) { f.serve(x, r, t) }
 		t.Route = exchange.Route{Form: WritePage, Serve: serve}
@@ -96,11 +99,23 @@ func (f *Forwarder) Find(r *http.Request) *exchange.Route {
 
 // owns reports whether the path of a request is the prefix or below it, and the method takes the request.
 func (t *route) owns(r *http.Request) bool {
-	if t.Safe && r.Method != http.MethodGet && r.Method != http.MethodHead {
+	read := r.Method == http.MethodGet || r.Method == http.MethodHead || t.posts && r.Method == http.MethodPost
+	if t.Safe && !read {
 		return false
 	}
 	rest, below := strings.CutPrefix(r.URL.Path, t.prefix)
 	return below && (rest == "" || rest[0] == '/' || strings.HasSuffix(t.prefix, "/"))
+}
+
+// once returns the route for a request that works once. A safe method may get it twice, because Services sends it to
+// all replicas if one does not answer in time, and the second would be refused.
+func (f *Forwarder) once(t *route) *route {
+	for _, other := range f.routes {
+		if !other.Safe && strings.HasPrefix(t.prefix, other.prefix) {
+			return other
+		}
+	}
+	return t
 }
 
 // serve passes a request to its service and writes the answer.
@@ -124,6 +139,9 @@ func (f *Forwarder) ask(x *exchange.Exchange, r *http.Request, t *route) (*heral
 		return nil, gatewayfault.ErrMediaTypeNotSupported.Say("The body must be without Content-Encoding")
 	} else if err != nil {
 		return nil, err
+	}
+	if t.posts && bytes.Contains(body, []byte("client_assertion")) {
+		t = f.once(t)
 	}
 	if err := f.TakeTurn(x, r); err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func TestFaultOfAPageIsAPage(t *testing.T) {
 	w.Do(t, "GET", "/ui/%ff?%ff", "", "Cookie", "\xff").OK(t) // a cookie of another program on the same host
 }
 
-// A page that only shows something is not waited for as long as others, and the log names the service.
+// The gateway waits less for a page that only shows something than for other pages. The log names the service.
 func TestPageOfAServiceThatDoesNotAnswerTimesOut(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
@@ -112,7 +112,7 @@ func TestPageOfAServiceThatDoesNotAnswerTimesOut(t *testing.T) {
 	}
 }
 
-// The texts for a login service that does not answer are those with which its own pages say it of other services.
+// If the login service does not answer, the page has the texts that its own pages have when another service does not.
 func TestUnavailablePageHasTheTextsOfThePages(t *testing.T) {
 	t.Parallel()
 	type message struct{ Title, Text string }

@@ -21,7 +21,7 @@ func (f *Forwarder) serveShared(x *exchange.Exchange, r *http.Request, t *route)
 		return
 	}
 	x.Route = t.prefix
-	uri, asked := r.URL.RequestURI(), f.now()
+	uri, asked := r.URL.RequestURI(), f.cache.moment()
 	if kept := f.cache.find(uri); kept != nil {
 		kept.serve(x, r)
 		return

@@ -74,7 +74,7 @@ func TestPathsBelongToPagesOrMethods(t *testing.T) {
 	}
 }
 
-// The gateway's own faults are such as clients of OAuth 2.0 can read.
+// Clients of OAuth 2.0 can read the gateway's own faults.
 func TestFaultOfAnEndpointIsAnOAuthError(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
@@ -114,13 +114,13 @@ func TestFaultOfAnEndpointIsAnOAuthError(t *testing.T) {
 			c.path = "/oauth/v2/token"
 		}
 		got := w.Do(t, "POST", c.path, c.body, c.header...)
-		var told map[string]string
-		if err := json.Unmarshal(got.Text, &told); err != nil {
+		var answer map[string]string
+		if err := json.Unmarshal(got.Text, &answer); err != nil {
 			t.Errorf("%s: %s: %v", c.name, got.Text, err)
 		}
-		description := told["error_description"]
+		description := answer["error_description"]
 		forbidden := func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
-		if got.StatusCode != c.status || len(told) != 2 || told["error"] != c.code || description == "" ||
+		if got.StatusCode != c.status || len(answer) != 2 || answer["error"] != c.code || description == "" ||
 			strings.ContainsFunc(description, forbidden) || got.Header.Get("Retry-After") != c.retry ||
 			got.Header.Get("Content-Type") != "application/json" || got.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %s %v", c.name, got.StatusCode, got.Text, got.Header)
@@ -128,7 +128,7 @@ func TestFaultOfAnEndpointIsAnOAuthError(t *testing.T) {
 	}
 }
 
-// Scripts of any origin may use endpoints for programs, and none may use pages for people.
+// Scripts of any origin may use the endpoints for programs. No script may use the pages for people.
 func TestCrossOriginOfEndpoints(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
@@ -160,6 +160,32 @@ func TestCrossOriginOfEndpoints(t *testing.T) {
 			if open && method == "OPTIONS" && !strings.Contains(headers, "Authorization") {
 				t.Errorf("%s may not send a token: %v", path, h)
 			}
+		}
+	}
+}
+
+// Posted questions that change nothing go to the method that all replicas may be asked with. What works once, such as a
+// client assertion, does not.
+func TestPostedQuestionsMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	w := testworld.Start(t)
+	w.Auth.Endpoint = testworld.EmptyPage
+	for _, c := range []struct {
+		method, path, body string
+		opened             int64
+	}{
+		{"POST", "/oauth/v2/introspect", "token=x", 1},
+		{"POST", "/oauth/v2/introspect", "token=x&client_assertion=y", 0},
+		{"GET", "/oidc/v1/userinfo", "", 1},
+		{"POST", "/oidc/v1/userinfo", "access_token=x", 1},
+		{"POST", "/oauth/v2/token", "grant_type=client_credentials", 0},
+		{"POST", "/oauth/v2/revoke", "token=x", 0},
+		{"PUT", "/oauth/v2/introspect", "token=x", 0},
+	} {
+		before := w.Auth.Opened.Load()
+		w.Do(t, c.method, c.path, c.body, "Content-Type", "application/x-www-form-urlencoded")
+		if n := w.Auth.Opened.Load() - before; n != c.opened {
+			t.Errorf("%s %s %s: %d requests of OpenEndpoint, want %d", c.method, c.path, c.body, n, c.opened)
 		}
 	}
 }

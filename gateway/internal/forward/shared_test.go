@@ -9,7 +9,7 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// Answers that everybody may share are asked for once in their time. Nothing else is kept.
+// A public answer is requested once until it expires. No other answer is cached.
 func TestOnlyPublicAnswersOfEndpointsAreShared(t *testing.T) {
 	t.Parallel()
 	const keys, public = "/oauth/v2/keys", "public, max-age=60"

@@ -25,7 +25,6 @@ func TestOddPathsAreNotFound(t *testing.T) {
 		"/oauth/v2", "/oauth/v20/token", "/oauth/v2%2ftoken", "/oidc/v1", "/.well-known", "/.well-known%2Fx",
 		"/herald.auth.v1.Auth/ServeEndpoint", "/herald.auth.v1.Auth/ResolveToken",
 		"/management/v1/users/grants", "/management/v1/projects/members", // parts of longer paths, not ids
-		"http://elsewhere/x",
 	} {
 		got := w.Raw(t, "GET "+path+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\n\r\n")
 		if got.StatusCode == 404 && strings.HasSuffix(path, "u1%2f..") {
@@ -136,7 +135,6 @@ func TestHostHeadersChangeNothing(t *testing.T) {
 	want := w.Raw(t, "GET /management/v1/users/u1"+head+"Host: localhost\r\n\r\n")
 	for _, request := range []string{
 		"GET /management/v1/users/u1" + head + "Host: evil.example\r\n\r\n",
-		"GET http://evil.example/management/v1/users/u1" + head + "Host: localhost\r\n\r\n",
 		"GET /management/v1/users/u1" + head +
 			"Host: localhost\r\nForwarded: host=evil.example;proto=https\r\nX-Forwarded-Host: " +
 			"evil.example\r\nX-Forwarded-Prefix: /x\r\nX-Original-Url: /admin\r\nX-Http-Method-Override: " +

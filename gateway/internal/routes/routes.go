@@ -16,6 +16,7 @@ import (
 	"herald/gateway/internal/upload"
 	"herald/shared/boot"
 	"herald/shared/contract"
+	"herald/shared/quota"
 )
 
 // Table holds all routes. It never changes after New.
@@ -29,14 +30,16 @@ type Table struct {
 }
 
 // New returns the routes of all methods whose contracts are linked into the program. Imports end early when stopping
-// ends.
-func New(stopping context.Context, ground boot.Ground, d *dispatch.Dispatcher) (*Table, error) {
-	t := &Table{exact: map[string]*exchange.Route{}, rest: rest.NewPaths(), forward: forward.New(d, ground.Now)}
+// ends, and have a quota of bytes on the disk. epoch is of the events that end shared answers.
+func New(
+	stopping context.Context, ground boot.Ground, d *dispatch.Dispatcher, epoch func() uint64, bytes quota.Quota,
+) (*Table, error) {
+	t := &Table{exact: map[string]*exchange.Route{}, rest: rest.NewPaths(), forward: forward.New(d, ground.Now, epoch)}
 	methods, err := contract.AllMethods()
 	if err != nil {
 		return nil, err
 	}
-	uploads := upload.New(stopping, d, ground.Log)
+	uploads := upload.New(stopping, d, ground.Log, bytes)
 	for _, m := range methods {
 		if err := t.mountMethod(m, d, uploads); err != nil {
 			return nil, fmt.Errorf("contract of %s: %w", m.FullName(), err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,10 +20,14 @@ type Auth struct {
 	authv1.UnimplementedAuthServer
 	// Page and Endpoint answer browsers and programs.
 	Page, Endpoint func(*heraldv1.HttpRequest) (*heraldv1.HttpResponse, error)
-	Origins        []string // of every token
-	mu             sync.Mutex
-	callers        map[string]*heraldv1.Caller // by the hash of an access token, or by a JWT
-	asked          []*authv1.ResolveTokenRequest
+	// Opened counts the requests of OpenEndpoint.
+	Opened  atomic.Int64
+	Origins []string // of every token
+	// Projects are those that every token names.
+	Projects []string
+	mu       sync.Mutex
+	callers  map[string]*heraldv1.Caller // by the hash of an access token, or by a JWT
+	asked    []*authv1.ResolveTokenRequest
 }
 
 // Issue adds an access token or a JWT.
@@ -61,7 +66,7 @@ func (a *Auth) ResolveToken(_ context.Context, r *authv1.ResolveTokenRequest) (*
 	if c == nil {
 		return nil, fault.ErrUnauthenticated
 	}
-	return &authv1.ResolveTokenResponse{Caller: c, Origins: a.Origins}, nil
+	return &authv1.ResolveTokenResponse{Caller: c, Origins: a.Origins, ProjectIds: a.Projects}, nil
 }
 
 // ExternalPage implements authv1.AuthServer.
@@ -78,6 +83,7 @@ func (a *Auth) OpenPage(ctx context.Context, r *authv1.ServePageRequest) (*authv
 func (a *Auth) OpenEndpoint(
 	ctx context.Context, r *authv1.ServeEndpointRequest,
 ) (*authv1.ServeEndpointResponse, error) {
+	a.Opened.Add(1)
 	return a.ServeEndpoint(ctx, r)
 }
 

@@ -5,9 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"herald/gateway"
 	"herald/shared/boot"
@@ -31,13 +29,20 @@ type World struct {
 	Auth     *Auth
 	Services []testkit.Server // users, auth
 	Lines    *testkit.Lines   // of the log
-	Clock    *Clock
+	Clock    *testkit.Clock
 }
 
 // Start starts a gateway. It stops when the test ends.
 func Start(t testing.TB) *World {
 	t.Helper()
-	w := &World{Users: newUsers(), Auth: &Auth{}, Lines: &testkit.Lines{}, Clock: &Clock{}}
+	return StartWith(t, gateway.Config{})
+}
+
+// StartWith is Start with other settings.
+func StartWith(t testing.TB, c gateway.Config) *World {
+	t.Helper()
+	c.Listen = "127.0.0.1:0"
+	w := &World{Users: newUsers(), Auth: &Auth{}, Lines: &testkit.Lines{}, Clock: &testkit.Clock{}}
 	w.Ground = testkit.Logged(t, testkit.Ground(t), slog.LevelInfo, w.Lines)
 	w.Now = w.Clock.Now
 	w.Services = []testkit.Server{
@@ -52,7 +57,7 @@ func Start(t testing.TB) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(t.Context(), ground, gateway.Config{Listen: "127.0.0.1:0"})
+	g, err := gateway.New(t.Context(), ground, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,28 +85,3 @@ func (w *World) Stoppable(t *testing.T) (address string, stop context.CancelFunc
 	go func() { result <- g.Run(ctx) }()
 	return g.Addr().String(), stop, result
 }
-
-// Clock is a time that a test can advance.
-type Clock struct {
-	ahead atomic.Int64
-	// still is the time at which the clock was stopped; nil while it runs.
-	still atomic.Pointer[time.Time]
-}
-
-// Now returns the time.
-func (c *Clock) Now() time.Time {
-	now := time.Now()
-	if still := c.still.Load(); still != nil {
-		now = *still
-	}
-	return now.Add(time.Duration(c.ahead.Load()))
-}
-
-// Stop stops the clock, so that nothing expires because a machine is slow.
-func (c *Clock) Stop() {
-	now := time.Now()
-	c.still.Store(&now)
-}
-
-// Advance sets the clock forward.
-func (c *Clock) Advance(d time.Duration) { c.ahead.Add(int64(d)) }

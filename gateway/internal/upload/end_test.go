@@ -159,13 +159,13 @@ func TestStopEndsImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	var told testworld.ImportAnswer
-	if err := json.NewDecoder(got.Body).Decode(&told); err != nil || got.StatusCode != 200 {
+	var reported testworld.ImportAnswer
+	if err := json.NewDecoder(got.Body).Decode(&reported); err != nil || got.StatusCode != 200 {
 		t.Fatal(got.Status, err)
 	}
-	if n := len(told.Success.Orgs[0].HumanUserIDs); n != 2000 || len(told.Errors) != 1 ||
-		told.Errors[0].Type != "import" || told.Errors[0].Reason != "IMPORT_INTERRUPTED" {
-		t.Errorf("%d users, %v", n, told.Errors)
+	if n := len(reported.Success.Orgs[0].HumanUserIDs); n != 2000 || len(reported.Errors) != 1 ||
+		reported.Errors[0].Type != "import" || reported.Errors[0].Reason != "IMPORT_INTERRUPTED" {
+		t.Errorf("%d users, %v", n, reported.Errors)
 	}
 	c.Close()
 	if err := <-ended; err != nil {
@@ -191,12 +191,12 @@ func TestStreamOfASlowClientTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var told testworld.ImportAnswer
-	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
+	var reported testworld.ImportAnswer
+	if err := json.NewDecoder(answer.Body).Decode(&reported); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(told.Success.Orgs[0].HumanUserIDs); n != 1000 || len(told.Errors) != 1 ||
-		told.Errors[0].Reason != "IMPORT_TIMED_OUT" || time.Since(began) > 30*time.Second {
-		t.Errorf("%d users, %v after %s", n, told.Errors, time.Since(began))
+	if n := len(reported.Success.Orgs[0].HumanUserIDs); n != 1000 || len(reported.Errors) != 1 ||
+		reported.Errors[0].Reason != "IMPORT_TIMED_OUT" || time.Since(began) > 30*time.Second {
+		t.Errorf("%d users, %v after %s", n, reported.Errors, time.Since(began))
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"io"
 	"sync"
 
+	"herald/gateway/imports"
 	"herald/gateway/internal/authn"
 	"herald/gateway/internal/dispatch"
 	"herald/gateway/internal/exchange"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/quota"
 )
 
 // The maximum number of uploads at once, because each takes a few megabytes of memory: of
@@ -55,6 +57,36 @@ func (s *streamSlots) count(caller, organization string, n int) {
 	if s.organizations[organization] += n; s.organizations[organization] == 0 {
 		delete(s.organizations, organization)
 	}
+}
+
+// spooledBytes counts the bytes of imports on the disk, by the organization of the caller.
+type spooledBytes struct {
+	mu            sync.Mutex
+	organizations map[string]int64
+	most          quota.Quota
+}
+
+// place returns where the imports of a caller write.
+func (s *spooledBytes) place(p authn.Pass) imports.Place {
+	_, organization := p.Holder()
+	return imports.Place{Count: func(n int64) error { return s.count(organization, n) }}
+}
+
+func (s *spooledBytes) count(organization string, n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes, most := s.organizations[organization]+n, s.most.In(organization)
+	if n > 0 && bytes > most {
+		return fault.ErrQuotaExceeded.Say("At most %d %s are allowed (quota %q): let orgId stand before the users, "+
+			"wait for other imports, or have the operator raise it in HERALD_QUOTAS", most, s.most.What, s.most.Name)
+	}
+	if s.organizations == nil {
+		s.organizations = map[string]int64{}
+	}
+	if s.organizations[organization] = bytes; bytes == 0 {
+		delete(s.organizations, organization)
+	}
+	return nil
 }
 
 // slot is the slot of one upload. It is taken after the caller's permission was

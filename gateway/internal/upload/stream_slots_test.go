@@ -8,7 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"herald/gateway"
 	"herald/gateway/internal/testworld"
+	"herald/shared/boot"
 	"herald/shared/contract"
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
@@ -58,8 +60,8 @@ func TestImportPlacesNeedPermission(t *testing.T) {
 	}
 }
 
-// The gateway refuses a caller without the permission whose body is longer than those of other
-// requests and names no organization by then. It does not wait for the end of the body.
+// A caller without the permission is refused when more was read than other requests may have, and it names no
+// organization. The gateway does not wait for the end of the body.
 func TestImportEndsWithoutPermission(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
@@ -127,4 +129,45 @@ func TestImportPlacesOfAnOrganization(t *testing.T) {
 	other := w.Owner()
 	w.Move(other, "o2")
 	w.Do(t, "POST", importPath, crowdIn("o2"), testworld.As(other)...).Imported(t)
+}
+
+// The imports of one organization have a quota of bytes on the disk together, and those of another have their own. What
+// an import wrote counts until its end.
+func TestImportBytesOfAnOrganization(t *testing.T) {
+	t.Parallel()
+	w := testworld.StartWith(t, gateway.Config{QuotaSettings: boot.QuotaSettings{Quotas: "import_bytes=400000"}})
+	began, proceed := make(chan struct{}, 1), make(chan struct{})
+	release := sync.OnceFunc(func() { close(proceed) })
+	defer release()
+	w.Importer.On(func(_ int, r *usersv1.ImportRequest) error {
+		if rows := r.DataOrgs.GetOrgs(); len(rows) > 0 && len(rows[0].HumanUsers) > 0 &&
+			rows[0].HumanUsers[0].UserId == "first0" {
+			began <- struct{}{}
+			<-proceed
+		}
+		return nil
+	})
+	// The id of the organization comes last, so that all users wait on the disk.
+	late := func(prefix, org string) string {
+		body := strings.Replace(crowd(prefix, 9000), `"orgId":"o1",`, "", 1)
+		return strings.TrimSuffix(body, "}]}}") + `,"orgId":"` + org + `"}]}}`
+	}
+	owner := func(n int) []string {
+		return testworld.As(w.Token(fmt.Sprintf("owner%d", n), []string{"ORG_OWNER"}, "openid", contract.Audience))
+	}
+	var first sync.WaitGroup
+	first.Go(func() { w.Do(t, "POST", importPath, late("first", "o1"), owner(1)...).Imported(t) })
+	<-began
+	refused := w.Do(t, "POST", importPath, late("second", "o1"), owner(2)...).Refused(t, 400, "QUOTA_EXCEEDED")
+	const says = "At most 400000 bytes on the disk of a gateway"
+	if refused.Code != 9 || !strings.Contains(refused.Message, says) ||
+		!strings.Contains(refused.Message, `"import_bytes"`) {
+		t.Errorf("%+v", refused)
+	}
+	other := w.Owner()
+	w.Move(other, "o2")
+	w.Do(t, "POST", importPath, late("other", "o2"), testworld.As(other)...).Imported(t)
+	release()
+	first.Wait()
+	w.Do(t, "POST", importPath, late("second", "o1"), owner(2)...).Imported(t)
 }

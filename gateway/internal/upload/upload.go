@@ -20,6 +20,7 @@ import (
 	"herald/shared/contract"
 	"herald/shared/gen/fault/gatewayfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	"herald/shared/quota"
 )
 
 const (
@@ -36,11 +37,12 @@ type Uploads struct {
 	// stopping ends when the gateway begins to stop.
 	stopping context.Context
 	slots    streamSlots
+	bytes    spooledBytes
 }
 
-// New returns Uploads that end their imports early when stopping ends.
-func New(stopping context.Context, d *dispatch.Dispatcher, log *slog.Logger) *Uploads {
-	return &Uploads{Dispatcher: d, log: log, stopping: stopping}
+// New returns Uploads that end their imports early when stopping ends. bytes is the quota of bytes on the disk.
+func New(stopping context.Context, d *dispatch.Dispatcher, log *slog.Logger, bytes quota.Quota) *Uploads {
+	return &Uploads{Dispatcher: d, log: log, stopping: stopping, bytes: spooledBytes{most: bytes}}
 }
 
 // Handler returns the handler of a streamed method, which must be an import or the check of one.
@@ -82,13 +84,14 @@ func (u *Uploads) serve(x *exchange.Exchange, r *http.Request, m *dispatch.Metho
 	defer context.AfterFunc(u.stopping, func() { cancel(gatewayfault.ErrImportInterrupted) })()
 	watchClient(ctx, x.Conn, func() { cancel(gatewayfault.ErrImportAbandoned) })
 	body := &imports.Body{
+		Place:   u.bytes.place(x.Pass),
 		Timeout: func(d time.Duration) { timer.Reset(time.Until(x.Began.Add(d))) },
 	}
 	from, err := open(ctx, x, r, body)
 	if err != nil {
 		return err
 	}
-	i := imports.Import{Check: check, Call: call}
+	i := imports.Import{Check: check, Call: call, Place: body.Place}
 	answer, err := i.Run(ctx, func(row func(imports.Row) error) error {
 		body.Row = func(r imports.Row) error {
 			if err := s.take(ctx, r.OrgID); err != nil {
@@ -105,7 +108,6 @@ func (u *Uploads) serve(x *exchange.Exchange, r *http.Request, m *dispatch.Metho
 	if answer.Ended != nil {
 		u.log.WarnContext(ctx, "an import ended early: send it again for the rest, the imported users stay as they are",
 			"fault", answer.Ended.ID, "imported", answer.Imported, "refused", answer.Refused)
-		defer x.Drain(r)
 	}
 	return u.write(ctx, x, answer)
 }

@@ -142,17 +142,19 @@ func TestStreamBreaksOff(t *testing.T) {
 		"JSON": {plain, 2990, "IMPORT_BROKEN_OFF"}, "gzip": {zipped, 2000, "IMPORT_BROKEN_OFF"},
 		"bracket": {wrong, 2900, "JSON_MALFORMED"},
 	} {
-		if n := len(c.got.Success.Orgs[0].HumanUserIDs); n < c.least || n > 2999 {
-			t.Errorf("%s: %d users", name, n)
-		}
-		if e := c.got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != c.reason ||
-			!strings.Contains(e[0].Message, "line 1, column ") {
-			t.Errorf("%s: %v", name, e)
-		}
+		t.Run(name, func(t *testing.T) {
+			if n := len(c.got.Success.Orgs[0].HumanUserIDs); n < c.least || n > 2999 {
+				t.Errorf("%d users", n)
+			}
+			if e := c.got.Errors; len(e) != 1 || e[0].Type != "import" || e[0].Reason != c.reason ||
+				!strings.Contains(e[0].Message, "line 1, column ") {
+				t.Errorf("%v", e)
+			}
+		})
 	}
 }
 
-// A few KiB of gzip that become many rows are refused before they are work for minutes.
+// A few KiB of gzip that become many rows are refused before they cause minutes of work.
 func TestStreamInflated(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
