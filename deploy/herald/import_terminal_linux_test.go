@@ -8,43 +8,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit"
 )
-
-// openTerminal returns both ends of a terminal of a width: what a person has, and what a program has.
-func openTerminal(t *testing.T, columns uint16) (person, program *os.File) {
-	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = person.Close() })
-	fd := int(person.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
-	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return person, program
-}
 
 // On a terminal an import shows its progress, within the terminal's width. ^C ends it with an exit code and a message
 // that says what to do, whether or not the answer has begun.
@@ -94,7 +66,7 @@ func TestImportOnATerminal(t *testing.T) {
 // It returns what the terminal showed.
 func (i importer) interrupted(columns uint16, asked <-chan struct{}, bar bool, args ...string) (out string, code int) {
 	i.T.Helper()
-	person, program := openTerminal(i.T.(*testing.T), columns)
+	person, program := testkit.Terminal(i.T, columns)
 	c := exec.Command(whole.Binary(i.T), append([]string{"import"}, args...)...)
 	c.Stdin, c.Stdout, c.Stderr = program, program, program
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

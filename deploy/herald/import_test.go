@@ -116,7 +116,8 @@ func TestImportFile(t *testing.T) {
 		"/broken.json")
 	i.twice(home)
 	i.unfit(body)
-	i.runs(1, "other.json has no users: they are expected in dataOrgs",
+	i.runs(1, "none.json has no users: they are expected in dataOrgs", i.file("none.json", `{"dataOrgs":{}}`))
+	i.runs(1, "other.json: line 1: users is unknown|docs/moving-in.md",
 		i.file("other.json", `{"users":[{"userId":"x"}]}`))
 	i.runs(1, "empty.json has no users: they are expected in dataOrgs",
 		i.file("empty.json", `{"dataOrgs":{"orgs":[{"orgId":"empty"}]}}`), "--check")
@@ -155,8 +156,17 @@ func (i importer) unfit(body string) {
 		i.T.Errorf("the import began, although the refused users could not be written: %d", status)
 	}
 	misspelled := strings.Replace(body, `"profile":{`, "\n"+`"profile":{"firstname":"Mini",`, 3)
-	i.runs(1, "warning: line 2: dataOrgs.orgs.humanUsers.user.profile.firstname is unknown and ignored (3 times ",
-		i.file("misspelled.json", misspelled), "--check")
+	misspelled = strings.ReplaceAll(misspelled, `"a"`, `"other"`)
+	file := i.file("misspelled.json", misspelled)
+	const names = "line 2: dataOrgs.orgs.humanUsers.user.profile.firstname is unknown"
+	i.runs(1, "misspelled.json: "+names+" (3 times in the file)|it has unknown fields: correct them (see "+
+		"docs/moving-in.md), or import the rest with --ignore-unknown", file)
+	if status, _ := i.Call("GET", "/management/v1/users/other", ""); status != 404 {
+		i.T.Errorf("a file with unknown fields was imported: %d", status)
+	}
+	i.runs(1, "1 refused|misspelled.json: "+names+" (3 times in the file)|--ignore-unknown", file, "--check")
+	i.runs(1, "warning: "+names+" and ignored (3 times |1 refused", file, "--check", "--ignore-unknown")
+	i.runs(1, "imported in|1 refused", file, "--ignore-unknown")
 }
 
 // twice fails the test unless the check finds users of a file who conflict at a large distance, as

@@ -25,8 +25,9 @@ func runOnFour() {
 // run returns the command that runs everything. The containers' binary does not have it, nor its NATS server and inbox.
 func run() *cobra.Command {
 	return &cobra.Command{
-		Use:   "run",
-		Short: "Run everything in this process, with a local Postgres, NATS and an inbox for the mails",
+		Use:     "run",
+		Example: "  herald run\n  HERALD_LISTEN=127.0.0.1:9000 herald run",
+		Short:   "Run everything in this process, with a local Postgres, NATS and an inbox for the mails",
 		Long: `Run everything in this process, with a local Postgres, NATS and an inbox for the mails.
 
 Exit codes: 0 after a signal; 3 if another process has HERALD_DATA_DIR, of which nothing was changed; else 1.`,

@@ -19,9 +19,11 @@ func TestVisible(t *testing.T) {
 		"\u009b31m":         `\u009b31m`,
 		"it's \\ a ' quote": "it's \\ a ' quote",
 	} {
-		if got := visible(given); got != want {
-			t.Errorf("%q is written %q, want %q", given, got, want)
-		}
+		t.Run(given, func(t *testing.T) {
+			if got := visible(given); got != want {
+				t.Errorf("%q is written %q, want %q", given, got, want)
+			}
+		})
 	}
 }
 

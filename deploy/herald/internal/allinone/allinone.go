@@ -24,6 +24,7 @@ import (
 	"herald/shared/event"
 	"herald/shared/postgres"
 	"herald/shared/postgres/local"
+	"herald/shared/retry"
 	"herald/shared/secret"
 )
 
@@ -39,6 +40,7 @@ type system struct {
 	services *services.All
 	out      io.Writer
 	lock     *os.File
+	disk     disk
 	ground   boot.Ground
 	closeOps func()
 	postgres *local.Server
@@ -83,10 +85,15 @@ func (s *system) prepare(ctx context.Context, logs io.Writer) error {
 	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
 		return fmt.Errorf("HERALD_DATA_DIR: %w", err)
 	}
-	if s.lock, err = claim(s.DataDir, time.Now()); err != nil {
-		return err
+	s.disk = disk{dir: s.DataDir, log: telemetry.Log}
+	need := int64(least)
+	if _, err := os.Lstat(s.file("postgres/data")); err != nil && s.Database.Empty() {
+		need = first
 	}
-	if err := s.checkPorts(); err != nil {
+	if s.lock, err = claim(s.DataDir, time.Now()); err != nil {
+		return s.disk.explain(err, need)
+	}
+	if err := errors.Join(s.checkPorts(), s.disk.check(need)); err != nil {
 		return err
 	}
 	if s.Database.Empty() {
@@ -100,12 +107,13 @@ func (s *system) prepare(ctx context.Context, logs io.Writer) error {
 	}
 	s.ground = boot.Ground{
 		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: public, Now: time.Now,
-		Streams: event.StreamConfig{MaxBytes: s.MaxBytes, Replicas: 1},
+		Streams: event.StreamConfig{MaxBytes: s.MaxBytes, Replicas: 1}, Pairs: secret.NewPairs(),
 	}
 	if s.services.Users.TokenFile == "" {
 		s.services.Users.TokenFile = s.file("admin.pat")
 	}
 	s.ground.Health.Starting()
+	s.ground.Health.Check("disk", s.disk.err)
 	s.closeOps, err = boot.ServeOps(s.Observe, s.ground)
 	return err
 }
@@ -121,7 +129,8 @@ func (s *system) start(ctx context.Context) error {
 	var opens []func() error
 	var mu sync.Mutex
 	for _, name := range services.Names() {
-		opens = append(opens, func() error {
+		opens = append(opens, func() (err error) {
+			defer retry.Slow(s.ground.Log, name+" starts")(&err)
 			database, err := postgres.Provision(ctx, s.Database, s.ground.Keys, name)
 			if err != nil {
 				return err
@@ -154,20 +163,20 @@ func (s *system) startPostgres(ctx context.Context) func() error {
 			return err
 		}
 		s.Database = secret.NewText(s.postgres.URL())
-		return nil
+		return postgres.RefuseChanges(ctx, s.Database, false) // an earlier run may have ended while the disk was full
 	}
 }
 
 func (s *system) localPostgres() local.Options {
-	return local.Options{Dir: s.file("postgres"), Bin: os.Getenv("PG_BIN")}
+	return local.Options{Dir: s.file("postgres"), Bin: os.Getenv("PG_BIN"), Log: s.ground.Log}
 }
 
-func (s *system) startNATS() error {
+func (s *system) startNATS() (err error) {
 	if s.NATS != "" {
 		s.ground.Bus = bus.Address{URL: s.NATS}
 		return nil
 	}
-	var err error
+	defer retry.Slow(s.ground.Log, "NATS starts")(&err)
 	if s.nats, err = startNATS(bus.Embedded{Dir: s.file("nats"), Listen: s.NATSListen,
 		Keys: s.ground.Keys, Log: bus.NewServerLog(s.ground.Log)}); err != nil {
 		return err

@@ -19,8 +19,9 @@ const (
 	soon = 3 * time.Second
 )
 
-// keepPostgres starts Postgres again when it has ended by itself. It returns an error if Postgres ends again and again,
-// and nil when ctx has ended. Nothing works without Postgres, so it does not try for long.
+// keepPostgres starts Postgres again when it has ended by itself, and the disk has room. It returns an error if
+// Postgres ends again and again, and nil when ctx has ended. Nothing works without Postgres, so it does not try for
+// long.
 func (s *system) keepPostgres(ctx context.Context) error {
 	for tried := 0; ctx.Err() == nil; {
 		begin := time.Now()
@@ -33,6 +34,10 @@ func (s *system) keepPostgres(ctx context.Context) error {
 			s.ground.Log.ErrorContext(ctx, "Postgres has ended; starting it again", "err", err)
 		}
 		for err != nil && ctx.Err() == nil {
+			if s.disk.full.Load() {
+				tried = 0
+				s.disk.wait(ctx)
+			}
 			if tried++; tried > tries {
 				return fmt.Errorf("the local Postgres does not run: %w", err)
 			}
@@ -48,7 +53,8 @@ func (s *system) keepPostgres(ctx context.Context) error {
 }
 
 // keepNATS starts NATS again when it does not work any more. Without NATS, changes still succeed and their events wait.
-// So it tries until ctx ends. While a disk is full, NATS can start but fails at the next event.
+// So it tries until ctx ends. While the disk is full, NATS cannot write its streams but still carries requests, so it
+// runs on until there is room.
 func (s *system) keepNATS(ctx context.Context) {
 	for {
 		err := s.nats.wait(ctx)
@@ -58,6 +64,9 @@ func (s *system) keepNATS(ctx context.Context) {
 		s.ground.Log.ErrorContext(ctx, "NATS does not work; starting it again", "err", err)
 		ended, worked := time.Now(), time.Time{}
 		for rests := pause; err != nil && ctx.Err() == nil; rests = min(2*rests, longest) {
+			if s.nats.current.Load().Running() {
+				s.disk.wait(ctx)
+			}
 			if err = s.nats.restart(); err == nil {
 				worked = time.Now()
 				err = s.steady(ctx)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/boot"
@@ -15,16 +16,19 @@ import (
 	"herald/shared/secret"
 )
 
-// NATS disables its streams when their disk is full. The connections find the server that takes its place, and it
-// has the streams and the port of the old one.
+const fullDisk = "streams, and the disk is full"
+
+// NATS disables its streams when their disk is full. It carries requests until there is room. The connections find the
+// server that takes its place, and it has the streams and the port of the old one.
 func TestNATSIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	keys, err := secret.ParseKeys(secret.NewKeyText())
 	if err != nil {
 		t.Fatal(err)
 	}
+	endStreams := func(s *server.Server) { _ = s.ShutdownJetStream() }
 	for name, end := range map[string]func(*server.Server){
-		"streams": func(s *server.Server) { _ = s.ShutdownJetStream() }, "server": (*server.Server).Shutdown,
+		"streams": endStreams, "server": (*server.Server).Shutdown, fullDisk: endStreams,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +38,7 @@ func TestNATSIsStartedAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := system{nats: n, ground: boot.Ground{Telemetry: boot.Telemetry{Log: log}}}
+			s := &system{nats: n, ground: boot.Ground{Telemetry: boot.Telemetry{Log: log}}}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			conn, err := bus.Connect(ctx, bus.Address{Server: n}.As("users", keys), slog.New(slog.DiscardHandler))
@@ -66,7 +70,12 @@ func TestNATSIsStartedAgain(t *testing.T) {
 			end(n.current.Load())
 			watch, stop := context.WithCancel(ctx)
 			kept := make(chan struct{})
+			s.disk.full.Store(name == fullDisk)
 			go func() { s.keepNATS(watch); close(kept) }()
+			if name == fullDisk {
+				carries(t, conn)
+				s.disk.full.Store(false)
+			}
 			sequence, err := publish()
 			for err != nil && ctx.Err() == nil {
 				sequence, err = publish()
@@ -77,16 +86,8 @@ func TestNATSIsStartedAgain(t *testing.T) {
 			if got := n.current.Load().Addr().String(); got != address {
 				t.Errorf("the address was %s and is %s", address, got)
 			}
-			for _, want := range []string{"NATS does not work; starting it again", "NATS runs again"} {
-				select {
-				case line := <-said:
-					if !strings.Contains(line, want) {
-						t.Errorf("the log says %s", line)
-					}
-				case <-ctx.Done():
-					t.Fatalf("the log does not say %s", want)
-				}
-			}
+			said.expect(ctx, t, "NATS does not work; starting it again")
+			said.expect(ctx, t, "NATS runs again")
 			stop()
 			<-kept
 			n.stop()
@@ -97,10 +98,37 @@ func TestNATSIsStartedAgain(t *testing.T) {
 	}
 }
 
+// carries fails the test unless NATS carries requests for longer than it takes to find out that its streams do not
+// work.
+func carries(t *testing.T, conn *client.Conn) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for range 40 {
+		if err := conn.FlushTimeout(2 * time.Second); err != nil || conn.Stats().Reconnects > 0 {
+			t.Fatalf("NATS does not carry requests: %v, %d reconnects", err, conn.Stats().Reconnects)
+		}
+		<-tick.C
+	}
+}
+
 // lines is a writer that sends on what it gets.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {
 	l <- string(p)
 	return len(p), nil
+}
+
+// expect fails the test unless the next line contains a text.
+func (l lines) expect(ctx context.Context, t *testing.T, want string) {
+	t.Helper()
+	select {
+	case line := <-l:
+		if !strings.Contains(line, want) {
+			t.Errorf("the log says %s", line)
+		}
+	case <-ctx.Done():
+		t.Fatalf("the log does not say %s", want)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"herald/shared/boot"
+	"herald/shared/secret"
 )
 
 // work serves until ctx ends, or until Postgres does not run any more. In the second case it returns that error. Then
@@ -23,9 +24,13 @@ func (s *system) work(ctx context.Context) error {
 	for _, service := range s.opened {
 		inner.Go(func() { service.Run(services) })
 	}
+	local := secret.Text{}
 	if s.postgres != nil {
+		local = s.Database
+		s.ground.Outages.RefusesForUs() // while the disk is full, and the disk has lines of its own
 		outer.Go(func() { fail(s.keepPostgres(servers)) })
 	}
+	outer.Go(func() { s.disk.watch(servers, local) })
 	if s.nats != nil {
 		outer.Go(func() { s.keepNATS(servers) })
 	}

@@ -21,10 +21,6 @@ import (
 const callHelp = `Call a method of a running Herald. Without a name, list the methods with their REST
 paths and who may call them.
 
-  herald call Users.GetUser --json '{"userId":"mini-mouse"}'
-  herald call Users.SearchUsers --json @query.json -o table
-  herald call Users.GetUser --describe
-
 Everybody on the machine sees the arguments of a process: requests with passwords belong
 in a file or on the standard input, and the token in the file that --token-file names, or
 in HERALD_TOKEN or HERALD_TOKEN_FILE. A machine user logs in with the key file that --key-file or
@@ -38,8 +34,9 @@ answer: 13 invalid, 14 took too long, 15 not found, 16 exists, 17 denied, 18 slo
 
 // callFlags are the flags of a call.
 type callFlags struct {
-	json, org, url, tokenFile, keyFile, output string
-	describe                                   bool
+	json, org, url, tokenFile, keyFile string
+	output                             output
+	describe                           bool
 }
 
 // call returns the command `call`, which has a command for each public method of the linked
@@ -50,24 +47,28 @@ func call() *cobra.Command {
 		Use:   "call Service.Method",
 		Short: "Call a method of a running Herald, or list the methods",
 		Long:  callHelp,
-		Args:  knownMethod,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Example: `  herald call Users.GetUser --json '{"userId":"mini-mouse"}'
+  herald call Users.SearchUsers --json @query.json --columns id,human.email.email
+  herald call Projects.CreateProject --json '{"name":"Shop"}' -o id
+  herald call Users.GetUser --describe`,
+		Args: knownMethod,
+		RunE: func(c *cobra.Command, _ []string) error { return listMethods(c) },
 
 		SuggestionsMinimumDistance: 3,
 	}
 	flags := c.PersistentFlags()
-	flags.StringVar(&f.json, "json", "", "the request: JSON, @ and the name of its file, or - for the standard input")
+	flags.StringVar(&f.json, "json", "", "the request: JSON, @ and the name of its file, or @- for the standard input")
 	flags.StringVar(&f.org, "org", "", "id of the organization to act on; the caller's own if empty")
 	f.atInstance(flags)
 	f.asCaller(flags)
-	flags.StringVarP(&f.output, "output", "o", "json", "json, or table for people: less of each result, in columns")
+	f.output.flags(c, flags, "json")
+	flags.StringSliceVar(&f.output.columns, "columns", nil, "columns of the table, such as id,human.email.email; with "+
+		"-o id their values alone")
 	flags.BoolVar(&f.describe, "describe", false, "print what the request looks like, with the types of its fields, "+
 		"and call nothing")
-	for _, name := range []string{"json", "org", "url"} {
+	for _, name := range []string{"json", "org", "url", "columns"} {
 		_ = c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions) // fails for unknown flags only
 	}
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "table"},
-		cobra.ShellCompDirectiveNoFileComp))
 	methods, err := contract.AllMethods()
 	if err != nil {
 		c.RunE = func(*cobra.Command, []string) error { return err }
@@ -82,18 +83,42 @@ func call() *cobra.Command {
 
 func callMethod(m contract.Method, f *callFlags) *cobra.Command {
 	verb, path, _ := contract.Route(m.Rules[0])
-	access := cmp.Or(m.Access.Permission, "any valid token")
-	if m.Access.Public {
-		access = "anybody"
-	}
+	name := fmt.Sprintf("%s.%s", m.Parent().Name(), m.Name())
 	return &cobra.Command{
-		Use:        fmt.Sprintf("%s.%s", m.Parent().Name(), m.Name()),
+		Use:        name,
+		Example:    fmt.Sprintf("  herald call %s --describe\n  herald call %[1]s --json @request.json", name),
 		Aliases:    []string{string(m.FullName())},
 		SuggestFor: []string{string(m.Name()), m.Procedure()},
-		Short:      fmt.Sprintf("%s %s (%s)", verb, path, access),
+		Short:      fmt.Sprintf("%s %s (%s)", verb, path, needs(m)),
 		Args:       cobra.NoArgs,
 		RunE:       func(c *cobra.Command, _ []string) error { return f.run(c, m) },
 	}
+}
+
+// needs returns who may call a method.
+func needs(m contract.Method) string {
+	if m.Access.Public {
+		return "anybody"
+	}
+	return cmp.Or(m.Access.Permission, "any valid token")
+}
+
+// listMethods writes the methods that can be called.
+func listMethods(c *cobra.Command) error {
+	methods, err := contract.AllMethods()
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, m := range methods {
+		if !m.Internal() {
+			verb, path, _ := contract.Route(m.Rules[0])
+			name := fmt.Sprintf("%s.%s", m.Parent().Name(), m.Name())
+			rows = append(rows, []string{name, verb + " " + path, needs(m)})
+		}
+	}
+	slices.SortFunc(rows, slices.Compare)
+	return writeTable(c.OutOrStdout(), []string{"METHOD", "REQUEST", "NEEDS"}, rows)
 }
 
 // knownMethod refuses an unknown command of c and suggests similar names.
@@ -110,22 +135,24 @@ func knownMethod(c *cobra.Command, args []string) error {
 }
 
 func (f *callFlags) run(c *cobra.Command, m contract.Method) error {
-	show, known := map[string]printer{"json": printJSON, "table": printTable}[f.output]
-	switch {
-	case f.describe:
-		return printJSON(c.OutOrStdout(), m.Input(), []byte(sketch(m.Input())))
-	case !known:
-		return fmt.Errorf("--output: %q is neither json nor table", f.output)
+	if f.describe {
+		return printJSON(c.OutOrStdout(), []byte(sketch(m.Input())))
+	}
+	if len(f.output.columns) > 0 && !c.Flags().Changed("output") {
+		f.output.format = "table"
+	}
+	if err := f.output.check(m.Output()); err != nil {
+		return err
 	}
 	request, err := f.request(c.InOrStdin(), m.Input())
 	if err != nil {
-		return fmt.Errorf("--json: %w", err)
+		return fmt.Errorf("--json: %w; `herald call %s --describe` shows the request", err, c.Name())
 	}
 	answer, err := f.ask(c.Context(), m, request)
 	if err != nil {
 		return err
 	}
-	if err := show(c.OutOrStdout(), m.Output(), answer); err != nil {
+	if err := f.output.print(c.OutOrStdout(), m.Output(), answer); err != nil {
 		return err
 	}
 	return unsent(m, answer)
@@ -158,10 +185,14 @@ func unsent(m contract.Method, answer []byte) error {
 
 // request reads the request and checks it against its contract.
 func (f *callFlags) request(stdin io.Reader, contract protoreflect.MessageDescriptor) (text []byte, err error) {
-	if file, ok := strings.CutPrefix(f.json, "@"); ok {
+	file, named := strings.CutPrefix(f.json, "@")
+	switch {
+	case named && file != "-":
 		text, err = os.ReadFile(file)
-	} else if text = []byte(cmp.Or(f.json, "{}")); f.json == "-" {
+	case named, f.json == "-":
 		text, err = io.ReadAll(stdin)
+	default:
+		text = []byte(cmp.Or(f.json, "{}"))
 	}
 	if err != nil {
 		return nil, err

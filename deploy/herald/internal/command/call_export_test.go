@@ -1,9 +1,19 @@
 package command
 
-import "github.com/spf13/cobra"
+import (
+	"io"
 
-// Printers are the printers of answers, for a fuzz test.
-var Printers = []printer{printJSON, printTable}
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Print writes an answer in a format, for a fuzz test.
+func Print(w io.Writer, format string, contract protoreflect.MessageDescriptor, answer []byte) error {
+	return (&output{format: format}).print(w, contract, answer)
+}
+
+// Formats are the formats of answers.
+var Formats = formats
 
 // ExitCode returns the exit code for an error.
 var ExitCode = exitCode

@@ -1,14 +1,12 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 	"unicode/utf16"
 
@@ -16,19 +14,6 @@ import (
 
 	heraldv1 "herald/shared/gen/herald/v1"
 )
-
-// printer writes an answer in a form that is safe for a terminal.
-type printer func(w io.Writer, contract protoreflect.MessageDescriptor, answer json.RawMessage) error
-
-// printJSON writes the answer as it came, with names that this version does not know.
-func printJSON(w io.Writer, _ protoreflect.MessageDescriptor, answer json.RawMessage) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, answer, "", "  "); err != nil {
-		return fmt.Errorf("the answer is not JSON: %w", err)
-	}
-	_, err := fmt.Fprintln(w, safe(b.String()))
-	return err
-}
 
 // The depth to which nested objects are shown: as columns in a table of results, as lines in a
 // list of one object's values.
@@ -38,48 +23,66 @@ const (
 )
 
 // printTable writes the results of a search one a line, with their number below, and every other
-// answer as a list. It leaves out columns without any value.
-func printTable(w io.Writer, contract protoreflect.MessageDescriptor, answer json.RawMessage) error {
-	var object map[string]any
-	if err := json.Unmarshal(answer, &object); err != nil {
-		return fmt.Errorf("the answer is not JSON: %w", err)
+// answer as a list. Without named columns it leaves out those without any value.
+func (o *output) printTable(w io.Writer, contract protoreflect.MessageDescriptor, answer json.RawMessage) error {
+	object, err := parse(answer)
+	if err != nil {
+		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if f := contract.Fields().ByName("result"); f != nil && f.IsList() && structured(f) {
+	if f := resultsOf(contract); f != nil {
 		results, _ := object[f.JSONName()].([]any)
-		for _, cells := range columns(f.Message(), results) {
-			fmt.Fprintln(table, strings.Join(cells, "\t"))
+		names, rows := o.rows(f.Message(), results)
+		if len(names) > 0 {
+			if err := writeTable(w, names, rows); err != nil {
+				return err
+			}
 		}
 		details, _ := object["details"].(map[string]any)
-		fmt.Fprintf(table, "%d of %s\n", len(results), cmp.Or(text(details["totalResult"]), fmt.Sprint(len(results))))
-		return table.Flush()
+		total := cmp.Or(text(details["totalResult"]), fmt.Sprint(len(results)))
+		_, err := fmt.Fprintf(w, "%d of %s\n", len(results), total)
+		return err
 	}
-	for _, v := range flatten(contract, object, "", listLevels) {
-		if v.text != "" {
-			fmt.Fprintf(table, "%s\t%s\n", v.name, v.text)
-		}
+	var values []value
+	for _, name := range o.columns {
+		values = append(values, value{name, text(lookUp(object, name))})
 	}
-	return table.Flush()
+	if len(o.columns) == 0 {
+		values = slices.DeleteFunc(flatten(contract, object, "", listLevels),
+			func(v value) bool { return v.text == "" })
+	}
+	return writeList(w, values)
 }
 
-// columns returns a line of names and a line for each result.
-func columns(contract protoreflect.MessageDescriptor, results []any) [][]string {
-	var rows [][]value
-	for _, result := range results {
-		object, _ := result.(map[string]any)
-		rows = append(rows, flatten(contract, object, "", tableLevels))
+// rows returns the names of the columns, and the cells of each result. The times of the last changes are last, because
+// they are left out first on a narrow terminal.
+func (o *output) rows(contract protoreflect.MessageDescriptor, results []any) (names []string, rows [][]string) {
+	all := o.columns
+	if len(all) == 0 {
+		all = namesOf(contract)
+		slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	}
-	lines := make([][]string, 1+len(rows))
-	for i, head := range flatten(contract, nil, "", tableLevels) {
-		if !slices.ContainsFunc(rows, func(row []value) bool { return row[i].text != "" }) {
+	rows = make([][]string, len(results))
+	for _, name := range all {
+		var cells []string
+		for _, result := range results {
+			cells = append(cells, text(lookUp(result, name)))
+		}
+		if len(o.columns) == 0 && strings.Join(cells, "") == "" {
 			continue
 		}
-		lines[0] = append(lines[0], head.name)
-		for n, row := range rows {
-			lines[n+1] = append(lines[n+1], short(row[i].text))
+		names = append(names, name)
+		for i, cell := range cells {
+			rows[i] = append(rows[i], cell)
 		}
 	}
-	return slices.DeleteFunc(lines, func(cells []string) bool { return len(cells) == 0 })
+	return names, rows
+}
+
+func rank(name string) int {
+	if name == "details.changeDate" {
+		return 1
+	}
+	return 0
 }
 
 // value is a value in an answer, with its path as its name.
@@ -142,15 +145,6 @@ func text(v any) string {
 	}
 	b, _ := json.Marshal(v) // cannot fail: v was parsed from JSON
 	return line(string(b))
-}
-
-// short cuts a text to the width of a column.
-func short(text string) string {
-	const most = 60
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }
 
 // safe replaces control characters by JSON escapes, because a terminal would execute them. It keeps line breaks.

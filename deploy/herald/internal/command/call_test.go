@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +111,12 @@ func TestCallMistakes(t *testing.T) {
 		{[]string{"Users.SearchUsers", "--json", `{"queries":[{"stateQuery":{"state":"ACTIVE"}}]}`},
 			`field state: "ACTIVE"`},
 		{[]string{"Users.SearchUsers", "--json", `{"query":{"limit":"x"}}`}, "limit"},
-		{[]string{"Users.GetUser", "-o", "yaml"}, `"yaml"`},
+		{[]string{"Users.GetUser", "-o", "xml"}, `there is no "xml"; choose one of table, json, yaml, id`},
+		{[]string{"Users.GetUser", "--json", `{"userID":"a"}`}, "`herald call Users.GetUser --describe` shows"},
+		{[]string{"Users.SearchUsers", "--columns", "id,name"}, `no "name"; it has id, details.changeDate, `},
+		{[]string{"Users.SearchUsers", "--columns", "id.x"}, `the answer has no "id.x"`},
+		{[]string{"Users.SearchUsers", "--columns", "id", "-o", "json"}, "-o json prints everything; choose -o table"},
+		{[]string{"Users.RemovePhone", "-o", "id"}, "has no id; name what to print with --columns"},
 		{[]string{"Users.GetUser", "--token", "hrld_x"}, "--token"},
 		{[]string{"Users.GetUser", "--token-file", "/no/such/file"}, "/no/such/file"},
 		{[]string{"Users.GetUser", "--token-file", file(t, "\n")}, "there is no token"},
@@ -154,7 +160,8 @@ func TestCallSends(t *testing.T) {
 	for _, args := range [][]string{
 		{"Users.GetUser", "--json", request},
 		{"herald.users.v1.Users.GetUser", "--json", "@" + file(t, request)},
-		{"Users.GetUser", "--json", "-", "--org", "o1"},
+		{"Users.GetUser", "--json", "@-", "--org", "o1"},
+		{"Users.GetUser", "--json", "-"},
 		{"Users.GetUser"},
 	} {
 		if _, err := execute(t, request, append([]string{"call", "--url", url, "--token-file", token},
@@ -163,11 +170,12 @@ func TestCallSends(t *testing.T) {
 		}
 	}
 	sent := got()
-	if len(sent) != 4 {
+	if len(sent) != 5 {
 		t.Fatalf("sent %v", sent)
 	}
 	for i, want := range []asked{
-		{body: request}, {body: request}, {body: request, header: http.Header{"X-Service-Orgid": {"o1"}}}, {body: "{}"},
+		{body: request}, {body: request}, {body: request, header: http.Header{"X-Service-Orgid": {"o1"}}},
+		{body: request}, {body: "{}"},
 	} {
 		s := sent[i]
 		if s.path != "/herald.users.v1.Users/GetUser" || s.body != want.body ||
@@ -197,9 +205,9 @@ func TestCallPrints(t *testing.T) {
 		{"Users.GetUser", "json", `{"user":{"id":"u1","later":["` + "\u009b\u202e" + `ü"]}}`,
 			"{\n  \"user\": {\n    \"id\": \"u1\",\n    \"later\": [\n      \"\\u009b\\u202eü\"\n    ]\n  }\n}\n"},
 		{"Users.SearchUsers", "table", twoUsers, strings.Join([]string{
-			"id  details.changeDate    userName" + strings.Repeat(" ", 54) + "loginNames  machine.hasSecret",
-			`u1  2030-01-02T03:04:05Z  mini\u001b[2J\n` + strings.Repeat(" ", 47) + "a, b        ",
-			`u2                        \u202e\u009b\udb40\udc01` + strings70[:35] + "…              false",
+			"id  userName" + strings.Repeat(" ", 88) + "loginNames  machine.hasSecret  details.changeDate",
+			`u1  mini\u001b[2J\n` + strings.Repeat(" ", 81) + "a, b" + strings.Repeat(" ", 27) + "2030-01-02T03:04:05Z",
+			`u2  \u202e\u009b\udb40\udc01` + strings70 + "              false              ",
 			"2 of 7", "",
 		}, "\n")},
 		{"Users.SearchUsers", "table", `{"result":[{"id":"u1","human":{"profile":{"firstName":"Mini",` +
@@ -224,6 +232,50 @@ func TestCallPrints(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%s: %v\ngot\n%q\nwant\n%q", c.answer, err, got, c.want)
 		}
+	}
+}
+
+// Scripts read ids and other values without a parser, and answers as YAML.
+func TestCallPrintsForScripts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args         []string
+		answer, want string
+	}{
+		"ids of results":       {[]string{"Users.SearchUsers", "-o", "id"}, twoUsers, "u1\nu2\n"},
+		"no results":           {[]string{"Users.SearchUsers", "-o", "id"}, `{"result":[]}`, ""},
+		"id of a new object":   {[]string{"Projects.CreateProject", "-o", "id"}, `{"details":{},"id":"p1"}`, "p1\n"},
+		"id with a name":       {[]string{"Apps.CreateOidcApp", "-o", "id"}, `{"clientId":"c1","appId":"a1"}`, "a1\n"},
+		"id of an object":      {[]string{"Users.GetUser", "-o", "id"}, oneUser, "u1\n"},
+		"key instead of an id": {[]string{"Users.SearchUserMetadata", "-o", "id"}, `{"result":[{"key":"k"}]}`, "k\n"},
+		"ids of members": {[]string{"Members.SearchIamMembers", "-o", "id"},
+			`{"result":[{"userId":"u"}]}`, "u\n"},
+		"another value": {[]string{"Apps.CreateOidcApp", "-o", "id", "--columns", "clientSecret"},
+			`{"clientSecret":"s","appId":"a1"}`, "s\n"},
+		"values of results": {[]string{"Users.SearchUsers", "-o", "id", "--columns", "id,userName"},
+			`{"result":[{"id":"u1","userName":"a\tb"},{"id":"u2"}]}`, "u1\ta\\u0009b\nu2\t\n"},
+		"columns": {[]string{"Users.SearchUsers", "--columns", "userName,id,state"},
+			`{"result":[{"id":"u1","userName":"mini"}]}`, "userName  id  state\nmini      u1  \n1 of 1\n"},
+		"columns of an object": {[]string{"Users.GetUser", "--columns", "user.human.profile.gender,user.id"}, oneUser,
+			"user.human.profile.gender  GENDER_MALE\nuser.id                    u1\n"},
+		"yaml": {[]string{"Users.GetUser", "-o", "yaml"},
+			`{"user":{"id":"u1","names":["a: b","1","true","","\u202e\u009b` + "\U000e0001\U0001f600" + `","x\ny"],` +
+				`"n":12345678901234567890,"deep":[{"yes":false,"none":null}],"empty":{}}}`, "" +
+				"user:\n  id: u1\n  names:\n    - 'a: b'\n    - \"1\"\n    - \"true\"\n    - \"\"\n" +
+				`    - "\u202e\x9B\U000E0001\U0001F600"` + "\n    - |-\n      x\n      y\n" +
+				"  n: 12345678901234567890\n  deep:\n    - yes: false\n      none: null\n  empty: {}\n"},
+		"yaml of a hidden character": {[]string{"Users.GetUser", "-o", "yaml"}, `{"user":{"id":"\u202eu1"}}`,
+			`user:` + "\n" + `  id: "\u202eu1"` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, _ := instance(t, says(c.answer))
+			args := append([]string{"call", "--url", url, "--token-file", file(t, "x")}, c.args...)
+			got, err := execute(t, "", args...)
+			if err != nil || got != c.want {
+				t.Errorf("%v\ngot\n%s\nwant\n%s", err, got, c.want)
+			}
+		})
 	}
 }
 
@@ -347,11 +399,12 @@ func TestCallMethods(t *testing.T) {
 		t.Errorf("commands %q\nmethods  %q", names, public)
 	}
 	list, err := execute(t, "", "call")
-	if err != nil || !strings.Contains(list, "POST /management/v1/users/_search (user.read)\n") {
+	if err != nil || !regexp.MustCompile(
+		`(?m)^Users\.SearchUsers +POST /management/v1/users/_search +user\.read$`).MatchString(list) {
 		t.Errorf("%v, listed %s", err, list)
 	}
 	if outputs, err := execute(t, "", "__complete", "call", "Users.GetUser", "-o", ""); err != nil ||
-		!strings.HasPrefix(outputs, "json\ntable\n") {
+		!strings.HasPrefix(outputs, "table\njson\nyaml\nid\n") {
 		t.Errorf("%v, completed %q", err, outputs)
 	}
 }
@@ -371,9 +424,11 @@ func TestCallDescribes(t *testing.T) {
 		"metadata":       []any{map[string]any{"key": "string", "value": "bytes"}},
 		"hashedPassword": map[string]any{"value": "string"},
 	} {
-		if !reflect.DeepEqual(shape[name], want) {
-			t.Errorf("%s is %v", name, shape[name])
-		}
+		t.Run(name, func(t *testing.T) {
+			if !reflect.DeepEqual(shape[name], want) {
+				t.Errorf("%s is %v", name, shape[name])
+			}
+		})
 	}
 	if profile, _ := shape["profile"].(map[string]any); profile["gender"] != "GENDER_UNSPECIFIED | GENDER_FEMALE | "+
 		"GENDER_MALE | GENDER_DIVERSE" {
@@ -393,10 +448,10 @@ func FuzzCallAnswer(f *testing.F) {
 		f.Add([]byte(answer))
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		for _, show := range command.Printers {
+		for _, format := range command.Formats {
 			for _, contract := range []proto.Message{&usersv1.GetUserResponse{}, &usersv1.SearchUsersResponse{}} {
 				var out bytes.Buffer
-				err := show(&out, contract.ProtoReflect().Descriptor(), answer)
+				err := command.Print(&out, format, contract.ProtoReflect().Descriptor(), answer)
 				if printed := out.String(); strings.ContainsFunc(printed, func(r rune) bool {
 					return r != '\n' && !unicode.IsGraphic(r)
 				}) || err == nil && !json.Valid(answer) {

@@ -3,12 +3,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -59,16 +61,48 @@ func root(more []*cobra.Command) *cobra.Command {
 		Long: `Herald is an identity platform: organizations, people, applications, and their logins.
 
 Settings are environment variables; "herald settings" lists them.`,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(gatewayOnly(), settings(), replay(), dead(), secrets(), databases(), health(), adminPAT(),
-		subscriberPassword(), call(), accessToken(), importUsers(), keys())
-	root.AddCommand(more...)
+	processes := []*cobra.Command{gatewayOnly()}
 	for _, name := range services.Names() {
-		root.AddCommand(service(name))
+		processes = append(processes, service(name))
 	}
+	if len(more) > 0 {
+		addGroup(root, "Run:", more...)
+	}
+	addGroup(root, "Call the API:", call(), importUsers(), accessToken())
+	addGroup(root, "Operate:", settings(), health(), keys(), dead(), replay(), adminPAT(), secrets(), databases(),
+		subscriberPassword())
+	addGroup(root, "Run one process of several, as containers do:", processes...)
 	return root
+}
+
+// version returns the version of the binary, its commit and the Go that built it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "of unknown origin"
+	}
+	commit := "unknown"
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			commit += " with changes"
+		}
+	}
+	return fmt.Sprintf("%s, commit %s, %s", cmp.Or(info.Main.Version, "(devel)"), commit, info.GoVersion)
+}
+
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // single are the settings of a process that runs one service.
@@ -148,6 +182,7 @@ func prepare(ctx context.Context, name string, logs io.Writer) (*process, error)
 		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: public,
 		Bus:     bus.Address{URL: c.single.NATS},
 		Streams: event.StreamConfig{MaxBytes: c.single.MaxBytes, Replicas: c.single.NATSReplicas}, Now: time.Now,
+		Pairs: secret.NewPairs(),
 	}
 	g.Health.Starting()
 	stop, err := boot.ServeOps(c.observe, g)
@@ -158,7 +193,9 @@ func service(name string) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
 		Short: "Run the " + name + " service",
-		Args:  cobra.NoArgs,
+		Example: "  HERALD_MASTER_KEY_FILE=/run/herald/master.key HERALD_NATS_URL=nats://nats:4222 \\\n" +
+			"    HERALD_DATABASE_URL=postgres://postgres:5432 herald " + name,
+		Args: cobra.NoArgs,
 		RunE: Serving(func(c *cobra.Command) error {
 			p, err := prepare(c.Context(), name, c.ErrOrStderr())
 			if err != nil {
@@ -186,9 +223,10 @@ func service(name string) *cobra.Command {
 
 func gatewayOnly() *cobra.Command {
 	return &cobra.Command{
-		Use:   "gateway",
-		Short: "Run the gateway",
-		Args:  cobra.NoArgs,
+		Use:     "gateway",
+		Short:   "Run the gateway",
+		Example: "  HERALD_MASTER_KEY_FILE=/run/herald/gateway.key HERALD_NATS_URL=nats://nats:4222 herald gateway",
+		Args:    cobra.NoArgs,
 		RunE: Serving(func(c *cobra.Command) error {
 			p, err := prepare(c.Context(), "gateway", c.ErrOrStderr())
 			if err != nil {

@@ -12,9 +12,10 @@ import (
 
 func secrets() *cobra.Command {
 	return &cobra.Command{
-		Use:   "secrets DIR",
-		Short: "Write what the containers of a compose project share; secrets that are there are kept",
-		Args:  cobra.ExactArgs(1),
+		Use:     "secrets DIR",
+		Example: "  herald secrets /run/herald",
+		Short:   "Write what the containers of a compose project share; secrets that are there are kept",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return WriteSecrets(args[0])
 		},
@@ -23,8 +24,9 @@ func secrets() *cobra.Command {
 
 func databases() *cobra.Command {
 	return &cobra.Command{
-		Use:   "databases",
-		Short: "Make the role and the database of every service that has none yet",
+		Use:     "databases",
+		Example: "  HERALD_DATABASE_URL=postgres://postgres:password@postgres:5432 herald databases",
+		Short:   "Make the role and the database of every service that has none yet",
 		Long: "Make the role and the database of every service that has none yet, on the server at " +
 			"HERALD_DATABASE_URL, as a role that may do so.",
 		Args: cobra.NoArgs,
@@ -40,9 +42,10 @@ func databases() *cobra.Command {
 
 func subscriberPassword() *cobra.Command {
 	return &cobra.Command{
-		Use:   "subscriber-password",
-		Short: "Print the password of the NATS user " + bus.Subscriber + ", who may watch events and nothing else",
-		Args:  cobra.NoArgs,
+		Use:     "subscriber-password",
+		Example: "  herald subscriber-password",
+		Short:   "Print the password of the NATS user " + bus.Subscriber + ", who may watch events and nothing else",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, keys, err := loadKeys()
 			if err != nil {

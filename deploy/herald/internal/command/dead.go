@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,8 +25,9 @@ const operatorLimit = 5 * time.Second
 
 func dead() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "dead",
-		Short: "List or redrive the events that a service put aside because it failed to handle them",
+		Use:     "dead",
+		Example: "  herald dead list\n  herald dead redrive",
+		Short:   "List or redrive the events that a service put aside because it failed to handle them",
 		Long: `List or redrive the events that a service put aside because it failed to handle them ten times.
 
 NATS is the one at HERALD_NATS_URL, with the key in HERALD_MASTER_KEY; without that setting, the one
@@ -40,16 +41,15 @@ inside the "herald run" whose files are in HERALD_DATA_DIR.`,
 
 func deadList() *cobra.Command {
 	var limit int
-	var output string
+	var out output
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the events that were put aside, oldest first",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Example: "  herald dead list\n  herald dead list -o yaml",
+		Short:   "List the events that were put aside, oldest first",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			write, known := map[string]func(io.Writer, []event.Letter) error{"table": writeTable,
-				"json": writeJSON}[output]
-			if !known {
-				return fmt.Errorf("--output is table or json, not %q", output)
+			if err := out.known(); err != nil {
+				return err
 			}
 			if limit < 1 {
 				return errors.New("--limit is at least 1")
@@ -62,46 +62,47 @@ func deadList() *cobra.Command {
 				if len(letters) == limit {
 					fmt.Fprintf(c.ErrOrStderr(), "these are the oldest %d; there may be more: see --limit\n", limit)
 				}
-				return write(c.OutOrStdout(), letters)
+				return writeLetters(c.OutOrStdout(), out.format, letters)
 			})
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 1000, "largest number of events listed")
-	c.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	out.flags(c, c.Flags(), "table")
 	return c
 }
 
-// maxReason is how much of a reason the table shows; JSON has all of it.
-const maxReason = 200
-
-func writeTable(w io.Writer, letters []event.Letter) error {
-	if len(letters) == 0 {
+func writeLetters(w io.Writer, format string, letters []event.Letter) error {
+	if format == "json" || format == "yaml" {
+		text, err := json.Marshal(append([]event.Letter{}, letters...)) // [] instead of null
+		if err == nil && format == "yaml" {
+			return printYAML(w, text)
+		}
+		return cmp.Or(err, printJSON(w, text))
+	}
+	var rows [][]string
+	for _, l := range letters {
+		if format == "id" {
+			fmt.Fprintln(w, l.Sequence)
+			continue
+		}
+		rows = append(rows, []string{fmt.Sprint(l.Sequence), l.Time.Format(time.RFC3339), l.Service, l.Subject,
+			l.EventID, l.Reason})
+	}
+	switch {
+	case format == "id":
+		return nil
+	case len(rows) == 0:
 		_, err := fmt.Fprintln(w, "no dead letters")
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SEQUENCE\tTIME\tSERVICE\tSUBJECT\tEVENT\tREASON")
-	for _, l := range letters {
-		reason := []rune(l.Reason)
-		if len(reason) > maxReason {
-			reason = append(reason[:maxReason], '…')
-		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Format(time.RFC3339), l.Service, l.Subject,
-			l.EventID, string(reason))
-	}
-	return t.Flush()
-}
-
-func writeJSON(w io.Writer, letters []event.Letter) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(append([]event.Letter{}, letters...)) // [] instead of null
+	return writeTable(w, []string{"SEQUENCE", "TIME", "SERVICE", "SUBJECT", "EVENT", "REASON"}, rows)
 }
 
 func deadRedrive() *cobra.Command {
 	return &cobra.Command{
-		Use:   "redrive [SEQUENCE ...]",
-		Short: "Hand events that were put aside to their service once more: those of the given numbers, or all",
+		Use:     "redrive [SEQUENCE ...]",
+		Example: "  herald dead redrive\n  herald dead redrive 12 13",
+		Short:   "Hand events that were put aside to their service once more: those of the given numbers, or all",
 		RunE: func(c *cobra.Command, args []string) error {
 			var sequences []uint64
 			for _, a := range args {
@@ -127,7 +128,7 @@ func redriveAll(ctx context.Context, js jetstream.JetStream, out io.Writer) erro
 		return err
 	}
 	if len(letters) == 0 {
-		return writeTable(out, nil)
+		return writeLetters(out, "table", nil)
 	}
 	sequences := make([]uint64, len(letters))
 	for i, l := range letters {

@@ -24,9 +24,10 @@ const healthLimit = boot.CheckLimit + 500*time.Millisecond
 
 func health() *cobra.Command {
 	return &cobra.Command{
-		Use:   "health",
-		Short: "Ask the process at HERALD_OPS_LISTEN whether it is ready; exit code 0 if so",
-		Args:  cobra.NoArgs,
+		Use:     "health",
+		Example: "  HERALD_OPS_LISTEN=127.0.0.1:9090 herald health",
+		Short:   "Ask the process at HERALD_OPS_LISTEN whether it is ready; exit code 0 if so",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			address := os.Getenv("HERALD_OPS_LISTEN")
 			if address == "" {

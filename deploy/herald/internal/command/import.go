@@ -21,25 +21,26 @@ import (
 const importHelp = `Import users from a file into a running Herald. The file has the shape of the bulk import,
 or a user in each line (NDJSON); either may be compressed with gzip.
 
-  herald import people.json --check
-  herald import people.ndjson.gz
-
 With --check nothing is written. The output is the number of new users, the users that would be
 refused with the reasons, the password hashes that can be verified, and the number of mails that
-would be sent. Fields that an import ignores, such as misspelled ones, are warned of, with the
-line of the first one.
+would be sent.
+
+A file with unknown fields, such as misspelled ones, is refused before anything is imported. The
+error names each of them, with the line of the first one. With --ignore-unknown they are ignored.
 
 A refused user does not stop the others. The refused users are written to a file of the same shape,
 to be corrected and imported. An import can be sent again at any time: users who were imported
 already stay as they are and get no second mail.
 
-Exit codes: 1 if a user was not imported, or the import ended early; else as for "herald call".`
+Exit codes: 1 if a user was not imported, the import ended early, or the file has unknown fields;
+else as for "herald call".`
 
 // importFlags are the flags of an import.
 type importFlags struct {
-	call   callFlags
-	check  bool
-	failed string
+	call          callFlags
+	check         bool
+	ignoreUnknown bool
+	failed        string
 }
 
 func importUsers() *cobra.Command {
@@ -48,7 +49,9 @@ func importUsers() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Import users from a file",
 		Long:  importHelp,
-		Args:  cobra.ExactArgs(1),
+		Example: `  herald import people.json --check
+  herald import people.ndjson.gz`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			err := f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
 			if c.Context().Err() != nil && err != nil {
@@ -59,6 +62,7 @@ func importUsers() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.BoolVar(&f.check, "check", false, "report what the import would do, and write nothing")
+	flags.BoolVar(&f.ignoreUnknown, "ignore-unknown", false, "ignore unknown fields instead of refusing the file")
 	flags.StringVar(&f.failed, "failed", "", "file for the refused users; if empty, FILE with .failed in its "+
 		"name")
 	f.call.atInstance(flags)
@@ -89,6 +93,10 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 	if err := f.nameFailed(file); err != nil {
 		return err
 	}
+	unknown := f.refuseUnknown(file, terminal)
+	if unknown != nil && !f.check {
+		return unknown
+	}
 	began := time.Now()
 	answer, err := f.send(ctx, file, terminal)
 	if err != nil {
@@ -106,11 +114,6 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 		}
 	}
 	result.printRefusals(terminal)
-	if f.check {
-		if err := file.warnUnknown(terminal); err != nil {
-			return err
-		}
-	}
 	result.print(out, name, f.check, took)
 	if len(result.failed) > 0 && !f.check {
 		if err := file.keepFailed(f.failed, result.failed); err != nil {
@@ -123,10 +126,10 @@ func (f *importFlags) run(ctx context.Context, name string, out, terminal io.Wri
 		about, _ := file.say(result.ended)
 		return file.because(fmt.Errorf("the import ended early: %s", line(about)))
 	case result.empty():
-		return fmt.Errorf("%s has no users: they are expected in dataOrgs.orgs[].humanUsers and machineUsers; "+
-			"--check names unknown fields", name)
+		return fmt.Errorf("%s has no users: they are expected in dataOrgs.orgs[].humanUsers and machineUsers",
+			name)
 	}
-	return result.err()
+	return errors.Join(result.err(), unknown)
 }
 
 // canWrite returns an error if a file cannot be written. It leaves the file as it is.

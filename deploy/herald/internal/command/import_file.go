@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"herald/gateway/imports"
+	"herald/shared/boot"
 )
 
 // importFile is a file with users.
@@ -123,7 +124,7 @@ func otherKind(first []byte) error {
 
 // body returns the file as the body of a request, and shows the progress on a terminal.
 func (f *importFile) body(out io.Writer) (body io.Reader, done func()) {
-	if !terminal(out) {
+	if boot.Terminal(out) == 0 {
 		return io.NopCloser(f), func() {} // so that the request does not close the file, which is read again
 	}
 	b := &bar{out: out, size: f.size, began: time.Now()}

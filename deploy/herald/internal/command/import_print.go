@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // printRefusals prints the first refusals.
@@ -107,34 +106,4 @@ func plural[N int | int64 | uint64](n N, of string) string {
 	default:
 		return of + "s"
 	}
-}
-
-// folded breaks a text into lines that fit on a terminal, and indents all lines but the first. If w is not a terminal
-// it returns one line.
-func folded(text string, w io.Writer) string {
-	if !terminal(w) {
-		return text
-	}
-	return fold(text, widthOf(w))
-}
-
-func fold(text string, columns int) string {
-	const indent = "  "
-	var b strings.Builder
-	at := 0
-	for i, word := range strings.Split(text, " ") {
-		width := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case at+1+width > columns:
-			b.WriteString("\n" + indent)
-			at = len(indent)
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += width
-	}
-	return b.String()
 }

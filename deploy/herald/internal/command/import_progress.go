@@ -3,12 +3,11 @@ package command
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"herald/shared/boot"
 )
 
 // bar shows the progress of an import on a terminal. It counts the bytes that were sent, because the answer comes only
@@ -35,7 +34,7 @@ func (b *bar) start() (stop func()) {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			fmt.Fprint(b.out, "\r", b.line(time.Since(b.began), widthOf(b.out)), "\x1b[K")
+			fmt.Fprint(b.out, "\r", b.line(time.Since(b.began), boot.Terminal(b.out)), "\x1b[K")
 			select {
 			case <-tick.C:
 			case <-quit:
@@ -51,22 +50,7 @@ const (
 	barWidth = 30
 	// minBar is the minimum width of the bar. A narrower terminal shows no bar.
 	minBar = 8
-	// usualColumns is the width of a terminal whose width is unknown.
-	usualColumns = 80
 )
-
-// widthOf returns the width of a terminal.
-func widthOf(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return usualColumns
-	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil || size.Col == 0 {
-		return usualColumns
-	}
-	return int(size.Col)
-}
 
 // line returns the bar after some time. It is shorter than a line of the terminal, which would
 // otherwise begin a new one.

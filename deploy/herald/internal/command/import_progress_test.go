@@ -34,9 +34,11 @@ func TestBarFitsTheTerminal(t *testing.T) {
 		},
 		"empty file": {(&bar{}).line(0, 30), "100 %  0 sent, waiting"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %q, want %q", name, c.got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if c.got != c.want {
+				t.Errorf("%q, want %q", c.got, c.want)
+			}
+		})
 	}
 	for columns := range 100 {
 		if got := half(time.Hour, columns); len(got) > max(0, columns-1) {

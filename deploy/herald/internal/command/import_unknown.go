@@ -20,20 +20,20 @@ import (
 	usersv1 "herald/shared/gen/herald/users/v1"
 )
 
-// unknownField is a field that an import ignores, such as a misspelled one. The elements of a list have
-// the same path.
+// unknownField is a field that an import does not know, such as a misspelled one. The elements of a list have the same
+// path.
 type unknownField struct {
 	path string
 	// line is that of the first one.
 	line, times int
 }
 
-// warnUnknown prints the fields that an import ignores. It stops at the first text that is not JSON, because the answer
-// has already named it.
-func (f *importFile) warnUnknown(terminal io.Writer) error {
+// unknown returns the fields that an import does not know, in the order of the file. It stops at the first text that is
+// not JSON, because the answer names it.
+func (f *importFile) unknown() ([]*unknownField, error) {
 	text, err := f.text()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found := map[string]*unknownField{}
 	if f.lines {
@@ -41,17 +41,38 @@ func (f *importFile) warnUnknown(terminal io.Writer) error {
 	} else {
 		findUnknown(found, &lineReader{Reader: text, line: 1}, &usersv1.ImportRequest{})
 	}
-	all := slices.SortedFunc(maps.Values(found), func(a, b *unknownField) int {
+	_, err = f.Seek(0, io.SeekStart)
+	return slices.SortedFunc(maps.Values(found), func(a, b *unknownField) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.path, b.path))
-	})
+	}), err
+}
+
+// refuseUnknown prints the fields that an import does not know, and returns an error that says what to do. With
+// --ignore-unknown they are only warnings of a check.
+func (f *importFlags) refuseUnknown(file *importFile, terminal io.Writer) error {
+	if f.ignoreUnknown && !f.check {
+		return nil
+	}
+	all, err := file.unknown()
+	if len(all) == 0 || err != nil {
+		return err
+	}
+	about, ends := line(file.name)+": ", "unknown"
+	if f.ignoreUnknown {
+		about, ends = "warning: ", "unknown and ignored"
+	}
 	for _, u := range all[:min(len(all), mostPrinted)] {
-		fmt.Fprintln(terminal, folded(line(fmt.Sprintf("warning: line %d: %s is unknown and ignored (%s in the file)",
-			u.line, u.path, count(u.times, "time"))), terminal))
+		fmt.Fprintln(terminal, folded(about+line(fmt.Sprintf("line %d: %s is %s (%s in the file)", u.line, u.path, ends,
+			count(u.times, "time"))), terminal))
 	}
 	if more := len(all) - mostPrinted; more > 0 {
-		fmt.Fprintf(terminal, "warning: %s more are unknown\n", count(more, "field"))
+		fmt.Fprintf(terminal, "%s%s more are unknown\n", about, count(more, "field"))
 	}
-	return nil
+	if f.ignoreUnknown {
+		return nil
+	}
+	return fmt.Errorf("%s is refused, because it has unknown fields: correct them (see docs/moving-in.md), or "+
+		"import the rest with --ignore-unknown", line(file.name))
 }
 
 func unknownInLines(found map[string]*unknownField, from *bufio.Reader) {

@@ -3,12 +3,13 @@ package command
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
 )
 
-// A check names the fields that an import ignores, each once, with the line of the first one.
+// A check names the fields that an import does not know, each once, with the line of the first one.
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	many := strings.Builder{}
@@ -46,8 +47,12 @@ func TestUnknownFields(t *testing.T) {
 			}
 			defer f.Close()
 			var said bytes.Buffer
-			if err := f.warnUnknown(&said); err != nil {
+			ignoring := importFlags{check: true, ignoreUnknown: true}
+			if err := ignoring.refuseUnknown(f, &said); err != nil {
 				t.Fatal(err)
+			}
+			if err := new(importFlags).refuseUnknown(f, io.Discard); (err == nil) != (c.want == "") {
+				t.Errorf("without the flag: %v", err)
 			}
 			got := strings.NewReplacer("warning: line ", "", ":", "", " is unknown and ignored (", " ",
 				" times in the file)", "",

@@ -23,12 +23,11 @@ func keys() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keys",
 		Short: "Change the master key, or the keys that sign tokens, while the system runs",
-		Long: `Change the master key while the system runs.
-
-  herald keys add           add a new key at the end of the file; then restart all processes
-  herald keys use KEY       make it the first key; then restart all processes
-  herald keys rotate        seal all stored secrets with the first key
-  herald keys remove        remove all keys but the first; then restart all processes
+		Example: `  herald keys add           # add a new key at the end of the file; then restart all processes
+  herald keys use KEY       # make it the first key; then restart all processes
+  herald keys rotate        # seal all stored secrets with the first key
+  herald keys remove        # remove all keys but the first; then restart all processes`,
+		Long: `Change the master key while the system runs. The examples below are its four steps.
 
 The keys that sign tokens are others: see herald keys signing.
 
@@ -48,9 +47,10 @@ name of the service.`,
 
 func keysAdd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "add",
-		Short: "Add a new key at the end of the file, and print its id",
-		Args:  cobra.NoArgs,
+		Use:     "add",
+		Example: "  herald keys add",
+		Short:   "Add a new key at the end of the file, and print its id",
+		Args:    cobra.NoArgs,
 		RunE: withRing(func(c *cobra.Command, r *ring, _ []string) error {
 			keys, err := secret.ParseKeys(r.keys.Text().Reveal() + secret.NewKeyText())
 			if err != nil {
@@ -69,9 +69,10 @@ func keysAdd() *cobra.Command {
 
 func keysUse() *cobra.Command {
 	return &cobra.Command{
-		Use:   "use KEY",
-		Short: "Make a key the first one, with which all new secrets are sealed",
-		Args:  cobra.ExactArgs(1),
+		Use:     "use KEY",
+		Example: "  herald keys use 3f1c2a",
+		Short:   "Make a key the first one, with which all new secrets are sealed",
+		Args:    cobra.ExactArgs(1),
 		RunE: withRing(func(c *cobra.Command, r *ring, args []string) error {
 			keys, known := r.keys.Front(args[0])
 			if !known {
@@ -88,9 +89,10 @@ func keysUse() *cobra.Command {
 
 func keysRemove() *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove",
-		Short: "Remove all keys but the first from the file, if nothing needs them",
-		Args:  cobra.NoArgs, // not for single services, because another may need the keys
+		Use:     "remove",
+		Example: "  herald keys remove",
+		Short:   "Remove all keys but the first from the file, if nothing needs them",
+		Args:    cobra.NoArgs, // not for single services, because another may need the keys
 		RunE: withRing(func(c *cobra.Command, r *ring, _ []string) error {
 			u, err := r.usage(c.Context(), nil)
 			if err != nil {

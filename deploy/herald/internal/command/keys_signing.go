@@ -2,9 +2,7 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +23,9 @@ func keysSigning() *cobra.Command {
 		})
 	}
 	c := &cobra.Command{
-		Use:   "signing",
-		Short: "List the keys that sign tokens; they change by themselves",
+		Use:     "signing",
+		Example: "  herald keys signing",
+		Short:   "List the keys that sign tokens; they change by themselves",
 		Long: "List the keys that sign tokens. They change by themselves, every HERALD_SIGNING_KEY_DAYS days. " +
 			"Running processes learn of the commands below within seconds.",
 		Args: cobra.NoArgs,
@@ -36,16 +35,18 @@ func keysSigning() *cobra.Command {
 	})
 	c.PersistentFlags().BoolVar(&own, "own", false, "HERALD_DATABASE_URL is the database of the service auth")
 	c.AddCommand(&cobra.Command{
-		Use:   "use KEY",
-		Short: "Make an announced key sign now; what the one before it signed stays valid",
-		Args:  cobra.ExactArgs(1),
+		Use:     "use KEY",
+		Example: "  herald keys signing use 3f1c2a",
+		Short:   "Make an announced key sign now; what the one before it signed stays valid",
+		Args:    cobra.ExactArgs(1),
 		RunE: with(func(ctx context.Context, keys auth.SigningKeys, args []string) error {
 			return keys.Use(ctx, args[0])
 		}),
 	}, &cobra.Command{
-		Use:   "remove KEY",
-		Short: "Remove a key, such as a stolen one: what it signed is refused from now on, and the announced one signs",
-		Args:  cobra.ExactArgs(1),
+		Use:     "remove KEY",
+		Example: "  herald keys signing remove 3f1c2a",
+		Short:   "Remove a key, such as a stolen one: what it signed is refused, and the announced one signs",
+		Args:    cobra.ExactArgs(1),
 		RunE: with(func(ctx context.Context, keys auth.SigningKeys, args []string) error {
 			return keys.Remove(ctx, args[0])
 		}),
@@ -58,10 +59,9 @@ func listSigningKeys(ctx context.Context, keys auth.SigningKeys, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KEY\tALGORITHM\tSTATE\tSIGNS FROM")
+	var rows [][]string
 	for _, k := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", k.ID, k.Algorithm, k.State, k.SignsAt.UTC().Format(time.RFC3339))
+		rows = append(rows, []string{k.ID, k.Algorithm, k.State, k.SignsAt.UTC().Format(time.RFC3339)})
 	}
-	return t.Flush()
+	return writeTable(out, []string{"KEY", "ALGORITHM", "STATE", "SIGNS FROM"}, rows)
 }

@@ -7,22 +7,22 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"herald/deploy/herald/internal/services"
+	"herald/shared/boot"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 )
 
 func keysStatus() *cobra.Command {
 	return &cobra.Command{
-		Use:   "status [SERVICE ...]",
-		Short: "List the keys, and the secrets that need each of them",
+		Use:     "status [SERVICE ...]",
+		Example: "  herald keys status",
+		Short:   "List the keys, and the secrets that need each of them",
 		RunE: withRing(func(c *cobra.Command, r *ring, args []string) error {
 			u, err := r.usage(c.Context(), args)
 			if err != nil {
@@ -35,8 +35,9 @@ func keysStatus() *cobra.Command {
 
 func keysRotate() *cobra.Command {
 	return &cobra.Command{
-		Use:   "rotate [SERVICE ...]",
-		Short: "Seal all stored secrets with the first key",
+		Use:     "rotate [SERVICE ...]",
+		Example: "  herald keys rotate\n  herald keys rotate users",
+		Short:   "Seal all stored secrets with the first key",
 		Long: "Seal with the first key all stored secrets that another key has sealed. It can be stopped and " +
 			"repeated at any time. It does not overwrite what a service changes at the same time.",
 		RunE: withRing(func(c *cobra.Command, r *ring, args []string) error {
@@ -70,25 +71,16 @@ type progress struct {
 
 func (p *progress) add(n int64) {
 	p.done += n
-	if terminal(p.w) {
+	if boot.Terminal(p.w) > 0 {
 		fmt.Fprintf(p.w, "\r%s: %d of %d", p.service, p.done, max(p.done, p.total))
 	}
 }
 
 func (p *progress) end(out io.Writer) {
-	if p.done > 0 && terminal(p.w) {
+	if p.done > 0 && boot.Terminal(p.w) > 0 {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 	fmt.Fprintf(out, "%s: %d secrets sealed anew\n", p.service, p.done)
-}
-
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // use is the number of secrets of a column that a key has sealed.
@@ -167,24 +159,23 @@ func (u usage) needed(keys secret.Keys) error {
 // write writes the keys and their uses, and then the next step. It returns an error if a key is
 // missing.
 func (u usage) write(w io.Writer, keys secret.Keys) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KEY\tSTATE\tSECRETS\tSERVICE\tCOLUMN")
+	var rows [][]string
 	known := keys.IDs()
 	for i, id := range known {
 		state := "in use"
 		if i > 0 {
 			state = "kept"
 		}
-		u.writeKey(t, id, state)
+		rows = append(rows, u.of(id, state)...)
 	}
 	var missing []secret.KeyID
 	for _, use := range u.uses {
 		if !slices.Contains(known, use.key) && !slices.Contains(missing, use.key) {
 			missing = append(missing, use.key)
-			u.writeKey(t, use.key, "missing")
+			rows = append(rows, u.of(use.key, "missing")...)
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := writeTable(w, []string{"KEY", "STATE", "SECRETS", "SERVICE", "COLUMN"}, rows); err != nil {
 		return err
 	}
 	if missing != nil {
@@ -202,15 +193,16 @@ func (u usage) write(w io.Writer, keys secret.Keys) error {
 	return nil
 }
 
-func (u usage) writeKey(w io.Writer, id secret.KeyID, state string) {
-	found := false
+// of returns a row for each use of a key, or one that says that there is none.
+func (u usage) of(id secret.KeyID, state string) (rows [][]string) {
 	for _, use := range u.uses {
 		if use.key == id {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", id, state, use.secrets, use.service, use.column)
-			found = true
+			rows = append(rows, []string{id.String(), state, fmt.Sprint(use.secrets), use.service,
+				fmt.Sprint(use.column)})
 		}
 	}
-	if !found {
-		fmt.Fprintf(w, "%s\t%s\t0\n", id, state)
+	if rows == nil {
+		rows = [][]string{{id.String(), state, "0"}}
 	}
+	return rows
 }

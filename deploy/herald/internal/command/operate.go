@@ -17,9 +17,10 @@ func Settings() ([]boot.Setting, error) {
 
 func settings() *cobra.Command {
 	return &cobra.Command{
-		Use:   "settings",
-		Short: "List the settings, their defaults and what they mean",
-		Args:  cobra.NoArgs,
+		Use:     "settings",
+		Example: "  herald settings",
+		Short:   "List the settings, their defaults and what they mean",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			known, err := Settings()
 			if err != nil {
@@ -42,9 +43,10 @@ func settings() *cobra.Command {
 
 func adminPAT() *cobra.Command {
 	return &cobra.Command{
-		Use:   "admin-pat",
-		Short: "Print the administrator's personal access token of the first start",
-		Args:  cobra.NoArgs,
+		Use:     "admin-pat",
+		Example: "  HERALD_ADMIN_PAT_FILE=/var/lib/herald/admin.pat herald admin-pat",
+		Short:   "Print the administrator's personal access token of the first start",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			file := os.Getenv("HERALD_ADMIN_PAT_FILE")
 			if file == "" {

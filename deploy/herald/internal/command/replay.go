@@ -18,10 +18,9 @@ func replay() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay SERVICE",
 		Short: "Publish a service's events again, after the stream was lost",
+		Example: `  herald replay users
+  herald replay users --from 1200`,
 		Long: `Publish the events of a service again, from a position on. The running service's relay does the work.
-
-  herald replay users
-  herald replay users --from 1200
 
 The settings are those of "herald run", or of the service. The database is on the server HERALD_DATABASE_URL, or on
 that of the "herald run" that runs in HERALD_DATA_DIR.`,

@@ -9,8 +9,6 @@ import (
 
 const tokenHelp = `Log in with the key file of a machine user and print an access token, for curl and scripts.
 
-  curl -H "Authorization: Bearer $(herald token --key-file key.json)" https://id.example.com/auth/v1/users/me
-
 The token is valid for an hour, or until its key or its user ends. It is not kept: each call logs in
 anew.
 
@@ -26,7 +24,9 @@ func accessToken() *cobra.Command {
 		Use:   "token",
 		Short: "Print an access token for the key file of a machine user",
 		Long:  tokenHelp,
-		Args:  cobra.NoArgs,
+		Example: `  curl -H "Authorization: Bearer $(herald token --key-file key.json)" \
+    https://id.example.com/auth/v1/users/me`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			own, address, err := f.settings()
 			if err != nil {

@@ -190,9 +190,11 @@ func TestBounds(t *testing.T) {
 	for name, err := range map[string]error{
 		"size": send(address, big), "recipients": send(address, letter("many"), many...),
 	} {
-		if reply, ok := errors.AsType[*textproto.Error](err); !ok || reply.Code < 400 {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if reply, ok := errors.AsType[*textproto.Error](err); !ok || reply.Code < 400 {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if got := subjects(in); len(got) > 0 {
 		t.Errorf("kept %q", got)

@@ -102,9 +102,11 @@ func TestParseMalformed(t *testing.T) {
 		"broken type":      {"Content-Type: text/plain; charset\n\nhello", "hello"},
 		"open multipart":   {"Content-Type: multipart/mixed; boundary=a\n\n--a\n\nhello", "hello"},
 	} {
-		if got := parse([]byte(test.raw)).Text; got != test.text {
-			t.Errorf("%s: %q, want %q", name, got, test.text)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := parse([]byte(test.raw)).Text; got != test.text {
+				t.Errorf("%q, want %q", got, test.text)
+			}
+		})
 	}
 }
 
@@ -122,7 +124,9 @@ func TestParseIsBounded(t *testing.T) {
 			">\r\n\r\n",
 		"tags": "Content-Type: text/html\r\n\r\n" + strings.Repeat("<style", 170_000),
 	} {
-		checkBounds(t, name, parse([]byte(raw)))
+		t.Run(name, func(t *testing.T) {
+			checkBounds(t, name, parse([]byte(raw)))
+		})
 	}
 }
 

@@ -164,6 +164,7 @@ func floorTables(b *testing.B, server *local.Server) (db *pgxpool.Pool, org stri
 	check(b, err)
 	b.Cleanup(db.Close)
 	check(b, postgres.Migrate(b.Context(), db, "event_version", event.Migrations))
+	check(b, postgres.AddQuotas(b.Context(), db))
 	check(b, postgres.Migrate(b.Context(), db, "schema_version", users.Migrations))
 	org = resource.NewID()
 	_, err = db.Exec(b.Context(), `insert into organizations (id, name, name_folded, primary_domain, state, sequence,`+

@@ -131,7 +131,7 @@ func TestDeadMistakes(t *testing.T) {
 		"HERALD_MASTER_KEY":      {[]string{"HERALD_NATS_URL=nats://127.0.0.1:1"}, []string{"list"}},
 		"connect to NATS":        {[]string{"HERALD_NATS_URL=nats://127.0.0.1:1", key}, []string{"redrive"}},
 		"HERALD_NATZ_URL":        {[]string{"HERALD_NATZ_URL=nats://127.0.0.1:1"}, []string{"list"}},
-		"--output is table":      {nil, []string{"list", "-o", "yaml"}},
+		`there is no "xml"`:      {nil, []string{"list", "-o", "xml"}},
 		"--limit is at least":    {nil, []string{"list", "--limit", "0"}},
 		`"3x" is not the number`: {nil, []string{"redrive", "1", "3x"}},
 		`"0" is not the number`:  {nil, []string{"redrive", "0"}},

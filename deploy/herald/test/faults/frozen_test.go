@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,6 +49,11 @@ var objects = []object{
 	},
 }
 
+// answers are the slowest answers by status.
+type answers map[int]time.Duration
+
+func (a answers) add(status int, took time.Duration) { a[status] = max(a[status], took) }
+
 // load is the calls of one client and what they met.
 type load struct {
 	object
@@ -55,6 +61,7 @@ type load struct {
 	sure     int              // the number of the last write that was answered with 200
 	sent     int              // the number of the last write
 	slowest  [2]time.Duration // of reads and of writes
+	late     answers
 	unknown  int
 	faults   []string
 	refused  map[int]bool // the numbers of writes of which the answer said that nothing was written
@@ -70,7 +77,11 @@ func (l *load) send(p *whole.Processes, writes int) (status int, answer map[stri
 	}
 	began := time.Now()
 	status, answer, err = p.Try(method, path, body)
-	l.slowest[writes] = max(l.slowest[writes], time.Since(began))
+	took := time.Since(began)
+	l.slowest[writes] = max(l.slowest[writes], took)
+	if err == nil {
+		l.late.add(status, took)
+	}
 	if writes == 1 && err == nil {
 		switch status {
 		case http.StatusOK:
@@ -140,7 +151,7 @@ func replicated(
 func newClients(p *whole.Processes, n int) (clients []*load) {
 	for _, k := range objects {
 		for i := range n {
-			l := &load{object: k, name: fmt.Sprintf("%s%d", k.service, i), refused: map[int]bool{}}
+			l := &load{object: k, name: fmt.Sprintf("%s%d", k.service, i), refused: map[int]bool{}, late: answers{}}
 			l.id = p.Must(http.MethodPost, k.make, fmt.Sprintf(k.body, l.name))[k.at].(string)
 			l.step(p, 1)
 			clients = append(clients, l)
@@ -166,27 +177,76 @@ func run(p *whole.Processes, clients []*load, n int, writes bool) {
 	busy.Wait()
 }
 
-// open opens the page for logins n times.
-func open(t *testing.T, p *whole.Processes, n int) {
+// asked are requests to auth, by their names. All but that for a token change nothing.
+func asked(t *testing.T, p *whole.Processes) map[string]func() (*http.Request, error) {
 	t.Helper()
-	var slowest time.Duration
-	for range n {
-		began := time.Now()
-		answer, err := http.Get(p.URL + "/ui/login/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			t.Errorf("the page for logins: %s", answer.Status)
-		}
-		slowest = max(slowest, time.Since(began))
+	project := p.Must(http.MethodPost, "/management/v1/projects", `{"name":"Asked"}`)["id"].(string)
+	apps := "/management/v1/projects/" + project + "/apps/"
+	const back = "https://shop.example.com/callback"
+	web := p.Must(http.MethodPost, apps+"oidc", `{"name":"Web","redirectUris":["`+back+`"]}`)["clientId"].(string)
+	api := p.Must(http.MethodPost, apps+"api", `{"name":"API"}`)
+	authorize := url.Values{
+		"client_id": {web}, "redirect_uri": {back}, "response_type": {"code"}, "scope": {"openid"}, "state": {"s"},
 	}
-	t.Logf("slowest page %s", slowest.Round(time.Millisecond))
-	if slowest > 6*time.Second { // 1 s, on a machine with nothing else to do; 7 without another replica
-		t.Errorf("a page came after %s", slowest)
+	asAPI := func(path, form string) (*http.Request, error) {
+		r, err := http.NewRequest(http.MethodPost, p.URL+path, strings.NewReader(form))
+		if err == nil {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.SetBasicAuth(api["clientId"].(string), api["clientSecret"].(string))
+		}
+		return r, err
+	}
+	return map[string]func() (*http.Request, error){
+		"login page": func() (*http.Request, error) {
+			return http.NewRequest(http.MethodGet, p.URL+"/ui/login/", nil)
+		},
+		"authorization": func() (*http.Request, error) {
+			return http.NewRequest(http.MethodGet, p.URL+"/oauth/v2/authorize?"+authorize.Encode(), nil)
+		},
+		"introspection": func() (*http.Request, error) {
+			return asAPI("/oauth/v2/introspect", "token="+p.Token)
+		},
+		"token": func() (*http.Request, error) {
+			return asAPI("/oauth/v2/token", "grant_type=client_credentials&scope=openid")
+		},
 	}
 }
+
+// open sends each of the requests n times, and fails the test if an answer takes longer than a limit.
+func open(t *testing.T, requests map[string]func() (*http.Request, error), n int, limit time.Duration) {
+	t.Helper()
+	for name, request := range requests {
+		var slowest time.Duration
+		for range n {
+			r, err := request()
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			answer, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusSeeOther &&
+				answer.StatusCode != http.StatusFound {
+				t.Errorf("%s: %s", name, answer.Status)
+			}
+			slowest = max(slowest, time.Since(began))
+		}
+		t.Logf("slowest %s %s", name, slowest.Round(time.Millisecond))
+		if slowest > limit {
+			t.Errorf("%s: an answer came after %s", name, slowest)
+		}
+	}
+}
+
+// The limits of answers while one of two replicas of auth, or of each service, is frozen. On a machine with nothing
+// else to do it is half of them; without another replica 7 s.
+const (
+	limitFrozenAuth = 3 * time.Second
+	limitFrozen     = 6 * time.Second
+)
 
 // judge checks how long clients waited, and that no write that was answered with 200 is lost. Writes after it whose
 // outcome was unknown may have been made.
@@ -220,6 +280,9 @@ func TestReplicasThatFail(t *testing.T) {
 	t.Parallel()
 	server := outside.StartMailServer(t, outside.MailConfig{})
 	p, older, clients := replicated(t, server.URL())
+	requests := asked(t, p)
+	open(t, requests, 1, limitFrozen)
+	delete(requests, "token") // a write, which a frozen replica may get
 	run(p, clients, 40, true)
 	judge(t, p, "before", clients)
 	all := func(s syscall.Signal) {
@@ -228,9 +291,12 @@ func TestReplicasThatFail(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { all(syscall.SIGCONT) })
+	older["auth"](syscall.SIGSTOP)
+	open(t, requests, 10, limitFrozenAuth)
+	older["auth"](syscall.SIGCONT)
 	all(syscall.SIGSTOP)
 	began := time.Now()
-	open(t, p, 10)
+	open(t, requests, 10, limitFrozen)
 	run(p, clients, 40, true)
 	judge(t, p, "frozen", clients)
 	p.Import("mailed")

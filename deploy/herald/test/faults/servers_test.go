@@ -26,7 +26,13 @@ type outage struct {
 	begin, end func(*system)
 	// repeats is how many mails may come twice.
 	repeats int
+	// limits are how long answers may take by their status, 2 s less on a machine with nothing else to do. A refusal
+	// has one of these statuses. If there are limits, the outage is longer than they are.
+	limits map[int]time.Duration
 }
+
+// outlasting is how long an outage lasts at least whose answers have limits.
+const outlasting = 15 * time.Second
 
 var outages = []outage{
 	{
@@ -38,13 +44,15 @@ var outages = []outage{
 		begin: func(s *system) { s.Kill("nats") }, end: func(s *system) { s.StartNATS() },
 	},
 	{
-		name:  "NATS frozen",
-		begin: func(s *system) { s.Signal("nats", syscall.SIGSTOP) },
-		end:   func(s *system) { s.Signal("nats", syscall.SIGCONT) },
+		name:   "NATS frozen",
+		begin:  func(s *system) { s.Signal("nats", syscall.SIGSTOP) },
+		end:    func(s *system) { s.Signal("nats", syscall.SIGCONT) },
+		limits: map[int]time.Duration{503: 10 * time.Second, 504: 10 * time.Second},
 	},
 	{
 		name:  "Postgres frozen",
 		begin: func(s *system) { s.postgres(syscall.SIGSTOP) }, end: func(s *system) { s.postgres(syscall.SIGCONT) },
+		limits: map[int]time.Duration{503: 7 * time.Second, 504: 9 * time.Second},
 	},
 	{
 		name: "Postgres shut down at once", // what pg_ctl calls immediate
@@ -75,8 +83,20 @@ type system struct {
 	*whole.Processes
 	t    *testing.T
 	data string // the directory of Postgres
+	// requests are what is asked during outages whose answers have limits.
+	requests map[string]func() (*http.Request, error)
 	// processes are the ids of the processes of Postgres, except the first, at the time of the last signal.
 	processes []int
+}
+
+// findData asks Postgres for its directory.
+func (s *system) findData() {
+	s.t.Helper()
+	db := whole.Database(s.t, s.Postgres, "users")
+	if err := db.QueryRow(s.t.Context(), `show data_directory`).Scan(&s.data); err != nil {
+		s.t.Fatal(err)
+	}
+	_ = db.Close(s.t.Context())
 }
 
 // postmaster sends a signal to the first process of Postgres.
@@ -199,13 +219,10 @@ func TestServersThatFail(t *testing.T) {
 	server := outside.StartMailServer(t, outside.MailConfig{})
 	s := &system{Processes: whole.NewProcesses(t, server.URL()), t: t}
 	keepCommits(t, s.Processes)
-	db := whole.Database(t, s.Postgres, "users")
-	if err := db.QueryRow(t.Context(), `show data_directory`).Scan(&s.data); err != nil {
-		t.Fatal(err)
-	}
-	_ = db.Close(t.Context())
+	s.findData()
 	s.StartNATS()
 	s.StartAll()
+	s.requests = asked(t, s.Processes)
 	clients := newClients(s.Processes, 2)
 	people, repeats := map[string]bool{}, 0
 	for round := range rounds(len(outages)) {
@@ -221,6 +238,44 @@ func TestServersThatFail(t *testing.T) {
 	oneMailEach(t, server, people, repeats)
 }
 
+// ask sends a request again and again until over is closed, and keeps the slowest answers.
+func ask(t *testing.T, request func() (*http.Request, error), over <-chan struct{}, late answers) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for ; !closed(over); <-tick.C {
+		r, err := request()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		began := time.Now()
+		answer, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = answer.Body.Close()
+		late.add(answer.StatusCode, time.Since(began))
+	}
+}
+
+// judge fails the test if an answer of those in late took too long, or had a status that it must not have.
+func (o outage) judge(t *testing.T, late map[string]answers) {
+	t.Helper()
+	for name, answers := range late {
+		t.Logf("%s: slowest answers to %s by status: %v", o.name, name, answers)
+		for status, took := range answers {
+			limit, known := o.limits[status]
+			if !known && status >= http.StatusBadRequest {
+				t.Errorf("%s: %s was answered with %d", o.name, name, status)
+			}
+			if known && took > limit {
+				t.Errorf("%s: %s was answered with %d only after %s", o.name, name, status, took)
+			}
+		}
+	}
+}
+
 // survive runs clients during an outage, and returns the people who were imported.
 func (s *system) survive(t *testing.T, name string, o outage, clients []*load) (people []string) {
 	t.Helper()
@@ -232,10 +287,19 @@ func (s *system) survive(t *testing.T, name string, o outage, clients []*load) (
 		busy.Go(func() { again[i] = l.through(t, s, notice, over) })
 	}
 	importing.Go(func() { people = importer(s, name, done) })
-	began := time.Now()
+	began, lasts := time.Now(), *awayFor
 	o.begin(s)
+	late := map[string]answers{}
+	if o.limits != nil {
+		lasts = max(lasts, outlasting)
+		for name, request := range s.requests {
+			kept := answers{}
+			late[name] = kept
+			busy.Go(func() { ask(t, request, over, kept) })
+		}
+	}
 	<-noticed
-	<-time.After(*awayFor) // how long the server is away is the test's subject
+	<-time.After(lasts) // how long the server is away is the test's subject
 	met := time.Since(began)
 	o.end(s)
 	ended := time.Now()
@@ -252,9 +316,13 @@ func (s *system) survive(t *testing.T, name string, o outage, clients []*load) (
 		for writes := range 2 {
 			slowest[writes] = max(slowest[writes], l.slowest[writes])
 		}
-		l.slowest = [2]time.Duration{}
 		l.kept(t, s.Processes, o.name)
+		if o.limits != nil {
+			late[l.name] = l.late
+		}
+		l.slowest, l.late = [2]time.Duration{}, answers{}
 	}
+	o.judge(t, late)
 	t.Logf("%s: away %s, every client served %s after its end; slowest read %s, slowest write %s; %d people", o.name,
 		met.Round(time.Millisecond), last.Sub(ended).Round(time.Millisecond), slowest[0].Round(time.Millisecond),
 		slowest[1].Round(time.Millisecond), len(people))

@@ -93,14 +93,21 @@ const addressFile = "/data/subscriber.url"
 // cutOff is how long a subscriber does not answer NATS, which ends its connection then.
 const cutOff = 10 * time.Second
 
-// The example prints the events of a person, ends at ^C, and says what is wrong with an address.
-func TestSubscriberExample(t *testing.T) {
-	t.Parallel()
+// built returns the file of the example.
+func built(t *testing.T) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "subscriber")
 	build := exec.Command("go", "build", "-o", file, whole.Root(t)+"/examples/subscriber")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return file
+}
+
+// The example prints the events of a person, ends at ^C, and says what is wrong with an address.
+func TestSubscriberExample(t *testing.T) {
+	t.Parallel()
+	file := built(t)
 	i := whole.Start(t)
 	text, err := os.ReadFile(i.Dir + addressFile)
 	if err != nil {
@@ -156,11 +163,7 @@ func TestSubscriberExample(t *testing.T) {
 // A frozen subscriber does not disturb other clients. When it runs again it gets the events from then on.
 func TestSubscriberThatFreezes(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "subscriber")
-	build := exec.Command("go", "build", "-o", file, whole.Root(t)+"/examples/subscriber")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	file := built(t)
 	i := whole.Start(t)
 	frozen := watch(t, file, i.Dir+addressFile)
 	i.Import("before")

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"golang.org/x/net/html"
 
+	"herald/deploy/herald/test/whole"
 	"herald/shared/testkit/outside"
 )
 
@@ -88,6 +89,7 @@ const ownLinks = `[...document.querySelectorAll("main a[href^='/ui/account']")].
 // account looks at all pages of the own account of somebody who has one of everything there.
 func (r *reader) account(c company) {
 	c.linked("own-"+r.language, "account-"+r.language, "")
+	r.offered("own-" + r.language)
 	elsewhere := r.visitor()
 	r.chromium.visit(r.shop.request())
 	r.submit("name", "own-"+r.language, "current", "correct horse")
@@ -121,6 +123,24 @@ func (r *reader) account(c company) {
 		}
 		found = append(found, more...)
 	}
+}
+
+// offered gives somebody roles in two other organizations. One of them has an owner of its own, so that its roles wait
+// to be accepted.
+func (r *reader) offered(userID string) {
+	r.T.Helper()
+	give := func(by whole.Instance) {
+		by.Must("POST", "/management/v1/orgs/me/members", `{"userId":"`+userID+`","roles":["ORG_USER_MANAGER"]}`)
+	}
+	by := *r.Instance
+	by.Org = r.Must("POST", "/management/v1/orgs", `{"name":"Friends of `+userID+`"}`)["id"].(string)
+	give(by)
+	by.Org = r.Must("POST", "/management/v1/orgs", `{"name":"Strangers to `+userID+`"}`)["id"].(string)
+	owner := by.Must("POST", "/management/v1/users/machine",
+		`{"userName":"owner-`+userID+`","name":"Owner"}`)["userId"].(string)
+	by.Must("POST", "/management/v1/orgs/me/members", `{"userId":"`+owner+`","roles":["ORG_OWNER"]}`)
+	by.Token = by.Must("POST", "/management/v1/users/"+owner+"/pats", `{}`)["token"].(string)
+	give(by)
 }
 
 // hidden returns the text of an element that may not be shown.

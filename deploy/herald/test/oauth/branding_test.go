@@ -52,28 +52,66 @@ const (
 func (w world) branded(name, setting string) *application {
 	w.TB.Helper()
 	a := w.application(name)
-	found := w.Must("POST", "/management/v1/projects/_search",
-		`{"queries":[{"nameQuery":{"name":"`+name+`"}}]}`)["result"].([]any)[0].(map[string]any)
-	w.Must("PUT", "/management/v1/projects/"+found["id"].(string),
+	w.Must("PUT", "/management/v1/projects/"+w.projectNamed(name),
 		`{"name":"`+name+`","privateLabelingSetting":"PRIVATE_LABELING_SETTING_`+setting+`"}`)
 	return a
 }
 
+// projectNamed returns the id of a project.
+func (w world) projectNamed(name string) string {
+	w.TB.Helper()
+	found := w.Must("POST", "/management/v1/projects/_search",
+		`{"queries":[{"nameQuery":{"name":"`+name+`"}}]}`)["result"].([]any)[0].(map[string]any)
+	return found["id"].(string)
+}
+
+// grant grants projects of an organization to another one, which accepts that: the administrator may accept it there.
+func (w world) grant(ownerID, orgID string, names ...string) {
+	w.TB.Helper()
+	acting := w.Org
+	w.Org = ownerID
+	for _, name := range names {
+		w.Must("POST", "/management/v1/projects/"+w.projectNamed(name)+"/grants", `{"grantedOrgId":"`+orgID+`"}`)
+	}
+	w.Org = acting
+}
+
+// offer grants a project of an organization to another one, as an owner of the first only. So the other one has not
+// accepted the grant.
+func (w world) offer(ownerID, orgID, name string) {
+	w.TB.Helper()
+	by := *w.Instance
+	by.Org = ownerID
+	owner := by.Must("POST", "/management/v1/users/machine", `{"userName":"offers","name":"Owner"}`)["userId"].(string)
+	by.Must("POST", "/management/v1/orgs/me/members", `{"userId":"`+owner+`","roles":["ORG_OWNER"]}`)
+	project := world{&by, w.TB}.projectNamed(name)
+	by.Token = by.Must("POST", "/management/v1/users/"+owner+"/pats", `{}`)["token"].(string)
+	by.Must("POST", "/management/v1/projects/"+project+"/grants", `{"grantedOrgId":"`+orgID+`"}`)
+	grant := by.Must("POST", "/management/v1/projects/"+project+"/grants/_search", `{}`)["result"].([]any)[0]
+	if got := grant.(map[string]any)["acceptance"]; got != "PROJECT_GRANT_ACCEPTANCE_PENDING" {
+		w.Fatalf("the grant is %v", got)
+	}
+}
+
 // People see the branding that the project's setting requires. They see the branding of their own organization only
-// after the right password, because otherwise the page would show which users exist.
+// after the right password, because otherwise the page would show which users exist, and only if it has accepted the
+// project's grant.
 func TestWhoseBranding(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+gold+`"}`)
-	apps := map[string]*application{
-		"": w.branded("Plain", "UNSPECIFIED"), gold: w.branded("Shop", "ENFORCE_PROJECT_RESOURCE_OWNER_POLICY"),
-		navy: w.branded("Bank", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY"),
+	apps := map[*application]string{
+		w.branded("Plain", "UNSPECIFIED"): "", w.branded("Shop", "ENFORCE_PROJECT_RESOURCE_OWNER_POLICY"): gold,
+		w.branded("Bank", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY"): navy,
+		w.branded("Club", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY"): gold, // nobody has accepted its grant
 	}
 	home := w.Org
 	w.Org = w.Must("POST", "/management/v1/orgs", `{"name":"Analytical"}`)["id"].(string)
 	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+navy+`"}`)
 	w.Must("POST", "/management/v1/users/human/_import", person("ada", `,"otpCode":"`+otpSecret+`"`))
-	for later, app := range apps {
+	w.grant(home, w.Org, "Bank")
+	w.offer(home, w.Org, "Club")
+	for app, later := range apps {
 		first := gold
 		if later == "" {
 			first = ""
@@ -105,11 +143,13 @@ func TestWhoseBranding(t *testing.T) {
 }
 
 // The pages of the own account, of mails and of a logout have the branding of the organization to which they belong,
-// and so has a login to which an application has only that organization's people admitted.
+// and so has a login to which an application has only that organization's people admitted, if the organization has
+// accepted a grant of the application's project.
 func TestBrandingOfOwnPages(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	shop, bank := w.application("Shop"), w.branded("Bank", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY")
+	home := w.Org
 	w.Org = w.Must("POST", "/management/v1/orgs", `{"name":"Analytical"}`)["id"].(string)
 	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+navy+`"}`)
 	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
@@ -123,11 +163,14 @@ func TestBrandingOfOwnPages(t *testing.T) {
 	}
 	v, scope := w.visitor(), "openid urn:service:iam:org:id:"+w.Org
 	has(v.visit(shop.request()), "Sign in", "")
+	has(v.visit(shop.request("scope", scope)), "Sign in", "")
+	w.grant(home, w.Org, "Shop", "Bank")
+	scope += " urn:service:iam:org:project:id:service:aud"
 	login := has(v.visit(shop.request("scope", scope)), "Sign in", navy)
 	has(v.visit(login.address.String()+"&lang=de"), "Anmelden", navy)
 	has(v.visit(login.address.String()+"&lang=en"), "Sign in", navy)
 	login = has(v.submit(login, "name", "ada", "current", "wrong horse"), "Sign in", navy)
-	has(v.submit(login, "name", "ada", "current", "correct horse"), "Share your data?", navy)
+	has(v.submit(login, "name", "ada", "current", "correct horse"), "Let this application act for you?", navy)
 	has(v.visit(w.URL+"/ui/account"), "Your account", navy)
 	has(v.visit(w.URL+"/ui/account/password"), "Change your password", navy)
 	has(v.visit(w.URL+"/ui/login/"), "You are signed in", navy)

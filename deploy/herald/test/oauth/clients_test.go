@@ -101,12 +101,14 @@ func TestGoClients(t *testing.T) {
 		"wrong key":      {assertion(p.Issuer, "other"), "invalid_grant"},
 		"other audience": {assertion("https://other.example.com", file.KeyID), "invalid_grant"},
 	} {
-		_, err := c.source.Token()
-		refused, ok := errors.AsType[*oauth2.RetrieveError](err)
-		if !ok || !strings.Contains(string(refused.Body), `"error":"`+c.code+`"`) ||
-			!strings.Contains(string(refused.Body), `"error_description":"`) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := c.source.Token()
+			refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+			if !ok || !strings.Contains(string(refused.Body), `"error":"`+c.code+`"`) ||
+				!strings.Contains(string(refused.Body), `"error_description":"`) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	token, err := credentials(p.JWTUserID, p.JWTUserSecret, oauth2.AuthStyleInHeader).Token()
 	if err != nil {

@@ -39,6 +39,23 @@ func at(method, path string) func(s shop) {
 
 func nothing(shop) {}
 
+// endGrant and acceptGrant are what the user's organization says to the grant of the project that the token names.
+func endGrant(s shop) { s.Must("POST", "/management/v1/granted_projects/"+s.grantID+"/_end", "{}") }
+
+func acceptGrant(s shop) {
+	s.Must("POST", "/management/v1/granted_projects/"+s.grantID+"/_accept", "{}")
+}
+
+// ofGrant returns a change of the grant by the owner of the project.
+func ofGrant(change string) func(s shop) {
+	return func(s shop) {
+		org := s.Org
+		s.Org = s.home
+		s.Must("POST", "/management/v1/projects/"+s.project+"/grants/"+s.grantID+"/"+change, "{}")
+		s.Org = org
+	}
+}
+
 // keyOfApplication is the end of the key with which an application has logged in.
 func keyOfApplication() ended {
 	var keys string
@@ -84,6 +101,10 @@ func endings() []ended {
 				`{"authMethodType":"API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT"}`)
 		}, nothing, true},
 		keyOfApplication(),
+		ended{"grant of the named project, for a machine user", bySecret, endGrant, acceptGrant, false},
+		ended{"grant of the named project, for an application", byApplication, endGrant, acceptGrant, false},
+		ended{"deactivated grant of the named project", bySecret, ofGrant("_deactivate"), ofGrant("_reactivate"),
+			false},
 		ended{"removed user", bySecret, at("DELETE", "/users/USER"), nothing, true},
 		ended{"removed application", byApplication, at("DELETE", "/projects/PROJECT/apps/APP"), nothing, true},
 		ended{"removed project", byApplication, at("DELETE", "/projects/PROJECT"), nothing, true},
@@ -119,11 +140,17 @@ func (s shop) deactivationEndsTokens() {
 	}
 }
 
-// settle makes an organization with a machine user and an application that logs in by itself.
+// settle makes an organization, to which the project is granted, with a machine user and an application that logs in by
+// itself.
 func (s *shop) settle(kind, name string) {
 	s.TB.Helper()
 	name = kind + " " + name
-	s.Org = s.Must("POST", "/management/v1/orgs", `{"name":"`+name+`"}`)["id"].(string)
+	org := s.Must("POST", "/management/v1/orgs", `{"name":"`+name+`"}`)["id"].(string)
+	// The administrator of the instance makes the grant, so it is accepted at once.
+	s.Org = s.home
+	s.grantID = s.Must("POST", "/management/v1/projects/"+s.project+"/grants",
+		`{"grantedOrgId":"`+org+`"}`)["grantId"].(string)
+	s.Org = org
 	s.user = s.machine(name, `,"accessTokenType":"OIDC_TOKEN_TYPE_`+kind+`"`)
 	s.secret, s.key = s.secretOf(s.user), s.keyOf(s.user)
 	s.ownProject = s.newProject("Own", "")

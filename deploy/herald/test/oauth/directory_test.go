@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
+	"herald/deploy/herald/test/whole"
 	"herald/shared/testkit/outside"
 )
 
@@ -43,7 +45,7 @@ func (c company) arrive(v *visitor, p page) page {
 	return v.visit(forward.root.Find("main").Find("a").Attr("href"))
 }
 
-// history returns the reasons for which logins were refused, the newest first.
+// history returns the reasons for which logins were refused. One is told at once, and then not in the next minute.
 func (c company) history() (reasons []string) {
 	c.TB.Helper()
 	list := c.Must("POST", "/management/v1/idps/"+c.idp+"/changes/_search", `{}`)["result"].([]any)
@@ -84,9 +86,10 @@ func TestEmployeeLogsIn(t *testing.T) {
 // not active any more. The administrators see the reason. An e-mail address alone is not enough for a login.
 func TestStrangersOfTheDirectory(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, `,"emailVerified":true`)
+	ops := whole.FreeAddress(t)
+	c := newCompany(t, `,"emailVerified":true`, "HERALD_OPS_LISTEN="+ops)
 	c.linked("ada", outside.Ada, "")
-	shop := c.application("Shop")
+	shop, refused := c.application("Shop"), map[string]int{}
 	for _, a := range []struct {
 		claims          outside.Claims
 		heading, reason string
@@ -107,9 +110,13 @@ func TestStrangersOfTheDirectory(t *testing.T) {
 		}
 		v := c.visitor()
 		v.named(c.arrive(v, v.visit(shop.request())), a.heading)
-		if got := c.history(); len(got) == 0 || got[0] != a.reason {
-			t.Errorf("%v: the history has %v", a.claims, got)
+		refused[a.reason]++
+		if got := counted(t, ops, "herald_external_logins_total")[a.reason]; got != strconv.Itoa(refused[a.reason]) {
+			t.Errorf("%v: counted %q", a.claims, got)
 		}
+	}
+	if got := c.history(); len(got) == 0 || got[len(got)-1] != "IDP_LINK_OTHER_TENANT" {
+		t.Errorf("the history has %v", got)
 	}
 	c.at.Honest()
 	v := c.visitor()

@@ -6,6 +6,11 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"herald/deploy/herald/test/whole"
+	"herald/shared/postgres"
+	"herald/shared/testkit"
 )
 
 // link returns the link of the mail to an address.
@@ -58,6 +63,36 @@ func TestForgottenPassword(t *testing.T) {
 	if status, id := w.me(shop.token()); status != 200 || id != "ada" {
 		t.Errorf("the token is %q's: %d", id, status)
 	}
+}
+
+// A mail that a stranger asked for on a page is the person's: it is in their notifications, and goes with them.
+func TestMailOfAForgottenPasswordGoesWithThePerson(t *testing.T) {
+	t.Parallel()
+	server := whole.Postgres(t)
+	w := start(t, "HERALD_DATABASE_URL="+server.TCP())
+	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
+	v := w.visitor()
+	v.named(v.submit(v.visit(w.URL+"/ui/login/forgot"), "name", "ada"), "Check your inbox")
+	w.Mail("ada@example.com")
+	list := w.Must("GET", "/management/v1/users/ada/notifications", "")["result"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["kind"] != "passwordreset" {
+		t.Errorf("the notifications are %v", list)
+	}
+	config, err := pgxpool.ParseConfig(server.TCP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ConnConfig.Database = postgres.Name("notification")
+	db, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	if n := testkit.Rows(t, db, "notifications where user_id = 'ada'"); n != 1 {
+		t.Errorf("there are %d rows", n)
+	}
+	w.Must("DELETE", "/management/v1/users/ada", "")
+	testkit.Until(t, db, "notifications", "not exists (select from notifications where user_id = 'ada')")
 }
 
 // A person who has to activate the account first also sets up an authenticator app, and then returns to the

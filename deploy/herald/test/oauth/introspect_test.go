@@ -11,8 +11,9 @@ import (
 // shop is a project whose API checks tokens, and a machine user with a role on it.
 type shop struct {
 	world
-	// name is that of the organization and of the machine user.
+	// name is that of the machine user and of the organization, home.
 	name    string
+	home    string
 	project string
 	// api and stranger authenticate applications, the second one of another project, as "id:secret".
 	api, stranger string
@@ -21,6 +22,8 @@ type shop struct {
 	key           key
 	// own is an application of ownProject that logs in by itself.
 	own, ownApp, ownProject string
+	// grantID is the grant of project to another organization.
+	grantID string
 }
 
 const (
@@ -57,6 +60,7 @@ func (w world) shop(name string) shop {
 	w.TB.Helper()
 	s := shop{world: w, name: name}
 	s.Org = s.Must("POST", "/management/v1/orgs", `{"name":"`+name+`"}`)["id"].(string)
+	s.home = s.Org
 	s.project = s.newProject("Shop", "")
 	s.api, s.apiID = s.apiOf(s.project)
 	s.stranger, _ = s.apiOf(s.newProject("Other", ""))

@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"encoding/base64"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"herald/deploy/herald/test/whole"
 )
 
 // Machine users and applications log in with secrets and keys.
@@ -19,7 +22,8 @@ func TestMachines(t *testing.T) {
 	for name, test := range map[string]func(world){
 		"login": world.machinesLogIn, "requests that are refused": world.tokenEndpointRefuses,
 		"assertions that are refused": world.assertionsAreRefused, "assertions work once": world.assertionsWorkOnce,
-		"scope of an assertion": world.scopeOfAssertion, "keys are of their owner": world.keysAreOfTheirOwner,
+		"scope of an assertion": world.scopeOfAssertion, "memberships end": world.membershipsEnd,
+		"keys are of their owner": world.keysAreOfTheirOwner,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,6 +277,36 @@ func (w world) scopeOfAssertion() {
 		}
 	}
 	w.refused(w.post("/oauth/v2/token", "", signed("urn:service:iam:org:id:other")...), 400, "invalid_scope")
+	elsewhere := *w.Instance
+	elsewhere.Org = w.Must("POST", "/management/v1/orgs", `{"name":"Elsewhere"}`)["id"].(string)
+	foreign := world{&elsewhere, w.TB}.newProject("Foreign", "")
+	w.refused(w.post("/oauth/v2/token", "", signed("urn:service:iam:org:project:id:"+foreign+":aud")...), 400,
+		"invalid_scope")
+	own := "urn:service:iam:org:project:id:" + w.newProject("Own of the scoped", "") + ":aud"
+	if got := w.token("", signed(own)...).text("scope"); got != own {
+		w.Errorf("the token for an own project has the scope %q", got)
+	}
+}
+
+// Both sides end a membership over REST too, by a path without the id of the membership.
+func (w world) membershipsEnd() {
+	member := w.machine("ends-memberships")
+	as := *w.Instance
+	as.Token = w.Must("POST", "/management/v1/users/"+member+"/pats", "{}")["token"].(string)
+	for path, by := range map[string]*whole.Instance{
+		"/auth/v1/memberships/me/_end": &as, "/management/v1/users/" + member + "/memberships/_end": w.Instance,
+	} {
+		w.Must("POST", "/management/v1/orgs/me/members", `{"userId":"`+member+`","roles":["ORG_OWNER_VIEWER"]}`)
+		found := w.Must("POST", "/management/v1/users/"+member+"/memberships/_search", "{}")["result"].([]any)
+		if len(found) != 1 {
+			w.Fatalf("%v", found)
+		}
+		body := `{"membershipId":"` + found[0].(map[string]any)["id"].(string) + `"}`
+		by.Must("POST", path, body)
+		if status, got := by.Call("POST", path, body); status != http.StatusNotFound {
+			w.Errorf("a membership that has ended: %d %v", status, got)
+		}
+	}
 }
 
 // The key file of an application cannot log in as a user, and the key file of a user cannot log in as an application.

@@ -118,15 +118,17 @@ func TestLoginsAtDirectoriesAreCounted(t *testing.T) {
 	c := newCompany(t, "", "HERALD_OPS_LISTEN="+ops)
 	c.linked("ada", outside.Ada, "")
 	shop, v := c.application("Shop"), c.visitor()
-	c.at.Replace(outside.Metadata, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-	})
-	v.named(v.press(v.visit(shop.request()), "Company"), "One moment, please")
-	c.at.Honest()
 	v.named(c.arrive(v, v.visit(shop.request())), "Welcome")
 	c.at.LogIn(outside.Claims{"oid": outside.OtherCompany})
 	other := c.visitor()
 	other.named(c.arrive(other, other.visit(shop.request())), "Nobody here has this account")
+	c.Must("PUT", "/management/v1/idps/directory/"+c.idp, // whose metadata were not read yet
+		`{"tenant":{"tenantType":"DIRECTORY_TENANT_TYPE_ORGANISATIONS"}}`)
+	c.at.Replace(outside.Metadata, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	late := c.visitor()
+	late.named(late.press(late.visit(shop.request()), "Company"), "One moment, please")
 	expectCounted(t, ops, "herald_external_logins_begun_total", map[string]string{"ok": "2", "IDP_AWAY": "1"})
 	expectCounted(t, ops, "herald_external_logins_total", map[string]string{"ok": "1", "IDP_LINK_NOT_FOUND": "1"})
 }

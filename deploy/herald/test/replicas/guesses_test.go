@@ -58,7 +58,7 @@ func (r *replicas) guess(what, path string, form url.Values) {
 // for a login name or a code that does not exist, so that the eleventh guess does not show whether it exists.
 func TestGuessesAtThreeReplicas(t *testing.T) {
 	t.Parallel()
-	r := newReplicas(t, "users", "auth")
+	r := newReplicas(t, "users", "projects", "auth")
 	r.admin(0, "", "POST", "/management/v1/users/human/_import", whole.Active("mini"))
 	for _, name := range []string{"mini", "nobody", "nobody@example.com"} {
 		r.guess(name, "/ui/login/password", url.Values{"name": {name}, "current": {"wrong"}})

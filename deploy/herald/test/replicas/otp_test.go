@@ -43,7 +43,7 @@ func (r *replicas) tally(token, path, body string) (count map[string]int, good [
 // it, and five wrong codes are compared.
 func TestOTPAtThreeReplicas(t *testing.T) {
 	t.Parallel()
-	r := newReplicas(t, "users")
+	r := newReplicas(t, "users", "projects")
 	const path = "/auth/v1/users/me/auth_factors/otp"
 	_, mini := r.member("mini")
 	added, good := r.tally(mini, path, `{}`)

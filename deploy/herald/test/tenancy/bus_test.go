@@ -40,6 +40,7 @@ var (
 		"herald.idp.v1.Idps.ListOfferedIdps":            {"auth"},
 		"herald.idp.v1.Idps.NoteRefusedLogin":           {"auth"},
 		"herald.idp.v1.Idps.ResolveIdps":                {"users", "auth"},
+		"herald.projects.v1.Internal.FindTaken":         {"users"},
 		"herald.projects.v1.Internal.ResolveAccess":     {"auth"},
 		"herald.projects.v1.Internal.ResolveClient":     {"auth"},
 		"herald.projects.v1.Internal.ResolveProject":    {"users"},
@@ -68,6 +69,9 @@ var (
 	}
 	forwards = map[string][]string{
 		"herald.users.v1.Factors.AddMyOtp":                         {"auth"},
+		"herald.users.v1.Members.AcceptMyMembership":               {"auth"},
+		"herald.users.v1.Members.RemoveMyMembership":               {"auth"},
+		"herald.users.v1.Members.SearchMyMemberships":              {"auth"},
 		"herald.users.v1.Credentials.AddMyPersonalAccessToken":     {"auth"},
 		"herald.users.v1.Users.GetMyUser":                          {"auth", "notification"},
 		"herald.users.v1.Factors.RegenerateMyRecoveryCodes":        {"auth"},

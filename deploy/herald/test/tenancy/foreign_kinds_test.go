@@ -25,9 +25,10 @@ const aPerson = `{"userId":"{new}","userName":"{new}","profile":{"firstName":"Mi
 
 const otpSecret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
-// memberOf makes a membership in an organization that is gone, so that it gives no role to those who call.
-const memberOf = `insert into members (id, org_id, roles, sequence, created_at, changed_at, user_id)
-	values ('{new}', '{new}', array['ORG_OWNER'], 1, now(), now(), `
+// memberOf makes a pending membership in an organization that is gone, so that it gives no role to those who call, also
+// after they have accepted it.
+const memberOf = `insert into members (id, org_id, roles, state, sequence, created_at, changed_at, user_id)
+	values ('{new}', '{new}', array['ORG_OWNER'], 2, 1, now(), now(), `
 
 const linked = `insert into user_idp_links (idp_id, external_user_id, tenant_id, display_name, makers, sequence,
 	created_at, changed_at, user_id) values ('{idp_id}', '{new}', '', '', '{}', 1, now(), now(), `
@@ -42,6 +43,15 @@ const accessGiven = `insert into authorizations (id, client_id, client_generatio
 	audience, auth_time, amr, credential, expires_at)
 	values ('{new}', '{new}', 1, '{new}', 1, '{new}', 1, '{caller}', 1, '{new}', 1, '', '{}', '{}', now(), '{pwd}',
 	'password', now() + interval '1 day')`
+
+// grantedToUs is a project of another organization that is granted to the one that calls.
+const grantedToUs = `with project as (
+		insert into projects (id, org_id, name, name_folded, state, project_role_assertion, project_role_check,
+			has_project_check, private_labeling_setting, sequence, created_at, changed_at)
+		values ('{new}', '{new}', '{new}', '{new}', 1, false, false, false, 0, 1, now(), now()) returning id
+	)
+	insert into project_grants (id, project_id, granted_org_id, role_keys, state, sequence, created_at, changed_at)
+	select '{new}', id, '{org}', '{}', 1, 1, now(), now() from project`
 
 var (
 	imported = [2]string{"POST /management/v1/users/human/_import", aPerson}
@@ -116,6 +126,7 @@ var (
 			remove: "DELETE /management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}"},
 		"myIdpLink": {insert: linked + `'{caller}')`,
 			remove: "DELETE /management/v1/users/{caller}/idps/{idp_id}/{external_user_id}"},
+		"grantedProject":  {in: "projects", insert: grantedToUs},
 		"mySession":       {in: "auth", insert: loggedIn},
 		"myAuthorizedApp": {in: "auth", insert: accessGiven},
 		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id",
@@ -125,7 +136,8 @@ var (
 	// references are the fields of bodies that name other objects.
 	references = map[string]bool{
 		"AddOrgMember.user_id": true, "AddProjectMember.user_id": true, "AddIamMember.user_id": true,
-		"AddUserGrant.project_id": true,
+		"AddUserGrant.project_id": true, "AcceptMembership.membership_id": true,
+		"AcceptMyMembership.membership_id": true,
 	}
 
 	// before are the requests that bring an object into the state that a method needs.
@@ -188,7 +200,7 @@ func kindOf(method, field string) string {
 	case "key":
 		return named("SetUserMetadata", "", named("Metadata", "metadata", "role"))
 	case "grant_id":
-		return named("UserGrant", "userGrant", "projectGrant")
+		return named("GrantedProject", "grantedProject", named("UserGrant", "userGrant", "projectGrant"))
 	case "external_user_id":
 		return named("My", "myIdpLink", "idpLink")
 	case "token_id":

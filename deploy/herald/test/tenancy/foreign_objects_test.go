@@ -248,7 +248,7 @@ func (w *world) unique() string { return fmt.Sprintf("n%06d", w.count.Add(1)) }
 
 // fill replaces the names in a template by ids and new values.
 func (w *world) fill(s site, of ids, template string) string {
-	pairs := []string{"{new}", "{id}", "{member}", s.member, "{home}", s.home, "{caller}", s.caller,
+	pairs := []string{"{new}", "{id}", "{member}", s.member, "{org}", s.org, "{home}", s.home, "{caller}", s.caller,
 		"{third}", w.third, "{partner}", s.partner, "{publicKey}", w.publicKey}
 	for f, id := range of {
 		pairs = append(pairs, "{"+f+"}", id)

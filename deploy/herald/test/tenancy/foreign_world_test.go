@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	for _, service := range services.Names() {
 		w.db[service] = whole.Database(t, server, service)
 	}
-	pair, err := secret.NewPairs(1, 1).Make(t.Context())
+	pair, err := secret.NewPairs().Make(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -322,7 +322,7 @@ func (w *world) raw(verb, path, token, media, body string) (code int, location s
 	r.Header.Set("Content-Type", media)
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	if strings.HasPrefix(path, "//") { // an opaque URL that begins with // would name a host
-		r.URL.Opaque = "//" + r.URL.Host + path
+		r.URL.Opaque, r.URL.Path = "", path
 	}
 	answer, err := w.client.Transport.RoundTrip(r.WithContext(w.t.Context()))
 	if err != nil {

@@ -67,6 +67,8 @@ var projectRefusals = []struct{ id, method, json string }{
 	{"PROJECT_GRANT_EXISTS", "AddProjectGrant", `{"projectId":"{p}","grantedOrgId":"{third}"}`},
 	{"PROJECT_GRANT_NOT_ACTIVE", "DeactivateProjectGrant", `{"projectId":"{q}","grantId":"{ended}"}`},
 	{"PROJECT_GRANT_NOT_INACTIVE", "ReactivateProjectGrant", `{"projectId":"{p}","grantId":"{grant}"}`},
+	{"PROJECT_GRANT_ENDED", "AddUserGrant",
+		`{"userId":"{user}","projectId":"{left}","projectGrantId":"{declined}"}`},
 	{"PROJECT_GRANT_TO_OWNER", "AddProjectGrant", `{"projectId":"{p}","grantedOrgId":"{A}"}`},
 	{"GRANTED_ORG_UNKNOWN", "AddProjectGrant", `{"projectId":"{p}","grantedOrgId":"nowhere"}`},
 	{"USER_GRANT_NOT_FOUND", "GetUserGrant", `{"userId":"{user}","grantId":"nowhere"}`},
@@ -192,7 +194,12 @@ func (w *world) things() []string {
 	ids["user_id"] = w.make(w.own, "user", nil, "user_id")
 	granted, _ := w.must(w.foreign.org, "POST /management/v1/projects/"+w.foreign.home+"/grants", `{"grantedOrgId":"`+
 		w.own.org+`"}`)["grantId"].(string)
+	left := w.make(w.foreign, "project", nil, "project_id")
+	declined, _ := w.must(w.foreign.org, "POST /management/v1/projects/"+left+"/grants", `{"grantedOrgId":"`+
+		w.own.org+`"}`)["grantId"].(string)
+	w.must(w.own.org, "POST /management/v1/granted_projects/"+declined+"/_end", `{}`)
 	return []string{
+		"{left}", left, "{declined}", declined,
 		`"name":"{p}"`, `"name":"p"`, `"name":"{q}"`, `"name":"q"`, "{p}", p, "{q}", q, "{ended}", ended, "{web}", web,
 		"{open}", open, "{api}", api,
 		"{role}", w.make(w.own, "role", ids, "key"), "{grant}", w.make(w.own, "projectGrant", ids, "grant_id"),

@@ -2,6 +2,7 @@ package tenancy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -43,13 +44,9 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 			}
 		}
 	}
-	settings := t.TempDir()
-	curl := "silent\nshow-error\nwrite-out = \"\\n%{http_code}\"\n"
-	if err := os.WriteFile(settings+"/.curlrc", []byte(curl), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settings := curlSettings(t)
 	pasted := 0
-	paste := func(m contract.Method) {
+	paste := func(m contract.Method, sample string) {
 		name, token := string(m.Name()), owner.token
 		if strings.Contains(verbAndPath(m), " /admin/") || name == "CreateOrg" {
 			token = w.Token
@@ -60,7 +57,7 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 		ids["language"] = "de"
 		w.prepare(w.own, m, ids)
 		ids["granted_org_id"] = w.own.partner
-		c := exec.CommandContext(t.Context(), "bash", "-c", samples[name])
+		c := exec.CommandContext(t.Context(), "bash", "-c", sample)
 		c.Env = append(os.Environ(), "CURL_HOME="+settings, "TOKEN="+token, "IDP_ID="+ids["id"])
 		for field, id := range ids {
 			c.Env = append(c.Env, strings.ToUpper(field)+"="+id)
@@ -74,7 +71,7 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 		if err != nil || want == "" && status != "200" || !strings.Contains(string(out), want) {
 			t.Errorf("%s\nanswers %s (%v), want %q. If a field lacks a value, add it to examples in "+
 				"tools/reference/sample.go; if the state here refuses it, add the fault to "+
-				"refusedSamples", samples[name], out, err, want)
+				"refusedSamples", sample, out, err, want)
 		}
 		pasted++
 	}
@@ -84,7 +81,10 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 			ends[name] = m
 			continue
 		}
-		paste(m)
+		paste(m, samples[string(m.Name())])
+		for n := 2; n <= len(m.Rules); n++ {
+			paste(m, samples[fmt.Sprint(m.Name(), n)])
+		}
 	}
 	// An owner does not end the logins of members of the instance, whom the examples have made here.
 	_, members := w.Call("POST", "/admin/v1/members/_search", "{}")
@@ -93,10 +93,21 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 			w.must(w.own.org, "DELETE /admin/v1/members/"+m["userId"].(string), "")
 		}
 	}
-	paste(ends["DeactivateMyOrg"])
+	paste(ends["DeactivateMyOrg"], samples["DeactivateMyOrg"])
 	w.must(w.own.org, "POST /management/v1/orgs/me/_reactivate", "{}")
-	paste(ends["RemoveMyOrg"])
+	paste(ends["RemoveMyOrg"], samples["RemoveMyOrg"])
 	if pasted < 100 || pasted != len(samples) {
 		t.Errorf("%d of %d examples were pasted", pasted, len(samples))
 	}
+}
+
+// curlSettings returns a folder with settings of curl, which then prints the status below the answer.
+func curlSettings(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := "silent\nshow-error\nwrite-out = \"\\n%{http_code}\"\n"
+	if err := os.WriteFile(dir+"/.curlrc", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -2,9 +2,14 @@ package whole
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"herald/shared/bus"
 	"herald/shared/secret"
@@ -17,18 +22,20 @@ const (
 	natsKeyFile = "WHOLE_NATS_KEY_FILE"
 )
 
-// ServeNATS runs a NATS server if StartNATS has started the process, and does not return then. The TestMain of a
-// package whose tests kill NATS calls it first.
+// ServeNATS runs a NATS server if StartNATS has started the process, and does not return then. SIGTERM stops
+// it. The TestMain of a package whose tests kill NATS calls it first.
 func ServeNATS() {
 	dir := os.Getenv(natsDir)
 	if dir == "" {
 		return
 	}
+	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	text, err := os.ReadFile(os.Getenv(natsKeyFile))
+	var s *server.Server
 	if err == nil {
 		var keys secret.Keys
 		if keys, err = secret.ParseKeys(string(text)); err == nil {
-			_, err = bus.Embedded{Dir: dir, Listen: os.Getenv(natsListen), Keys: keys}.Start()
+			s, err = bus.Embedded{Dir: dir, Listen: os.Getenv(natsListen), Keys: keys}.Start()
 		}
 	}
 	if err != nil {
@@ -36,7 +43,9 @@ func ServeNATS() {
 		os.Exit(1)
 	}
 	fmt.Println("ready")
-	select {}
+	<-ctx.Done()
+	bus.Stop(s)
+	os.Exit(0)
 }
 
 // StartNATS runs the NATS server as a process, in place of the one in the test's own.

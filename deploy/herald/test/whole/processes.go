@@ -3,6 +3,9 @@ package whole
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +22,7 @@ import (
 	"herald/shared/bus"
 	"herald/shared/postgres/local"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
 
 // Processes is the system with a process per service. `herald secrets` prepares it, as in
@@ -32,6 +36,10 @@ type Processes struct {
 	natsAddress string
 	mu          sync.Mutex
 	running     map[string]*exec.Cmd
+	// ops are the addresses for operators of the services that were started last.
+	ops map[string]string
+	// logs are those of the services that were started last.
+	logs map[string]*testkit.Lines
 }
 
 // NewProcesses starts the servers and makes the secrets. Start and StartAll run services.
@@ -39,6 +47,7 @@ func NewProcesses(t testing.TB, smtp string) *Processes {
 	t.Helper()
 	p := &Processes{
 		Instance: New(t), Postgres: Postgres(t), natsAddress: FreeAddress(t), running: map[string]*exec.Cmd{},
+		ops: map[string]string{}, logs: map[string]*testkit.Lines{},
 	}
 	secrets := p.Dir + "/secrets"
 	if out, err := exec.Command(Binary(t), "secrets", secrets).CombinedOutput(); err != nil {
@@ -83,18 +92,21 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 		settings = append([]string{"HERALD_LISTEN=" + listen}, settings...) // unless they name another
 	}
 	env := append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+ops)...)
-	var logs bytes.Buffer
+	logs := &testkit.Lines{}
 	c := exec.Command(Binary(p.T), service)
-	c.Env, c.Stderr = env, &logs
+	c.Env, c.Stderr = env, logs
 	if err := c.Start(); err != nil {
 		p.T.Fatal(err)
 	}
 	p.T.Cleanup(func() {
 		if p.T.Failed() {
-			p.T.Logf("%s: %s", service, Tail(&logs))
+			p.T.Logf("%s: %s", service, Tail(bytes.NewBufferString(logs.String())))
 		}
 	})
 	p.keep(service, c)
+	p.mu.Lock()
+	p.ops[service], p.logs[service] = ops, logs
+	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -104,8 +116,8 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 		if answers(ctx, ops) {
 			health := exec.CommandContext(ctx, Binary(p.T), "health")
 			health.Env = env
-			if err := health.Run(); err != nil {
-				p.T.Errorf("%s is ready, but herald health does not say so: %v", service, err)
+			if out, err := health.CombinedOutput(); err != nil {
+				p.T.Errorf("%s is ready, but herald health does not say so: %v: %s", service, err, out)
 			}
 			return c
 		}
@@ -116,6 +128,33 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 			return nil
 		}
 	}
+}
+
+// Unready asks each service that was started last under its name whether it is ready, and returns what the others say.
+func (p *Processes) Unready() (causes []string) {
+	p.T.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for service, ops := range p.ops {
+		w, err := http.Get("http://" + ops + "/readyz")
+		if err != nil {
+			causes = append(causes, fmt.Sprintf("%s: %v", service, err))
+			continue
+		}
+		text, _ := io.ReadAll(w.Body)
+		_ = w.Body.Close()
+		if w.StatusCode != http.StatusOK {
+			causes = append(causes, fmt.Sprintf("%s: %s", service, text))
+		}
+	}
+	return causes
+}
+
+// Logs returns the logs of the services that were started last under their names.
+func (p *Processes) Logs() map[string]*testkit.Lines {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.logs)
 }
 
 // keep remembers a process by a name, and ends it with the test.

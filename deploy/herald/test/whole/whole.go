@@ -265,26 +265,24 @@ func Tail(b *bytes.Buffer) string {
 // addresses are loopback addresses, each with another port. The ports are below those that the
 // operating system gives to connections, so that no connection takes one before the instance.
 var addresses = sync.OnceValue(func() <-chan string {
-	all := make(chan string)
-	go func() {
-		for _, n := range rand.Perm(15000) {
-			address := fmt.Sprintf("127.0.0.1:%d", 15000+n)
-			if l, err := net.Listen("tcp", address); err == nil {
-				_ = l.Close()
-				all <- address
-			}
-		}
-		close(all)
-	}()
+	all := make(chan string, 15000)
+	for _, n := range rand.Perm(cap(all)) {
+		all <- fmt.Sprintf("127.0.0.1:%d", 15000+n)
+	}
+	close(all)
 	return all
 })
 
-// FreeAddress returns an address on which no process listens.
+// FreeAddress returns an address on which no process listens. It looks at the last moment, because the tests of other
+// packages run at the same time.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	address, ok := <-addresses()
-	if !ok {
-		t.Fatal("no port is free")
+	for address := range addresses() {
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close()
+			return address
+		}
 	}
-	return address
+	t.Fatal("no port is free")
+	return ""
 }
