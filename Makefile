@@ -16,6 +16,9 @@ BENCHFLAGS ?=
 REPLICAS ?= -loops 10000 -races 10000 -deactivations 500
 BINARY ?= .build/herald
 IMAGE ?= herald:local
+# Where the instance of `make run` is, with the settings of this terminal.
+ADDRESS = $${HERALD_PUBLIC_URL:-http://localhost:$$(sed 's/.*://' <<<$${HERALD_LISTEN:-:8080})}
+ADMIN = $${HERALD_ADMIN_PAT_FILE:-$${HERALD_DATA_DIR:-.data}/admin.pat}
 CERTIFICATES := /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem
 
 .PHONY: help
@@ -34,11 +37,11 @@ run: ## Run everything on this machine; ^C stops it
 
 .PHONY: example
 example: ## Run an application that people log in to, beside `make run`
-	@exec go run ./examples/login .data/admin.pat
+	@exec go run ./examples/login -issuer "$(ADDRESS)" "$(ADMIN)"
 
 .PHONY: directory
 directory: ## Run a directory with whose account people log in, beside `make run`
-	@exec examples/directory/run.sh
+	@exec examples/directory/run.sh "$${HERALD_DIRECTORY_AUTHORITY:-http://localhost:4000}" "$(ADDRESS)"
 
 .PHONY: test # `make check` vets
 test: ## Run all tests, on real servers and a real browser
@@ -70,9 +73,11 @@ fuzz: ## Fuzz every parser of strangers' input, FUZZTIME each (default 20s)
 	@FUZZTIME=$(FUZZTIME) deploy/fuzz.sh
 
 .PHONY: faults
-faults: ## Kill, freeze and flood a running system for half an hour, and check what is left (docs/faults.md)
+faults: ## Kill, freeze, flood and damage a running system for an hour, and check what is left (docs/faults.md)
 	@deploy/setup.sh test
 	@TMPDIR=$$(deploy/tmpdir.sh) go test -count=1 -v -timeout 60m ./deploy/herald/test/faults $(FAULTS)
+	@TMPDIR=$$(deploy/tmpdir.sh) go test -count=1 -v -timeout 30m -run DamagedStream ./shared/event -args -damages
+	@TMPDIR=$$(deploy/tmpdir.sh) go test -count=1 -v -run TestRelay ./services/notification/internal/delivery
 
 .PHONY: mutants
 mutants: ## Remove each check in turn; a test must fail without it (ARGS: -only REGEXP, -resume)

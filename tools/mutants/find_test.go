@@ -143,9 +143,11 @@ func TestRepository(t *testing.T) {
 	for kind, least := range map[string]int{
 		Permission: 110, ActsOn: 20, FreshLogin: 10, Owner: 80, Parent: 20, State: 50,
 	} {
-		if kinds[kind] < least {
-			t.Errorf("only %d checks of the kind %s are found", kinds[kind], kind)
-		}
+		t.Run(kind, func(t *testing.T) {
+			if kinds[kind] < least {
+				t.Errorf("only %d checks of the kind %s are found", kinds[kind], kind)
+			}
+		})
 	}
 	for id := range equivalent {
 		if !known[id] {

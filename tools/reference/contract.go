@@ -23,6 +23,8 @@ type Contract struct {
 	Operations []Operation
 	// Services are the services with operations, sorted by name.
 	Services []protoreflect.ServiceDescriptor
+	// Internal are the methods without a REST path.
+	Internal []contract.Method
 	// Events are the published messages, sorted by channel.
 	Events []contract.Event
 	// Protos are the names of the files, such as herald/users/v1/users.proto, without those that
@@ -88,6 +90,9 @@ func (c *Contract) add(f protoreflect.FileDescriptor) error {
 		}
 		before := len(c.Operations)
 		for _, m := range methods {
+			if m.Internal() {
+				c.Internal = append(c.Internal, m)
+			}
 			for n, rule := range m.Rules {
 				c.Operations = append(c.Operations, operation(m, n, rule))
 			}

@@ -205,9 +205,11 @@ func TestSummary(t *testing.T) {
 		"Ends it. For good. Twice is fine.": {"Ends it", "For good. Twice is fine."},
 		"Reads www.example.com":             {"Reads www.example.com", ""},
 	} {
-		if first, rest := summary(comment); first != want[0] || rest != want[1] {
-			t.Errorf("%q: %q and %q", comment, first, rest)
-		}
+		t.Run(comment, func(t *testing.T) {
+			if first, rest := summary(comment); first != want[0] || rest != want[1] {
+				t.Errorf("%q and %q", first, rest)
+			}
+		})
 	}
 }
 
@@ -223,9 +225,11 @@ func TestFaults(t *testing.T) {
 		"USER_NOT_FOUND": "404 5 User not found users\n",
 		"BODY_TOO_LARGE": "413 3 The body is larger than allowed gateway\n",
 	} {
-		if found[id] != want {
-			t.Errorf("%s: %q, want %q", id, found[id], want)
-		}
+		t.Run(id, func(t *testing.T) {
+			if found[id] != want {
+				t.Errorf("%q, want %q", found[id], want)
+			}
+		})
 	}
 	if _, ok := found["FAULT_UNSPECIFIED"]; ok {
 		t.Error("the zero value is a fault")

@@ -89,7 +89,7 @@ func (s shown) write(all map[string][]byte) error {
 		}
 		all["site/"+name] = b.Bytes()
 	}
-	for _, name := range []string{"errors.md", "settings.md"} {
+	for _, name := range []string{"errors.md", "settings.md", "threats.md"} {
 		var b bytes.Buffer
 		if err := texts.ExecuteTemplate(&b, name, s); err != nil {
 			return err
@@ -100,7 +100,9 @@ func (s shown) write(all map[string][]byte) error {
 }
 
 var functions = texttemplate.FuncMap{
-	"ours": func(proto string) bool { return strings.HasPrefix(proto, "herald/") },
-	"cell": strings.NewReplacer("|", `\|`, "<", "&lt;").Replace,
-	"code": func(c fault.Code) string { return code.Code(c).String() },
+	"ours":       func(proto string) bool { return strings.HasPrefix(proto, "herald/") },
+	"cell":       strings.NewReplacer("|", `\|`, "<", "&lt;").Replace,
+	"protection": protection,
+	"doors":      doors,
+	"code":       func(c fault.Code) string { return code.Code(c).String() },
 }

@@ -130,6 +130,12 @@ func guards(o Operation) string {
 	case a.FreshLogin:
 		said = append(said, "It needs a login that is at most 10 minutes old. A personal access token is not enough.")
 	}
+	switch {
+	case a.NotForApps && a.ActsOn != "":
+		said = append(said, "An application that is not trusted may not do it to the person for whom it acts.")
+	case a.NotForApps:
+		said = append(said, "An application that is not trusted may not do it.")
+	}
 	if a.EndsToken != "" {
 		said = append(said, "The personal access token of the call may end itself.")
 	}

@@ -14,6 +14,12 @@ var uncollated = map[string]bool{
 	"services/users/internal/store/migrations/030_tokens_of_apps.sql": true,
 }
 
+// ofAllMembers are migrations that may read the memberships in all states, each with the reason.
+var ofAllMembers = map[string]string{
+	"services/users/internal/store/migrations/004_instance_has_owner.sql":  "no membership in the instance is pending",
+	"services/users/internal/store/migrations/033_pending_memberships.sql": "it defines active_members",
+}
+
 // textColumn is the definition of a column of texts, up to its collation. A column with lists of texts has no
 // collation.
 var textColumn = regexp.MustCompile(`(?im)(?:^ +|\badd column +(?:if not exists +)?)"?(\w+)"? +text\b` +
@@ -21,7 +27,8 @@ var textColumn = regexp.MustCompile(`(?im)(?:^ +|\badd column +(?:if not exists 
 
 // migrations checks that the migrations of each service are numbered from 001 without a gap, because a
 // service with two of the same number does not start, and that columns of texts have the collation "C". With another
-// one a prefix finds wrong rows, no index serves a search, and the order depends on the machine.
+// one a prefix finds wrong rows, no index serves a search, and the order depends on the machine. Functions and views
+// read only memberships that were accepted.
 func migrations(tree fs.FS) (wrong []string, err error) {
 	files, err := fs.Glob(tree, "services/*/internal/store/migrations/*.sql")
 	if err != nil {
@@ -42,6 +49,10 @@ func migrations(tree fs.FS) (wrong []string, err error) {
 			if column[2] == "" && !uncollated[file] {
 				wrong = append(wrong, fmt.Sprintf(`%s: define %s as text collate "C"`, file, column[1]))
 			}
+		}
+		found := allMembers.FindString(deletes.ReplaceAllString(string(text), "delete"))
+		if found != "" && ofAllMembers[file] == "" {
+			wrong = append(wrong, fmt.Sprintf("%s: SQL says %s: read active_members", file, found))
 		}
 	}
 	return wrong, nil

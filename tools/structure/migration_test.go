@@ -38,6 +38,10 @@ func TestRulesOfMigrations(t *testing.T) {
 			dir + `001_a.sql: define b as text collate "C"`},
 		"an added column": {map[string]string{"001_a.sql": "alter table a add column b text not null"},
 			dir + `001_a.sql: define b as text collate "C"`},
+		"members who have accepted": {map[string]string{"001_a.sql": "delete from members where id in (select id " +
+			"from active_members); create trigger a after insert on members"}, ""},
+		"all members": {map[string]string{"001_a.sql": "create view a as select id from members m"},
+			dir + "001_a.sql: SQL says from members: read active_members"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
