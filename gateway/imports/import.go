@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -83,14 +84,16 @@ func (i *Import) Run(ctx context.Context, read func(row func(Row) error) error) 
 		errors.Is(err, gatewayfault.ErrJSONMalformed); whole || i.proven {
 		err = errors.Join(err, i.rest(ctx))
 	}
-	if err == nil && !i.proven { // an empty import also needs a request, which checks the permission
-		err = i.send(ctx, &batch{})
+	missing := errors.Is(err, gatewayfault.ErrImportDataMissing)
+	if !i.proven && (err == nil || missing) { // without users too, a request checks the permission
+		err = cmp.Or(i.send(ctx, &batch{}), err)
 	}
 	if err == nil {
 		return i.answer, nil
 	}
 	i.receiveRest()
-	if !i.proven || errors.Is(err, gatewayfault.ErrImportDiskFull) || errors.Is(err, fault.ErrQuotaExceeded) {
+	if !i.proven || missing || errors.Is(err, gatewayfault.ErrImportDiskFull) ||
+		errors.Is(err, fault.ErrQuotaExceeded) {
 		// the answer needs the disk too
 		i.answer.Close()
 		return nil, err

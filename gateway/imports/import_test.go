@@ -50,6 +50,27 @@ func run(i *Import, body string) (*Answer, error) {
 	})
 }
 
+// A caller without the permission is refused for that, also if the body has no users.
+func TestImportWithoutUsersAsksForThePermission(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]error{
+		`{}`: nil, `{"dataOrg":{}}`: gatewayfault.ErrImportDataMissing,
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			if _, err := run(&Import{Call: accept}, body); !errors.Is(err, want) {
+				t.Errorf("permitted: %v, want %v", err, want)
+			}
+			denied := func(context.Context, string, *usersv1.ImportRequest) (proto.Message, error) {
+				return nil, fault.ErrPermissionDenied
+			}
+			if _, err := run(&Import{Call: denied}, body); !errors.Is(err, fault.ErrPermissionDenied) {
+				t.Errorf("not permitted: %v", err)
+			}
+		})
+	}
+}
+
 // A full disk is reported as ErrImportDiskFull, at every place that needs the disk.
 func TestImportOnAFullDisk(t *testing.T) {
 	t.Parallel()

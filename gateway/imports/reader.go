@@ -61,7 +61,7 @@ func (b *Body) Read(from io.Reader) error {
 	if _, err := b.scanner.peek(); errors.Is(err, io.EOF) {
 		return nil // an empty body counts as {}
 	}
-	err := b.scanner.members("", func(name string) (bool, error) {
+	err := b.around("", "dataOrgs", func(name string) (bool, error) {
 		switch name {
 		case "timeout":
 			text, err := b.scanner.text("timeout")
@@ -70,7 +70,7 @@ func (b *Body) Read(from io.Reader) error {
 			}
 			return true, b.limit(text)
 		case "dataOrgs":
-			return true, b.scanner.members("dataOrgs", b.orgs)
+			return true, b.around("dataOrgs", "orgs", b.orgs)
 		}
 		return false, nil
 	})
@@ -78,6 +78,22 @@ func (b *Body) Read(from io.Reader) error {
 		return err
 	}
 	return b.scanner.finish()
+}
+
+// around reads an object that has the organizations in a member. Unknown members are ignored. But an object with them
+// and without that member is refused, because its name may be misspelled, and the import would succeed without users.
+func (b *Body) around(path, member string, known func(name string) (bool, error)) error {
+	var there, others bool
+	err := b.scanner.members(path, func(name string) (bool, error) {
+		found, err := known(name)
+		there = there || name == member
+		others = others || !found
+		return found, err
+	})
+	if err == nil && others && !there {
+		return gatewayfault.ErrImportDataMissing
+	}
+	return err
 }
 
 // maxTimeout is the longest time that an import can have.

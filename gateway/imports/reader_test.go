@@ -67,6 +67,9 @@ var shapes = map[string]struct {
 			`"w":-1.5}`,
 		rows: []string{`1 o human {}`},
 	},
+	"a misspelled root":     {body: `{"timeout":"1m","dataOrg":{"orgs":[]}}`, fault: "IMPORT_DATA_MISSING"},
+	"a misspelled list":     {body: `{"dataOrgs":{"org":[{"orgId":"o"}]}}`, fault: "IMPORT_DATA_MISSING"},
+	"nothing but a timeout": {body: `{"timeout":"1m"}`},
 	"users before their organization": {
 		body: `{"dataOrgs":{"orgs":[{"humanUsers":[{"a":1}],"machineUsers":[{"b":2}],"orgId":"o",` +
 			`"org":{"name":"O"}}]}}`,

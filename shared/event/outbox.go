@@ -41,12 +41,11 @@ func published(ctx context.Context, conn *pgx.Conn, events []Event) error {
 	return nil
 }
 
-// Backlog returns how many events wait in the outbox, and the age of the oldest.
+// Backlog returns how many events wait in the outbox, and for how long the first of them.
 func Backlog(ctx context.Context, db *pgxpool.Pool) (n int, oldest time.Duration, err error) {
 	var seconds float64
 	err = db.QueryRow(ctx, `select (select count(*) from outbox), coalesce((
-			select extract(epoch from clock_timestamp() - time) from events
-			where position = (select min(position) from outbox)
+			select extract(epoch from clock_timestamp() - since) from outbox order by position limit 1
 		), 0)`).Scan(&n, &seconds)
 	if err != nil {
 		return 0, 0, fmt.Errorf("backlog: %w", err)
@@ -58,7 +57,7 @@ func Backlog(ctx context.Context, db *pgxpool.Pool) (n int, oldest time.Duration
 func Waiting(ctx context.Context, db *pgx.Conn) error {
 	var since time.Time
 	err := db.QueryRow(ctx, `select coalesce((
-			select time from events where position = (select min(position) from outbox)
+			select since from outbox order by position limit 1
 		), clock_timestamp())`).Scan(&since)
 	if err != nil {
 		return fmt.Errorf("outbox: %w", postgres.Fault(err))

@@ -3,6 +3,7 @@ package event_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -18,6 +19,7 @@ import (
 
 	"herald/shared/bus"
 	"herald/shared/event"
+	"herald/shared/postgres"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -233,6 +235,38 @@ func TestReplayIsNoLoss(t *testing.T) {
 	stop()
 	if strings.Contains(said.String(), "lost") {
 		t.Errorf("the log says %s", said.String())
+	}
+}
+
+// Events that are published again are old, but they have waited only since the replay.
+func TestReplayedEventsWaitSinceTheReplay(t *testing.T) {
+	t.Parallel()
+	r := newReplica(t, testkit.Ground(t), kit.Database(t))
+	r.fill(10, 10)
+	for _, made := range []string{`delete from outbox`, `update events set time = time - interval '1 day'`} {
+		if _, err := r.db.Exec(t.Context(), made); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := event.Replay(t.Context(), r.db, 0); n != 10 || err != nil {
+		t.Fatalf("%d are in the outbox again, %v", n, err)
+	}
+	waiting := func() error {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		return postgres.Ask(ctx, r.db, event.Waiting)
+	}
+	if err := waiting(); err != nil {
+		t.Error(err)
+	}
+	if n, oldest, err := event.Backlog(t.Context(), r.db); n != 10 || oldest > time.Minute || err != nil {
+		t.Errorf("%d wait since %v, %v", n, oldest, err)
+	}
+	if _, err := r.db.Exec(t.Context(), `update outbox set since = since - interval '1 minute'`); err != nil {
+		t.Fatal(err)
+	}
+	if err := waiting(); err == nil {
+		t.Error("no error says that they wait for a minute")
 	}
 }
 

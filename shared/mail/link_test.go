@@ -37,9 +37,12 @@ func TestLink(t *testing.T) {
 		"谢谢。 中国": "", "5 €. Das": "", "a → b. So": "", "注意：请": "", "a @ b": "", "Note :-)": "",
 		"and/or {{.FirstName}}/{{.LastName}}": "", "(Code {{.Code}})": "", "+41 44 123 45 67": "",
 	} {
-		if got := Link(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			if got := Link(text); got != want {
+				t.Errorf("%q: %q, want %q", text, got, want)
+			}
+		})
 	}
 }
 

@@ -253,9 +253,11 @@ func TestSlowStatementIsExplainedWhileNoneSucceeds(t *testing.T) {
 		"no deadline":             {errors.New("words"), false},
 		"a statement of a caller": {fault.From(slow), true},
 	} {
-		if got := watch.Explains(c.err); got != c.want {
-			t.Errorf("4 s after the last success, %s: explained is %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) { //nolint:paralleltest // before the next statement
+			if got := watch.Explains(c.err); got != c.want {
+				t.Errorf("4 s after the last success: explained is %v", got)
+			}
+		})
 	}
 	if err := run(t.Context(), pool, `select 1`); err != nil || watch.Explains(slow) {
 		t.Errorf("explained after a success; %v", err)

@@ -182,10 +182,12 @@ func TestPostedQuestionsMayBeRepeated(t *testing.T) {
 		{"POST", "/oauth/v2/revoke", "token=x", 0},
 		{"PUT", "/oauth/v2/introspect", "token=x", 0},
 	} {
-		before := w.Auth.Opened.Load()
-		w.Do(t, c.method, c.path, c.body, "Content-Type", "application/x-www-form-urlencoded")
-		if n := w.Auth.Opened.Load() - before; n != c.opened {
-			t.Errorf("%s %s %s: %d requests of OpenEndpoint, want %d", c.method, c.path, c.body, n, c.opened)
-		}
+		t.Run(c.method+" "+c.path+" "+c.body, func(t *testing.T) { //nolint:paralleltest // counts
+			before := w.Auth.Opened.Load()
+			w.Do(t, c.method, c.path, c.body, "Content-Type", "application/x-www-form-urlencoded")
+			if n := w.Auth.Opened.Load() - before; n != c.opened {
+				t.Errorf("%d requests of OpenEndpoint, want %d", n, c.opened)
+			}
+		})
 	}
 }

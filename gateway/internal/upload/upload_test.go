@@ -99,6 +99,7 @@ func TestStreamedShapes(t *testing.T) {
 		"timeout": {`{"dataOrgs":{"orgs":[{"orgId":"o1","humanUsers":[{"userId":"x"}]}]},"timeout":"-1s"}`, "",
 			"", 400, "IMPORT_TIMEOUT_INVALID"},
 		"no such org":   {crowdIn("nowhere"), "", "", 403, "PERMISSION_DENIED"},
+		"misspelled":    {`{"dataOrg":{}}`, "", "", 400, "IMPORT_DATA_MISSING"},
 		"truncated":     {`{"dataOrgs":{"orgs":[`, "", "", 400, "IMPORT_BROKEN_OFF"},
 		"twice timeout": {`{"timeout":"1s","timeout":"2s"}`, "", "", 400, "JSON_MALFORMED"},
 	} {

@@ -87,8 +87,7 @@ func (f *callFlags) instance(ctx context.Context) (url string, token secret.Text
 	if f.tokenFile == "" && (!own.run.Token.Empty() || f.url != "") {
 		return url, own.run.Token, nil
 	}
-	adminFile := cmp.Or(own.services.Users.TokenFile, filepath.Join(own.run.DataDir, "admin.pat"))
-	text, err := os.ReadFile(cmp.Or(f.tokenFile, adminFile))
+	text, err := os.ReadFile(cmp.Or(f.tokenFile, own.adminFile()))
 	if f.tokenFile == "" && errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
@@ -105,6 +104,11 @@ func (f *callFlags) settings() (own *config, url string, err error) {
 		return nil, "", err
 	}
 	return own, address.String(), nil
+}
+
+// adminFile returns the file of the administrator's token of the first start.
+func (c *config) adminFile() string {
+	return cmp.Or(c.services.Users.TokenFile, filepath.Join(c.run.DataDir, "admin.pat"))
 }
 
 // key returns the key file with which a call logs in, if any.

@@ -44,7 +44,7 @@ func (o *output) printTable(w io.Writer, contract protoreflect.MessageDescriptor
 	}
 	var values []value
 	for _, name := range o.columns {
-		values = append(values, value{name, text(lookUp(object, name))})
+		values = append(values, value{name, text(lookUp(object, pathOf(contract, name)))})
 	}
 	if len(o.columns) == 0 {
 		values = slices.DeleteFunc(flatten(contract, object, "", listLevels),

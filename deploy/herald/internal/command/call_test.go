@@ -114,6 +114,7 @@ func TestCallMistakes(t *testing.T) {
 		{[]string{"Users.GetUser", "-o", "xml"}, `there is no "xml"; choose one of table, json, yaml, id`},
 		{[]string{"Users.GetUser", "--json", `{"userID":"a"}`}, "`herald call Users.GetUser --describe` shows"},
 		{[]string{"Users.SearchUsers", "--columns", "id,name"}, `no "name"; it has id, details.changeDate, `},
+		{[]string{"Users.GetUser", "--columns", "name"}, `no "name"; it has id, details.changeDate, `},
 		{[]string{"Users.SearchUsers", "--columns", "id.x"}, `the answer has no "id.x"`},
 		{[]string{"Users.SearchUsers", "--columns", "id", "-o", "json"}, "-o json prints everything; choose -o table"},
 		{[]string{"Users.RemovePhone", "-o", "id"}, "has no id; name what to print with --columns"},
@@ -258,6 +259,10 @@ func TestCallPrintsForScripts(t *testing.T) {
 			`{"result":[{"id":"u1","userName":"mini"}]}`, "userName  id  state\nmini      u1  \n1 of 1\n"},
 		"columns of an object": {[]string{"Users.GetUser", "--columns", "user.human.profile.gender,user.id"}, oneUser,
 			"user.human.profile.gender  GENDER_MALE\nuser.id                    u1\n"},
+		"columns of an object as in its list": {[]string{"Users.GetUser", "--columns", "human.profile.gender,id"},
+			oneUser, "human.profile.gender  GENDER_MALE\nid                    u1\n"},
+		"values of an object as in its list": {[]string{"Users.GetUser", "-o", "id", "--columns", "id,user.id"},
+			oneUser, "u1\tu1\n"},
 		"yaml": {[]string{"Users.GetUser", "-o", "yaml"},
 			`{"user":{"id":"u1","names":["a: b","1","true","","\u202e\u009b` + "\U000e0001\U0001f600" + `","x\ny"],` +
 				`"n":12345678901234567890,"deep":[{"yes":false,"none":null}],"empty":{}}}`, "" +

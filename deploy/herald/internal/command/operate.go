@@ -44,17 +44,21 @@ func settings() *cobra.Command {
 func adminPAT() *cobra.Command {
 	return &cobra.Command{
 		Use:     "admin-pat",
-		Example: "  HERALD_ADMIN_PAT_FILE=/var/lib/herald/admin.pat herald admin-pat",
+		Example: "  herald admin-pat\n  HERALD_ADMIN_PAT_FILE=/var/lib/herald/admin.pat herald admin-pat",
 		Short:   "Print the administrator's personal access token of the first start",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			file := os.Getenv("HERALD_ADMIN_PAT_FILE")
-			if file == "" {
-				return errors.New("HERALD_ADMIN_PAT_FILE is not set, where the first start wrote it")
-			}
-			token, err := os.ReadFile(file)
+			own, err := load()
 			if err != nil {
-				return fmt.Errorf("the first start left no token: %w", err)
+				return err
+			}
+			token, err := os.ReadFile(own.adminFile())
+			if errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("the first start left no token: %w; HERALD_DATA_DIR or HERALD_ADMIN_PAT_FILE says "+
+					"where to look", err)
+			}
+			if err != nil {
+				return err
 			}
 			_, err = c.OutOrStdout().Write(token)
 			return err

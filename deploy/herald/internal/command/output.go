@@ -55,7 +55,7 @@ func (o *output) check(contract protoreflect.MessageDescriptor) error {
 		object = results.Message()
 	}
 	for _, name := range o.columns {
-		if !has(object, name) {
+		if pathOf(object, name) == "" {
 			return fmt.Errorf("--columns: the answer has no %q; it has %s", name, strings.Join(namesOf(object), ", "))
 		}
 	}
@@ -168,7 +168,7 @@ func (o *output) printValues(w io.Writer, contract protoreflect.MessageDescripto
 	for _, one := range objects {
 		var cells []string
 		for _, name := range columns {
-			cells = append(cells, text(lookUp(one, name)))
+			cells = append(cells, text(lookUp(one, pathOf(contract, name))))
 		}
 		b.WriteString(strings.Join(cells, "\t") + "\n")
 	}
@@ -191,17 +191,37 @@ func resultsOf(contract protoreflect.MessageDescriptor) protoreflect.FieldDescri
 	return nil
 }
 
-// idOf returns the path of the id of an object. Most answers have their object in a field. So it is the id of the first
-// field that has one, if the answer itself has none. It returns "" if there is no id.
+// idOf returns the path of the id of an object: its own, or that of the object within it. It returns "" if there is no
+// id.
 func idOf(object protoreflect.MessageDescriptor) string {
-	id := ownID(object)
-	for i := 0; id == "" && i < object.Fields().Len(); i++ {
-		f := object.Fields().Get(i)
+	if f := within(object); f != nil {
+		return f.JSONName() + "." + ownID(f.Message())
+	}
+	return ownID(object)
+}
+
+// within returns the field of an answer that has the object which it is about, such as user. It is the first one with
+// an id, if the answer itself has none. Otherwise it returns nil.
+func within(answer protoreflect.MessageDescriptor) protoreflect.FieldDescriptor {
+	for i := 0; ownID(answer) == "" && i < answer.Fields().Len(); i++ {
+		f := answer.Fields().Get(i)
 		if structured(f) && !f.IsList() && ownID(f.Message()) != "" {
-			id = f.JSONName() + "." + ownID(f.Message())
+			return f
 		}
 	}
-	return id
+	return nil
+}
+
+// pathOf returns the path of a column in an answer, or "" if there is none. The object within the answer has the same
+// columns as in a list: id stands for user.id.
+func pathOf(answer protoreflect.MessageDescriptor, column string) string {
+	if has(answer, column) {
+		return column
+	}
+	if f := within(answer); f != nil && has(f.Message(), column) {
+		return f.JSONName() + "." + column
+	}
+	return ""
 }
 
 // ownID returns the field that tells an object from others of its kind: its id, the first other field that ends in one,
@@ -247,10 +267,16 @@ func lookUp(v any, path string) any {
 	return v
 }
 
-// namesOf returns the names of the columns of an object in a table.
+// namesOf returns the names of the columns of an object in a table. An object within an answer has the same ones.
 func namesOf(object protoreflect.MessageDescriptor) (names []string) {
+	inner := within(object)
+	if inner != nil {
+		names = namesOf(inner.Message())
+	}
 	for _, v := range flatten(object, nil, "", tableLevels) {
-		names = append(names, v.name)
+		if inner == nil || !strings.HasPrefix(v.name, inner.JSONName()+".") {
+			names = append(names, v.name)
+		}
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -56,15 +57,18 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		20: {"id", "01a1fd55-e584-7cfb-…", "u2", "Not shown, for lack", "  of width:", "  human.profile.displayName,",
 			"  state,", "  human.email.email"},
 	} {
-		got := shownOn(t, columns, func(w io.Writer) error { return writeTable(w, names, rows) })
-		for _, line := range got {
-			if wide(line) > int(columns) && strings.Contains(line, id) {
-				t.Errorf("%d columns: %q is wider", columns, line)
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			got := shownOn(t, columns, func(w io.Writer) error { return writeTable(w, names, rows) })
+			for _, line := range got {
+				if wide(line) > int(columns) && strings.Contains(line, id) {
+					t.Errorf("%q is wider", line)
+				}
 			}
-		}
-		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("%d columns: got\n%s\nwant\n%s", columns, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+			if strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
 	}
 }
 

@@ -21,8 +21,8 @@ const (
 		union
 		select t.client_id from personal_access_tokens t where t.id = @made_with and t.client_id <> '' and @for_oneself
 	))`
-	authorizations = `(select case when @for_oneself then made_with(@authorization_id::text, @made_with::text)
-		else '{}' end)`
+	authorizations = `(select case when @for_oneself
+		then authorizations_of_maker(@authorization_id::text, @made_with::text) else '{}' end)`
 )
 
 // madeBy adds the arguments of makers, clients and authorizations to args, for something that a user gets. What users

@@ -37,6 +37,8 @@ var (
 	ErrReflectionTooLarge = fault.New(fault.Exhausted, "REFLECTION_TOO_LARGE", "The answers of this stream are larger than 4 MiB; ask for a file once")
 	// For a body that is not a JSON object of the message.
 	ErrJSONMalformed = fault.New(fault.Invalid, "JSON_MALFORMED", "The body is not the JSON that this method reads")
+	// For a body that has other fields in the place of the organizations.
+	ErrImportDataMissing = fault.New(fault.Invalid, "IMPORT_DATA_MISSING", "The body has no dataOrgs.orgs, in which an import has its users, but other fields").On("dataOrgs.orgs", "is missing")
 	// For a query that is not application/x-www-form-urlencoded.
 	ErrQueryMalformed = fault.New(fault.Invalid, "QUERY_MALFORMED", "The query of the URL is malformed")
 )

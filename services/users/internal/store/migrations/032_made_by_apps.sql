@@ -25,7 +25,7 @@ create index ended_authorizations_by_end on ended_authorizations (ended_at);
 
 -- The authorizations with which something is made: that of the caller, or those with which the caller's personal access
 -- token was made. What ended a moment ago makes nothing any more: nothing would end what it makes.
-create function made_with(authorization_id text, token text) returns text[] language plpgsql stable as $$
+create function authorizations_of_maker(authorization_id text, token text) returns text[] language plpgsql stable as $$
 declare
     those text[];
 begin

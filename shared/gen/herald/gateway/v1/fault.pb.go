@@ -52,6 +52,8 @@ const (
 	Fault_REFLECTION_TOO_LARGE Fault = 19
 	// For a body that is not a JSON object of the message.
 	Fault_JSON_MALFORMED Fault = 20
+	// For a body that has other fields in the place of the organizations.
+	Fault_IMPORT_DATA_MISSING Fault = 22
 	// For a query that is not application/x-www-form-urlencoded.
 	Fault_QUERY_MALFORMED Fault = 21
 )
@@ -80,6 +82,7 @@ var (
 		18: "IMPORTS_BUSY",
 		19: "REFLECTION_TOO_LARGE",
 		20: "JSON_MALFORMED",
+		22: "IMPORT_DATA_MISSING",
 		21: "QUERY_MALFORMED",
 	}
 	Fault_value = map[string]int32{
@@ -104,6 +107,7 @@ var (
 		"IMPORTS_BUSY":             18,
 		"REFLECTION_TOO_LARGE":     19,
 		"JSON_MALFORMED":           20,
+		"IMPORT_DATA_MISSING":      22,
 		"QUERY_MALFORMED":          21,
 	}
 )
@@ -139,7 +143,7 @@ var File_herald_gateway_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_gateway_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1dherald/gateway/v1/fault.proto\x12\x11herald.gateway.v1\x1a\x17herald/v1/options.proto*\x92\x0f\n" +
+	"\x1dherald/gateway/v1/fault.proto\x12\x11herald.gateway.v1\x1a\x17herald/v1/options.proto*\xa2\x10\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x127\n" +
 	"\x12INSUFFICIENT_SCOPE\x10\x01\x1a\x1f\x8a\x82)\x1b\b\a\x12\x17The token lacks a scope\x12N\n" +
@@ -164,7 +168,9 @@ const file_herald_gateway_v1_fault_proto_rawDesc = "" +
 	"\fIMPORTS_BUSY\x10\x12\x1a<\x8a\x82)8\b\b\x122Too many imports at once; wait until one has ended \n" +
 	"\x12g\n" +
 	"\x14REFLECTION_TOO_LARGE\x10\x13\x1aM\x8a\x82)I\b\b\x12EThe answers of this stream are larger than 4 MiB; ask for a file once\x12K\n" +
-	"\x0eJSON_MALFORMED\x10\x14\x1a7\x8a\x82)3\b\x03\x12/The body is not the JSON that this method reads\x12>\n" +
+	"\x0eJSON_MALFORMED\x10\x14\x1a7\x8a\x82)3\b\x03\x12/The body is not the JSON that this method reads\x12\x8d\x01\n" +
+	"\x13IMPORT_DATA_MISSING\x10\x16\x1at\x8a\x82)p\b\x03\x12QThe body has no dataOrgs.orgs, in which an import has its users, but other fields*\rdataOrgs.orgs2\n" +
+	"is missing\x12>\n" +
 	"\x0fQUERY_MALFORMED\x10\x15\x1a)\x8a\x82)%\b\x03\x12!The query of the URL is malformedB/Z-herald/shared/gen/herald/gateway/v1;gatewayv1b\x06proto3"
 
 var (
