@@ -1,9 +1,11 @@
 package secret
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"hash/crc32"
+	"math/big"
 	"strings"
 )
 
@@ -51,6 +53,16 @@ func RandomOf(letters string, n int) string {
 // a request to the service that owns the tokens.
 func (k TokenKind) New() Text {
 	body := string(k) + RandomString(tokenRandom)
+	return NewText(body + checksum(body))
+}
+
+// From returns the token that follows from another one and a random seed: always the same, and nobody can find it who
+// does not have both.
+func (k TokenKind) From(token string, seed []byte) Text {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write(seed)
+	digits := new(big.Int).SetBytes(mac.Sum(nil)).Text(len(alphanumeric))
+	body := string(k) + strings.Repeat("0", tokenRandom-len(digits)) + digits
 	return NewText(body + checksum(body))
 }
 

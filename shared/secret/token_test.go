@@ -107,3 +107,24 @@ func TestRandomStringIsUniform(t *testing.T) {
 		}
 	}
 }
+
+// A token that follows from another one is a token like others, and needs both the token and the seed.
+func TestTokenFollowsFromAnother(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, token := range []string{"a", "b"} {
+		for _, seed := range []string{"", "1", "2"} {
+			made := secret.RefreshToken.From(token, []byte(seed)).Reveal()
+			if again := secret.RefreshToken.From(token, []byte(seed)).Reveal(); again != made || seen[made] ||
+				!secret.RefreshToken.WellFormed(made) {
+				t.Errorf("%q, again %q", made, again)
+			}
+			seen[made] = true
+		}
+	}
+	for range 1000 { // some have leading zeros
+		if made := secret.RefreshToken.From(secret.RandomString(9), nil).Reveal(); !secret.RefreshToken.WellFormed(made) {
+			t.Fatalf("%q", made)
+		}
+	}
+}

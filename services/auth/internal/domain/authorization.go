@@ -13,7 +13,10 @@ const (
 	// be used.
 	RefreshIdle     = 30 * 24 * time.Hour
 	RefreshLifetime = 90 * 24 * time.Hour
-	CodeLifetime    = time.Minute
+	// RefreshRetry is how long after its first use a refresh token is answered again. A client needs that which did not
+	// get the first answer, or which sends two requests at once.
+	RefreshRetry = time.Minute
+	CodeLifetime = time.Minute
 )
 
 // Authorization is what a person or a machine gave a client at a login. All tokens that follow from it share it and end
@@ -131,6 +134,10 @@ const (
 	KindAccess TokenKind = iota + 1
 	KindRefresh
 )
+
+// MaxTokens is how many access tokens of an authorization are valid at once, and among how many used refresh tokens one
+// that comes again is noticed. The oldest end, so that a client that keeps refreshing does not fill the database.
+const MaxTokens = 100
 
 // NewToken is a token to store.
 type NewToken struct {

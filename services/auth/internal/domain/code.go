@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"herald/shared/secret"
 )
 
 // NewCode is an authorization code before it is stored.
@@ -71,15 +73,25 @@ func challenges(text string) bool {
 type RefreshToken struct {
 	Authorization
 	TokenScopes []string
-	Used        bool
+	// Seed gives with the token the one that replaces it.
+	Seed []byte
+	// Used reports whether it was used for the first time at least RefreshRetry ago.
+	Used bool
 }
 
-// Redeem refuses a refresh token to everybody but the client to which it was issued, once (RFC 6749 section 6). It
-// returns ErrMisused if the token may have been stolen.
+// Successor returns the token that replaces the refresh token with that text: the same for each use, so that a client
+// that tries again, or at the same time, does not leave the line of tokens in which a stolen one is noticed.
+func (t RefreshToken) Successor(text string) secret.Text {
+	return secret.RefreshToken.From(text, t.Seed)
+}
+
+// Redeem refuses a refresh token to everybody but the client to which it was issued, and RefreshRetry after its first
+// use (RFC 6749 section 6). It returns ErrMisused if the token may have been stolen.
 func (t RefreshToken) Redeem(clientID string) error {
 	switch {
 	case t.Used:
-		return ErrMisused.Say("the refresh token was used before")
+		return ErrMisused.Say("the refresh token was used before, so the login has ended: store the refresh token of " +
+			"each answer in place of the one before, and send the user to log in")
 	case t.ClientID != clientID:
 		return ErrMisused.Say("the refresh token is another client's")
 	}

@@ -71,7 +71,8 @@ var (
 	ErrInvalidGrant   = &Refusal{Code: "invalid_grant"}
 	// ErrMisused refuses a code or refresh token that somebody uses again, or for whom it was not made. All that was
 	// issued with it ends (RFC 6749 sections 10.4, 10.5).
-	ErrMisused = &Refusal{Code: "invalid_grant", misuse: true}
+	ErrMisused = &Refusal{Code: "invalid_grant", misuse: true,
+		Description: "it was used before, so the login has ended: send the user to log in"}
 	// ErrReplayed refuses an assertion that was used before.
 	ErrReplayed                = ErrInvalidGrant.Say("the assertion was used before")
 	ErrUnauthorizedClient      = &Refusal{Code: "unauthorized_client"}

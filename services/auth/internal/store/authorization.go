@@ -61,7 +61,8 @@ func authorizationArgs(a domain.Authorization) postgres.Args {
 	}
 }
 
-// newTokens returns SQL that stores tokens of the authorization that issued returns. It adds the arguments to args.
+// newTokens returns SQL that stores tokens of the authorization that issued returns, if they are not stored yet. It
+// adds the arguments to args.
 func newTokens(args postgres.Args, now time.Time, tokens []domain.NewToken) string {
 	var (
 		hashes  [][]byte
@@ -80,6 +81,7 @@ func newTokens(args postgres.Args, now time.Time, tokens []domain.NewToken) stri
 			select t.hash, t.kind, issued.id, string_to_array(t.scopes, ' '), @now, t.expires_at
 			from issued, unnest(@hashes::bytea[], @kinds::smallint[], @token_scopes::text[],
 				@token_expiries::timestamptz[]) t (hash, kind, scopes, expires_at)
+			on conflict (hash) do nothing
 		)`
 }
 

@@ -83,23 +83,35 @@ func (s Store) Redeem(ctx context.Context, a domain.Authorization, code []byte, 
 // RefreshToken returns a refresh token by its hash, also one that was used before. It returns domain.ErrUnknown for one
 // that is unknown or has expired.
 func (s Store) RefreshToken(ctx context.Context, hash []byte) (domain.RefreshToken, error) {
+	now := s.journal.Now()
 	t, err := postgres.One[domain.RefreshToken](ctx, s.journal.DB, `select `+authorizationColumns+`,
-			t.scopes as token_scopes, t.used_at is not null as used
+			t.scopes as token_scopes, t.seed, coalesce(t.used_at <= @retried, false) as used
 		from tokens t join authorizations a on a.id = t.authorization_id
-		where t.hash = @hash and t.kind = @kind and t.expires_at > @now`,
-		postgres.Args{"hash": hash, "kind": domain.KindRefresh, "now": s.journal.Now()})
+		where t.hash = @hash and t.kind = @kind and t.expires_at > @now`, postgres.Args{
+		"hash": hash, "kind": domain.KindRefresh, "now": now, "retried": now.Add(-domain.RefreshRetry),
+	})
 	return t, postgres.Missing(err, domain.ErrUnknown)
 }
 
-// Rotate uses a refresh token, and stores the tokens that replace it. It returns domain.ErrMisused, and writes nothing,
-// if it was used before.
+// Rotate uses a refresh token, and stores the tokens that replace it. One of them may be stored already: the successor,
+// after an earlier use. Rotate returns domain.ErrMisused, and writes nothing, if the first use was domain.RefreshRetry
+// ago. Of the access tokens and of the used refresh tokens the newest domain.MaxTokens stay.
 func (s Store) Rotate(ctx context.Context, a domain.Authorization, token []byte, tokens []domain.NewToken) error {
-	args := postgres.Args{"id": a.ID, "token": token, "refresh": domain.KindRefresh}
-	writes := newTokens(args, s.journal.Now(), tokens)
+	now := s.journal.Now()
+	args := postgres.Args{"id": a.ID, "token": token, "refresh": domain.KindRefresh, "most": domain.MaxTokens,
+		"retried": now.Add(-domain.RefreshRetry)}
+	writes := newTokens(args, now, tokens)
 	done, err := s.journal.DB.Exec(ctx, `with `+locked+`, issued as (
-			update tokens t set used_at = @now from locked
-			where t.authorization_id = locked.id and t.hash = @token and t.kind = @refresh and t.used_at is null
+			update tokens t set used_at = coalesce(t.used_at, @now) from locked
+			where t.authorization_id = locked.id and t.hash = @token and t.kind = @refresh
+				and (t.used_at is null or t.used_at > @retried)
 			returning t.authorization_id as id
+		), surplus as (
+			delete from tokens where hash in (select hash from (
+				select t.hash, row_number() over (partition by t.kind order by t.issued_at desc) as place
+				from tokens t join issued on t.authorization_id = issued.id
+				where t.hash <> @token and (t.kind <> @refresh or t.used_at is not null)
+			) oldest where place >= @most)
 		), `+writes+` select from issued`, args)
 	return wrote(done.RowsAffected(), err, domain.ErrMisused)
 }

@@ -44,16 +44,15 @@ func (t Tokens) Opaque(scopes []string) (secret.Text, domain.NewToken) {
 	}
 }
 
-// Refresh returns a new refresh token for scopes of an authorization, and the row to store. It expires if it is not
-// used for domain.RefreshIdle. It also expires so early that no access token issued for it is valid longer than the
+// Refresh returns the row to store of a refresh token for scopes of an authorization. It expires if it is not used for
+// domain.RefreshIdle. It also expires so early that no access token issued for it is valid longer than the
 // authorization.
-func (t Tokens) Refresh(a domain.Authorization, scopes []string) (secret.Text, domain.NewToken) {
-	text := secret.RefreshToken.New()
+func (t Tokens) Refresh(text secret.Text, a domain.Authorization, scopes []string) domain.NewToken {
 	expires := a.ExpiresAt.Add(-domain.AccessLifetime)
 	if idle := t.Now().Add(domain.RefreshIdle); idle.Before(expires) {
 		expires = idle
 	}
-	return text, domain.NewToken{
+	return domain.NewToken{
 		Kind: domain.KindRefresh, Hash: secret.Hash(text.Reveal()), Scopes: scopes, ExpiresAt: expires,
 	}
 }

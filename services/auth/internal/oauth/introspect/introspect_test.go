@@ -108,6 +108,22 @@ func TestRevokedTokenEnds(t *testing.T) {
 	}
 }
 
+// A client that did not get the answer to a refresh logs out with the token that it has.
+func TestUsedRefreshTokenIsRevoked(t *testing.T) {
+	t.Parallel()
+	w := testworld.NewOAuth(t)
+	first := w.LoggedIn().Text("refresh_token")
+	second := w.Good(w.Refresh(first))
+	w.Refused(give(w, introspect.RevokePath, "other", first), http.StatusBadRequest, "invalid_grant")
+	if a := give(w, introspect.RevokePath, "web", first); a.Status != http.StatusOK {
+		t.Errorf("%d %v", a.Status, a.Body)
+	}
+	for _, token := range []string{first, second.Text("refresh_token")} {
+		w.Refused(w.Refresh(token), http.StatusBadRequest, "invalid_grant")
+	}
+	expect(w, "an access token of a revoked login", second.Text("access_token"))
+}
+
 // The revocation of the last token of a login ends the login, so that what the application made ends too.
 func TestLastRevokedTokenEndsTheLogin(t *testing.T) {
 	t.Parallel()

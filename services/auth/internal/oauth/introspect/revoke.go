@@ -2,6 +2,7 @@ package introspect
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"herald/services/auth/internal/domain"
@@ -35,7 +36,7 @@ func (e Endpoint) end(r *http.Request) error {
 	if secret.PersonalAccessToken.Begins(text) {
 		return domain.ErrUnsupportedTokenType.Say("a personal access token ends where it was made, not here")
 	}
-	t, kind, err := e.find(r.Context(), text)
+	t, kind, err := e.revocable(r.Context(), text)
 	switch {
 	case fault.From(err).Code == fault.Unauthenticated:
 		return nil
@@ -45,6 +46,18 @@ func (e Endpoint) end(r *http.Request) error {
 		return domain.ErrInvalidGrant.Say("the token was issued to another client")
 	}
 	return e.write(r.Context(), t, kind, secret.Hash(text))
+}
+
+// revocable returns a token as find does, and also a refresh token that was used: its client may not know the next one.
+func (e Endpoint) revocable(ctx context.Context, text string) (domain.Token, domain.TokenKind, error) {
+	if !secret.RefreshToken.WellFormed(text) {
+		return e.find(ctx, text)
+	}
+	t, err := e.Tokens.Store.RefreshToken(ctx, secret.Hash(text))
+	if errors.Is(err, domain.ErrUnknown) {
+		err = fault.ErrUnauthenticated
+	}
+	return domain.Token{Authorization: t.Authorization}, domain.KindRefresh, err
 }
 
 // write ends a token: a refresh token with all that belongs to its authorization, an access token alone. The last token

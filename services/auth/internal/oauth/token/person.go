@@ -54,11 +54,13 @@ func unknown(err error, description string) error {
 func (g *granted) begins(c domain.Client, now time.Time) {
 	g.ExpiresAt = now.Add(domain.AccessLifetime)
 	if slices.Contains(g.Scopes, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
-		g.ExpiresAt, g.refresh = g.ExpiresAt.Add(domain.RefreshLifetime), g.Scopes
+		g.ExpiresAt = g.ExpiresAt.Add(domain.RefreshLifetime)
+		g.next, g.refresh = secret.RefreshToken.New(), g.Scopes
 	}
 }
 
-// refresh gives new tokens for a refresh token, which it replaces (RFC 6749 section 6, RFC 9700 section 4.14.2).
+// refresh gives new tokens for a refresh token, which it replaces (RFC 6749 section 6, RFC 9700 section 4.14.2). Uses
+// within domain.RefreshRetry get the same successor.
 func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client) (granted, error) {
 	text, err := f.Needed("refresh_token")
 	if err != nil {
@@ -81,7 +83,7 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 	if err != nil {
 		return granted{}, err
 	}
-	g.refresh = stored.TokenScopes
+	g.next, g.refresh = stored.Successor(text), stored.TokenScopes
 	g.save = func(ctx context.Context, tokens []domain.NewToken) error {
 		return e.misuse(ctx, g.Authorization, misused, e.Store.Rotate(ctx, g.Authorization, hash, tokens))
 	}

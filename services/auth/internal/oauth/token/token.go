@@ -65,7 +65,8 @@ type granted struct {
 	client domain.Client
 	user   domain.Subject
 	nonce  string
-	// refresh are the scopes of the next refresh token; nil if there is none.
+	// next is the next refresh token, empty if there is none, and refresh are its scopes.
+	next    secret.Text
 	refresh []string
 }
 
@@ -162,7 +163,7 @@ func (e *Endpoint) answer(r *http.Request) (name string, answer answered, err er
 }
 
 // write stores what a grant gives and returns the answer. All tokens are made before anything is stored, so that no
-// code or refresh token is used without an answer.
+// code or refresh token is used without an answer. If a client does not get the answer to a refresh, it tries again.
 func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 	if g.save == nil {
 		text, err := e.machines(ctx, g)
@@ -179,8 +180,8 @@ func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 		}
 	}
 	if g.refresh != nil {
-		refresh, next := e.Tokens.Refresh(g.Authorization, g.refresh)
-		answer.RefreshToken, stored = refresh.Reveal(), append(stored, next)
+		answer.RefreshToken = g.next.Reveal()
+		stored = append(stored, e.Tokens.Refresh(g.next, g.Authorization, g.refresh))
 	}
 	return answer, g.save(ctx, stored)
 }
