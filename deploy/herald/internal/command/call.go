@@ -24,8 +24,9 @@ paths and who may call them.
 Everybody on the machine sees the arguments of a process: requests with passwords belong
 in a file or on the standard input, and the token in the file that --token-file names, or
 in HERALD_TOKEN or HERALD_TOKEN_FILE. A machine user logs in with the key file that --key-file or
-HERALD_KEY_FILE names, anew for each call; the token is not kept. Without any of them, the
-administrator's token of the first start is sent, but never to an instance that --url names.
+HERALD_KEY_FILE names, anew for each call; the token is not kept. Without any of them, a person
+calls who has logged in with "herald login". Else the administrator's token of the first start is
+sent, but never to an instance that --url names.
 
 Exit codes: 1 where the call was not made or not answered, as for a mistake in the request,
 and for a test mail that the mail server has not taken; else 10 and the code of the

@@ -28,7 +28,7 @@ import (
 const maxAnswer = 64 << 20
 
 var errNoToken = errors.New("there is no token: name its file with --token-file or HERALD_TOKEN_FILE, or a " +
-	"key file with --key-file or HERALD_KEY_FILE")
+	"key file with --key-file or HERALD_KEY_FILE, or log in with herald login")
 
 // ask sends a request by Connect with JSON. Connect has one URL per method and returns complete
 // faults.
@@ -74,24 +74,36 @@ func (f *callFlags) instance(ctx context.Context) (url string, token secret.Text
 	if err != nil {
 		return "", token, err
 	}
-	if f.tokenFile == "" {
-		key, err := f.key(own.run)
-		if err != nil {
-			return "", token, err
-		}
-		if !key.Empty() {
-			token, err = logIn(ctx, client(), url, key, apiScope)
-			return url, token, err
-		}
+	if f.tokenFile != "" {
+		token, err = readToken(f.tokenFile)
+		return url, token, err
 	}
-	if f.tokenFile == "" && (!own.run.Token.Empty() || f.url != "") {
+	key, err := f.key(own.run)
+	switch {
+	case err != nil:
+		return "", token, err
+	case !key.Empty():
+		token, err = logIn(ctx, client(), url, key, apiScope)
+		return url, token, err
+	case !own.run.Token.Empty():
 		return url, own.run.Token, nil
 	}
-	text, err := os.ReadFile(cmp.Or(f.tokenFile, own.adminFile()))
-	if f.tokenFile == "" && errors.Is(err, os.ErrNotExist) {
-		err = nil
+	person, err := readSession(url)
+	switch {
+	case err != nil:
+	case person.Token != nil:
+		token, err = person.valid(ctx, client(), url)
+	case f.url == "":
+		if token, err = readToken(own.adminFile()); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
 	}
-	return url, secret.NewText(strings.TrimSpace(string(text))), err
+	return url, token, err
+}
+
+func readToken(file string) (secret.Text, error) {
+	text, err := os.ReadFile(file)
+	return secret.NewText(strings.TrimSpace(string(text))), err
 }
 
 // settings returns the settings and the address of the instance.

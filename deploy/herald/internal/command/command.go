@@ -72,7 +72,7 @@ Settings are environment variables; "herald settings" lists them.`,
 	if len(more) > 0 {
 		addGroup(root, "Run:", more...)
 	}
-	addGroup(root, "Call the API:", call(), importUsers(), accessToken())
+	addGroup(root, "Call the API:", call(), importUsers(), accessToken(), login(), logout())
 	addGroup(root, "Operate:", settings(), health(), keys(), dead(), replay(), adminPAT(), secrets(), databases(),
 		subscriberPassword())
 	addGroup(root, "Run one process of several, as containers do:", processes...)

@@ -103,7 +103,7 @@ func logIn(ctx context.Context, client *http.Client, instance string, file secre
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("the key file: %w", err)
 	}
-	endpoint, err := tokenEndpoint(ctx, client, instance)
+	at, err := discover(ctx, client, instance)
 	if err != nil {
 		return secret.Text{}, err
 	}
@@ -114,7 +114,7 @@ func logIn(ctx context.Context, client *http.Client, instance string, file secre
 	form := url.Values{
 		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}, "scope": {scope},
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at.Token, strings.NewReader(form.Encode()))
 	if err != nil {
 		return secret.Text{}, err
 	}
@@ -131,36 +131,46 @@ func logIn(ctx context.Context, client *http.Client, instance string, file secre
 	case said.Error != "":
 		return secret.Text{}, notLoggedIn(w, said.Error, said.Description, time.Now())
 	case w.status != http.StatusOK || said.AccessToken == "":
-		return secret.Text{}, fmt.Errorf("%s answered %d without a token", endpoint, w.status)
+		return secret.Text{}, fmt.Errorf("%s answered %d without a token", at.Token, w.status)
 	}
 	return secret.NewText(said.AccessToken), nil
 }
 
-// tokenEndpoint returns the address of an instance's token endpoint. The issuer in the instance's metadata must be the
-// address that was asked. Otherwise a false instance could use the signed assertion at another instance (OpenID Connect
-// Discovery section 4.3).
-func tokenEndpoint(ctx context.Context, client *http.Client, instance string) (string, error) {
+// metadata has the endpoints of an instance that the command line needs.
+type metadata struct {
+	Issuer     string `json:"issuer"`
+	Token      string `json:"token_endpoint"`
+	Device     string `json:"device_authorization_endpoint"`
+	Revocation string `json:"revocation_endpoint"`
+}
+
+// discover returns the endpoints of an instance. The issuer in the instance's metadata must be the address that was
+// asked. Otherwise a false instance could use the signed assertion at another instance (OpenID Connect Discovery
+// section 4.3).
+func discover(ctx context.Context, client *http.Client, instance string) (*metadata, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, instance+"/.well-known/openid-configuration", http.NoBody)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var document struct {
-		Issuer   string `json:"issuer"`
-		Endpoint string `json:"token_endpoint"`
-	}
-	w, err := fetch(client, r, &document)
+	var m metadata
+	w, err := fetch(client, r, &m)
 	switch {
 	case err != nil:
-		return "", err
-	case w.status != http.StatusOK || document.Issuer == "":
-		return "", fmt.Errorf("%s answered %d: is it the address of an instance?", instance, w.status)
-	case document.Issuer != instance:
-		return "", fmt.Errorf("the instance at %s calls itself %s: use this address, as --url or HERALD_PUBLIC_URL",
-			instance, line(document.Issuer))
-	case !strings.HasPrefix(document.Endpoint, instance+"/"):
-		return "", fmt.Errorf("%s has no token endpoint", instance)
+		return nil, err
+	case w.status != http.StatusOK || m.Issuer == "":
+		return nil, fmt.Errorf("%s answered %d: is it the address of an instance?", instance, w.status)
+	case m.Issuer != instance:
+		return nil, fmt.Errorf("the instance at %s calls itself %s: use this address, as --url or HERALD_PUBLIC_URL",
+			instance, line(m.Issuer))
+	case !strings.HasPrefix(m.Token, instance+"/"):
+		return nil, fmt.Errorf("%s has no token endpoint", instance)
 	}
-	return document.Endpoint, nil
+	for _, endpoint := range []*string{&m.Device, &m.Revocation} {
+		if !strings.HasPrefix(*endpoint, instance+"/") {
+			*endpoint = ""
+		}
+	}
+	return &m, nil
 }
 
 // reply is an answer without its body.
