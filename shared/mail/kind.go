@@ -33,6 +33,10 @@ const (
 	OTPRemoved Kind = "otpremoved"
 	// RecoveryCodeUsed is the notice to a user that somebody logged in with a recovery code.
 	RecoveryCodeUsed Kind = "recoverycodeused"
+	// PATAdded is the notice to a user that there is a new personal access token of theirs.
+	PATAdded Kind = "patadded"
+	// IdpLinkAdded is the notice to a user that an account at an identity provider was linked.
+	IdpLinkAdded Kind = "idplinkadded"
 )
 
 // Password says whether the page of a mail asks for a new password.
@@ -66,6 +70,8 @@ var kinds = []struct {
 	{OTPAdded, Page{}},
 	{OTPRemoved, Page{}},
 	{RecoveryCodeUsed, Page{}},
+	{PATAdded, Page{}},
+	{IdpLinkAdded, Page{}},
 }
 
 // Kinds returns every kind.

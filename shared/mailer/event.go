@@ -13,7 +13,7 @@ import (
 )
 
 // Asked is called for an event that requests a mail. The id of the delivery is the id for the mail. It is the event's
-// id, or for a notice its NoticeID. The mail goes to the user who is the event's aggregate.
+// id, or for a notice its NoticeID. The mail goes to the user whose id is the delivery's aggregate.
 type Asked func(ctx context.Context, d event.Delivery, kind mail.Kind) error
 
 // Handlers returns handlers that call asked for each event that requests a mail.
@@ -29,6 +29,11 @@ func Handlers(asked Asked) []event.Handler {
 		on(asked, nil, (*usersv1.OtpVerified).GetNotice),
 		on(asked, nil, (*usersv1.OtpRemoved).GetNotice),
 		on(asked, nil, (*usersv1.OtpAccepted).GetNotice),
+		on(asked, nil, (*usersv1.IdpLinkAdded).GetNotice),
+		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.PersonalAccessTokenAdded) error {
+			d.ID, d.AggregateID = NoticeID(d.ID), e.UserId // the aggregate is the token
+			return ask(ctx, asked, d, e.Notice)
+		}),
 	}
 }
 

@@ -22,6 +22,8 @@ type Mail struct {
 	Text      *textv1.CustomText
 	// Language is the BCP 47 tag of Text.
 	Language string
+	// Branding is that of the user's organization; nil for Herald's.
+	Branding *textv1.ResolveBrandingResponse
 }
 
 // Render returns the mail without its code, which Fill adds. A notice has no code and is complete. Render fails for
@@ -43,7 +45,8 @@ func (m Mail) Render() (Rendered, error) {
 		},
 		Language: m.Language,
 		Link:     link,
-		Value:    func(name string) string { return shown(name, values[name]) },
+		Color:    m.Branding.GetPrimaryColor(), Support: m.Branding.GetSupportEmail(),
+		Value: func(name string) string { return shown(name, values[name]) },
 	}.Render()
 }
 
@@ -88,7 +91,7 @@ func (m Mail) values() map[string]string {
 		"LastEmail": r.GetRecipient(), "VerifiedEmail": r.GetVerifiedEmail(),
 		"LastPhone": r.GetLastPhone(), "VerifiedPhone": r.GetVerifiedPhone(),
 		"UserID": m.UserID, "OrgID": r.GetOrgId(), "OrgName": r.GetOrgName(),
-		"CreationDate": w.date(r.GetCreationDate().AsTime()), "ChangeDate": w.date(r.GetChangeDate().AsTime()),
-		"Expiry": w.date(r.GetExpiry().AsTime()), "ChangedBy": changedBy,
+		"CreationDate": w.day(r.GetCreationDate().AsTime()), "ChangeDate": w.day(r.GetChangeDate().AsTime()),
+		"Expiry": w.day(r.GetExpiry().AsTime()), "ChangedBy": changedBy,
 	}
 }

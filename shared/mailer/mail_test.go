@@ -48,7 +48,7 @@ func TestMail(t *testing.T) {
 		if r, err = r.Fill("K7MPX4RD"); err != nil {
 			t.Fatal(err)
 		}
-		want := "t\n\n{{.Code}}\n\nada ada ada@example.com u&1 24. November 2026, 09:00 Uhr (UTC) K7MPX4RD\n\nb\n" +
+		want := "t\n\n{{.Code}}\n\nada ada ada@example.com u&1 24. November 2026 K7MPX4RD\n\nb\n" +
 			link + "\n\nK7MPX4RD\n\nf\n"
 		if r.Subject != "s Ada & Co" || r.Text != want || !strings.Contains(r.HTML, `<html lang="de"`) {
 			t.Errorf("%s: subject %q, text\n%s\nwant\n%s", kind, r.Subject, r.Text, want)
@@ -56,6 +56,39 @@ func TestMail(t *testing.T) {
 	}
 	if _, err := mailOf("test").Render(); err == nil {
 		t.Error("a mail that is no kind is rendered")
+	}
+}
+
+// A mail has the color of its organization, with a text on the button that is readable, and ends with the address for
+// help. What is no color leaves Herald's. Outlook, which ignores max-width, gets a table of its own.
+func TestBrandedMail(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ color, fill, on string }{
+		{"#ffcc00", "#ffcc00", "#000000"}, {"#0b6e4f", "#0b6e4f", "#ffffff"}, {"", "#2f56d9", "#ffffff"},
+		{"red;}", "#2f56d9", "#ffffff"},
+	} {
+		m := mailOf(mail.Init)
+		m.Branding = &textv1.ResolveBrandingResponse{PrimaryColor: c.color, SupportEmail: "<help>@example.com"}
+		r, err := m.Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, times := range map[string]int{
+			`bgcolor="` + c.fill + `"`: 1, "background-color:" + c.fill: 2, ";color:" + c.on + ";": 1,
+			"Fragen? Schreiben Sie an: <span dir=\"ltr\">&lt;help&gt;@example.com</span>": 1, "mailto": 0,
+			`<!--[if mso]><table role="presentation" width="560"`: 1, "<!--[if mso]></td></tr></table><![endif]-->": 1,
+		} {
+			if got := strings.Count(r.HTML, part); got != times {
+				t.Errorf("%q: the HTML part has %s %d times, want %d:\n%s", c.color, part, got, times, r.HTML)
+			}
+		}
+		if !strings.HasSuffix(r.Text, "\nFragen? Schreiben Sie an: <help>@example.com\n") {
+			t.Errorf("the text part ends with %q", r.Text)
+		}
+	}
+	r, err := mailOf(mail.Init).Render()
+	if err != nil || strings.Contains(r.HTML+r.Text, "Fragen?") {
+		t.Errorf("without an address for help: %v %s", err, r.Text)
 	}
 }
 

@@ -10,9 +10,23 @@ import (
 //go:embed mail.html
 var mailHTML string
 
-var frame = template.Must(template.New("mail.html").
-	Funcs(template.FuncMap{"lines": func(text string) []string { return strings.Split(text, "\n") }}).
-	Parse(mailHTML))
+var frame = template.Must(template.New("mail.html").Funcs(template.FuncMap{
+	"lines": func(text string) []string { return strings.Split(text, "\n") },
+	// mso is for Outlook on Windows only, which ignores max-width. The template would remove a comment of its own.
+	"mso": func(markup string) template.HTML { return template.HTML("<!--[if mso]>" + markup + "<![endif]-->") },
+}).Parse(mailHTML))
+
+// standardFill is the color of Herald's buttons.
+const standardFill = "#2f56d9"
+
+// paint sets the color of the button.
+func (p *page) paint(chosen string) {
+	fill, ok := ParseColor(chosen)
+	if !ok {
+		fill, _ = ParseColor(standardFill)
+	}
+	p.Fill, p.OnFill = template.CSS(fill.String()), template.CSS(fill.OnTop().String())
+}
 
 // page is the content of a mail. It contains codeMark instead of the code.
 type page struct {
@@ -20,6 +34,10 @@ type page struct {
 	Title, PreHeader, Subject, Greeting, Text string
 	ButtonText, FooterText                    string
 	Link, Code                                string
+	// Support is the address for help; empty for none. Help stands before it.
+	Support, Help string
+	// Fill is the color of the button, and OnFill that of its text.
+	Fill, OnFill template.CSS
 	// Address explains the link below the button. It is empty if there is no button.
 	Address string
 	// Href is Link as an attribute, because the URL escaper of the template would percent-encode the mark.
@@ -39,6 +57,14 @@ func (p page) html() (string, error) {
 	return out.String(), nil
 }
 
+// help returns the line with the address for help, or "" if there is none.
+func (p page) help() string {
+	if p.Support == "" {
+		return ""
+	}
+	return p.Help + " " + p.Support
+}
+
 // plain returns the text part, with an empty line between paragraphs. The link and the code each have their own line,
 // so that every mail program recognizes them.
 func (p page) plain() string {
@@ -47,7 +73,7 @@ func (p page) plain() string {
 		button = p.ButtonText + "\n" + p.Link
 	}
 	var out strings.Builder
-	for _, paragraph := range []string{p.Title, p.Greeting, p.Text, button, p.Code, p.FooterText} {
+	for _, paragraph := range []string{p.Title, p.Greeting, p.Text, button, p.Code, p.FooterText, p.help()} {
 		if paragraph == "" {
 			continue
 		}

@@ -43,6 +43,10 @@ type Message struct {
 	// Link is the target of the button, an absolute http or https URL. It is empty for a mail without a button. If it
 	// contains {{.Code}}, that is replaced by the code, and the code is also shown below the button.
 	Link string
+	// Color is that of the button, # and six hexadecimal digits; any other text stands for Herald's.
+	Color string
+	// Support is the e-mail address for help, which the mail shows at its end; empty for none.
+	Support string
 	// Value returns the value of a placeholder, such as FirstName. It is not called for Code if there is a link.
 	Value func(name string) string
 }
@@ -73,11 +77,14 @@ func (m Message) Render() (Rendered, error) {
 		ButtonText: oneLine(m.expand(m.Texts.ButtonText)),
 		FooterText: m.expand(m.Texts.FooterText),
 		Link:       link,
+		Support:    oneLine(clean(m.Support)),
+		Help:       wordsIn(tag).Help,
 		Href:       template.HTMLAttr(`href="` + html.EscapeString(link) + `"`),
 	}
 	if strings.Contains(link, codeMark) {
 		p.Code = codeMark
 	}
+	p.paint(m.Color)
 	if p.ButtonText != "" {
 		p.Address = wordsIn(tag).Address
 	}

@@ -24,8 +24,8 @@ type words struct {
 	Months string
 	// Self and Administrator say who made a change.
 	Self, Administrator string
-	// Address is the text that explains the link below the button.
-	Address string
+	// Address is the text that explains the link below the button. Help stands before the address for help.
+	Address, Help string
 }
 
 // wordsOf holds the words by language.
@@ -49,20 +49,23 @@ func wordsIn(tag language.Tag) words {
 	return wordsOf["en"]
 }
 
-// Date formats a time for a mail in a language. tag is a BCP 47 tag.
+// Date formats a time for a page in a language. tag is a BCP 47 tag.
 func Date(tag string, at time.Time) string { return wordsIn(language.Make(tag)).date(at) }
 
+// day formats the day of a time in the language of w. Mails show no time of day, because nobody knows the time zone in
+// which they are read.
+func (w words) day(at time.Time) string { return strings.TrimSuffix(w.fill(w.Day, at), ",") }
+
 // date formats a time in the language of w. A line can break only between the day and the time.
-func (w words) date(at time.Time) string {
+func (w words) date(at time.Time) string { return w.fill(w.Day, at) + " " + w.fill(w.Time, at) }
+
+func (w words) fill(pattern string, at time.Time) string {
 	at = at.UTC()
 	month := ""
 	if names := strings.Fields(w.Months); len(names) == 12 {
 		month = names[at.Month()-1]
 	}
-	fill := func(pattern string) string {
-		return strings.NewReplacer(" ", "\u00a0", "{d}", strconv.Itoa(at.Day()), "{m}", month,
-			"{n}", strconv.Itoa(int(at.Month())), "{y}", strconv.Itoa(at.Year()),
-			"{t}", at.Format("15:04")).Replace(pattern)
-	}
-	return fill(w.Day) + " " + fill(w.Time)
+	return strings.NewReplacer(" ", "\u00a0", "{d}", strconv.Itoa(at.Day()), "{m}", month,
+		"{n}", strconv.Itoa(int(at.Month())), "{y}", strconv.Itoa(at.Year()),
+		"{t}", at.Format("15:04")).Replace(pattern)
 }

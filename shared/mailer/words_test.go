@@ -36,6 +36,21 @@ func TestDates(t *testing.T) {
 	}
 }
 
+// Mails show the day only.
+func TestDays(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, time.July, 5, 16, 30, 59, 0, time.UTC)
+	for tag, want := range map[string]string{
+		"en": "5 July 2026", "de": "5. Juli 2026", "hu": "2026. július 5.", "ja": "2026年7月5日", "ru": "5 июля 2026 г.",
+	} {
+		t.Run(tag, func(t *testing.T) {
+			if got := strings.ReplaceAll(wordsIn(language.Make(tag)).day(at), "\u00a0", " "); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestWords(t *testing.T) {
 	t.Parallel()
 	all := "bg cs de en es fr hu id it ja ko mk nl pl pt ro ru sv tr uk zh"
@@ -54,12 +69,13 @@ func TestWords(t *testing.T) {
 		}
 		for name, text := range map[string]string{
 			"self": w.Self, "administrator": w.Administrator, "address": w.Address,
+			"help": w.Help,
 		} {
 			t.Run(name, func(t *testing.T) {
 				if text == "" || text != strings.TrimSpace(text) {
 					t.Errorf("%s %s: %q", tag, name, text)
 				}
-				if other := seen[name+text]; other != "" && name == "address" {
+				if other := seen[name+text]; other != "" && (name == "address" || name == "help") {
 					t.Errorf("%s and %s: %s is %q in both", tag, other, name, text)
 				}
 				seen[name+text] = tag

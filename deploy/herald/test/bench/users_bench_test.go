@@ -109,9 +109,9 @@ func newTown(b *testing.B, users int) *town {
 		_, err := t.db.Exec(b.Context(), sql)
 		check(b, err)
 	}
-	_, err := t.db.Exec(b.Context(), `insert into personal_access_tokens (id, user_id, hash, scopes, expires_at, makers,
-		client_id, authorizations, sequence, created_at, changed_at)
-		select 't' || i, 'u' || i, coalesce(h.hash, sha256(i::text::bytea)), array['openid',
+	_, err := t.db.Exec(b.Context(), `insert into personal_access_tokens (id, user_id, hash, name, scopes, expires_at,
+		makers, client_id, authorizations, sequence, created_at, changed_at)
+		select 't' || i, 'u' || i, coalesce(h.hash, sha256(i::text::bytea)), '', array['openid',
 			'urn:service:iam:org:project:id:service:aud'], now() + interval '1 day', '{}', '', '{}', 0, now(), now()
 		from generate_series(1, $2) i left join unnest($1::bytea[]) with ordinality h (hash, n) on h.n = i`,
 		hashes, users)

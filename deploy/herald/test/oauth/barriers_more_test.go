@@ -24,8 +24,9 @@ func (r *reader) guesses(user string) {
 	for range 10 {
 		r.stranger("192.0.2.1", path, form)
 	}
+	form.Del("code")
 	r.opens(path+"?"+form.Encode(), "init.confirm")
-	r.sends("locked")
+	r.sends("locked", "code", "AAAAAAAA")
 }
 
 // stranger posts a form of Herald from an address.
@@ -122,6 +123,17 @@ func (r *reader) account(c company) {
 			r.t.Fatal(err)
 		}
 		found = append(found, more...)
+	}
+	r.opens("/ui/account/profile", "profile")
+	r.forget()
+	r.sends("formold")
+}
+
+// forget removes the browser's cookies.
+func (r *reader) forget() {
+	r.t.Helper()
+	if _, err := chromedp.Call(r.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
@@ -241,6 +253,9 @@ func (r *reader) faults() {
 	r.opens("/oauth/v2/authorize?client_id=nobody&redirect_uri=https://a.example/", "refusedclient")
 	r.opens(r.shop.end("client_id", "nobody"), "refusedlogout")
 	r.opens("/ui/login/?request=gone", "requestgone")
+	r.chromium.visit(r.shop.request())
+	r.forget()
+	r.sends("nocookies", "name", "nobody", "current", "wrong horse")
 	r.opens("/ui/nothing", "unknown")
 	r.opens("/ui/login/user/init", "malformed")
 	r.chromium.visit(r.shop.bye)

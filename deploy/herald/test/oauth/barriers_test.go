@@ -207,15 +207,16 @@ func (r *reader) mails() {
 	r.Must("POST", "/management/v1/users/human/_import", r.initial(name, ""))
 	link := r.link(name + "@example.com")
 	wrong := regexp.MustCompile(`code=\w+`).ReplaceAllString(link, "code=AAAAAAAA")
-	r.opens(wrong, "init.form")
+	r.opens(wrong, "linkgone")
 	r.clicks("form.other button", "init.resent")
+	r.opens(strings.Replace(wrong, "code=AAAAAAAA&", "", 1), "init.form")
 	r.opens(link, "init.form")
 	r.sends("init.form", "password", "short", "confirmation", "shorter")
 	r.sends("init.form", "password", "short", "confirmation", "short")
 	r.sends("init.done", "password", "correct horse", "confirmation", "correct horse")
-	r.opens(strings.Replace(wrong, "user/init", "mail/verification", 1), "verifyemail.confirm")
+	r.opens(strings.Replace(wrong, "user/init", "mail/verification", 1), "linkgone")
 	r.clicks("form.other button", "verifyemail.resent")
-	r.opens(strings.Replace(wrong, "user/init", "password/reset", 1), "passwordreset.form")
+	r.opens(strings.Replace(wrong, "user/init", "password/reset", 1), "linkgone")
 	r.clicks("form.other button", "passwordreset.resent")
 	second := "second-" + r.language
 	r.Must("POST", "/management/v1/users/human/_import", r.person(second, ""))
@@ -253,6 +254,7 @@ func (r *reader) enters(name, page string) {
 
 // logins looks at the pages on which somebody logs in.
 func (r *reader) logins() {
+	r.opens("/ui/login/factor", "loginover")
 	r.opens(r.shop.request(), "login")
 	r.sends("login", "name", "nobody", "current", "wrong horse")
 	r.clicks(".more a", "forgot")
@@ -289,6 +291,7 @@ func (r *reader) logins() {
 	r.sends("recovery", "code", shownBy(r.t, strings.ReplaceAll(r.read("details.key code"), " ", ""), 0))
 	r.opens("/ui/login/enrol", "protected")
 	r.opens("/ui/login/", "session")
+	r.opens("/ui/login/?request=gone", "requestused")
 	r.opens(r.shop.request("prompt", "select_account"), "choose")
 }
 

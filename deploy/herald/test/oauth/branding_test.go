@@ -101,7 +101,7 @@ func TestWhoseBranding(t *testing.T) {
 	w := start(t)
 	w.Must("PUT", "/management/v1/orgs/me/branding", `{"primaryColor":"`+gold+`"}`)
 	apps := map[*application]string{
-		w.branded("Plain", "UNSPECIFIED"): "", w.branded("Shop", "ENFORCE_PROJECT_RESOURCE_OWNER_POLICY"): gold,
+		w.branded("Plain", "UNSPECIFIED"): gold, w.branded("Shop", "ENFORCE_PROJECT_RESOURCE_OWNER_POLICY"): gold,
 		w.branded("Bank", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY"): navy,
 		w.branded("Club", "ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY"): gold, // nobody has accepted its grant
 	}
@@ -112,10 +112,7 @@ func TestWhoseBranding(t *testing.T) {
 	w.grant(home, w.Org, "Bank")
 	w.offer(home, w.Org, "Club")
 	for app, later := range apps {
-		first := gold
-		if later == "" {
-			first = ""
-		}
+		const first = gold
 		v := w.visitor()
 		name := v.visit(app.request("login_hint", "ada"))
 		if got := name.fill(); got != first {
@@ -178,7 +175,7 @@ func TestBrandingOfOwnPages(t *testing.T) {
 	has(v.visit(bank.end("client_id", bank.clientID)), "Do you want to sign out?", navy)
 	link := w.link("bob@example.com")
 	wrong := regexp.MustCompile(`code=\w+`).ReplaceAllString(link, "code=AAAAAAAA")
-	has(v.visit(wrong), "Activate your account", "") // anybody could have written it
+	has(v.visit(wrong), "This link no longer works", "") // anybody could have written it
 	form := has(v.visit(link), "Activate your account", navy)
 	form = has(v.submit(form, "password", "short", "confirmation", "short"), "Activate your account", navy)
 	has(v.submit(form, "password", "correct horse", "confirmation", "correct horse"), "Your account is active", navy)

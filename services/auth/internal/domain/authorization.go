@@ -178,17 +178,20 @@ func (t Token) MayIntrospect(c Client, kind TokenKind) bool {
 // to what it asks for.
 type AuthorizedApp struct {
 	ClientID string
-	// Name is empty for an application that does not exist any more.
+	// Name is empty for an application that does not exist any more. OrgName is the organization that offers it.
 	Name    string `db:"-"`
+	OrgName string `db:"-"`
 	GivenAt time.Time
 	// Made is what the application made in the name of the person, the newest first.
 	Made []MadeByApp `db:"-"`
 }
 
-// MadeByApp is a personal access token with that id, or an authenticator app if it is empty.
+// MadeByApp is a personal access token with that id and name, or an authenticator app if the id is empty. Prepared
+// reports that the authenticator app counts for nothing yet.
 type MadeByApp struct {
-	TokenID string
-	At      time.Time
+	TokenID, Name string
+	Prepared      bool
+	At            time.Time
 }
 
 // Why an authorization ended, by the names of the contract's AuthorizationEnd.

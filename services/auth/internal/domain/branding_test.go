@@ -10,12 +10,12 @@ func TestProjectDecidesOnBranding(t *testing.T) {
 		userOrg string
 		want    string
 	}{
-		{0, "", ""}, {0, "users", ""},
+		{0, "", "shops"}, {0, "users", "shops"},
 		{1, "", "shops"}, {1, "users", "shops"},
 		{2, "", "shops"}, {2, "users", "users"},
-		{3, "users", ""},
+		{3, "users", "shops"},
 	} {
-		client := Client{OrgID: "shops", Project: Project{Branding: c.setting}}
+		client := Client{ID: "c", OrgID: "shops", Project: Project{Branding: c.setting}}
 		if got := client.BrandingOf(c.userOrg); got != c.want {
 			t.Errorf("setting %d, user of %q: the branding of %q, want %q", c.setting, c.userOrg, got, c.want)
 		}
@@ -24,16 +24,19 @@ func TestProjectDecidesOnBranding(t *testing.T) {
 		setting              int32
 		asked, userOrg, want string
 	}{
-		{0, "", "users", ""}, {0, "askeds", "", "askeds"}, {0, "askeds", "askeds", "askeds"},
+		{0, "", "users", "shops"}, {0, "askeds", "", "askeds"}, {0, "askeds", "askeds", "askeds"},
 		{1, "", "users", "shops"}, {1, "askeds", "", "shops"}, {1, "askeds", "askeds", "shops"},
 		{2, "", "users", "users"}, {2, "askeds", "", "askeds"}, {2, "askeds", "askeds", "askeds"},
 	} {
-		client := Client{OrgID: "shops", Project: Project{Branding: c.setting}}
+		client := Client{ID: "c", OrgID: "shops", Project: Project{Branding: c.setting}}
 		if got := client.BrandingIn(c.asked, c.userOrg); got != c.want {
 			t.Errorf("%+v: the branding of %q", c, got)
 		}
 	}
-	if got := (Client{}).BrandingOf("users"); got != "" {
+	if got := (Client{}).BrandingOf("users"); got != "users" {
 		t.Errorf("without a client the page has the branding of %q", got)
+	}
+	if got := (Client{}).BrandingOf(""); got != "" {
+		t.Errorf("before a login without a client the page has the branding of %q", got)
 	}
 }

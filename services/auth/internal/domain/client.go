@@ -89,16 +89,15 @@ const (
 	brandingOfUser    int32 = 2
 )
 
-// BrandingOf returns the organization whose branding the login to the client has: "" for Herald's look. The user's
-// organization is empty as long as nobody has logged in, because the branding would show which users exist.
+// BrandingOf returns the organization whose branding the login to the client has: the client's, unless the project asks
+// for that of the user. A login without a client, as for the pages of the account, has the branding of the user's
+// organization. The user's organization is empty as long as nobody has logged in, because the branding would show which
+// users exist.
 func (c Client) BrandingOf(userOrgID string) string {
-	switch {
-	case c.Project.Branding == brandingOfUser && userOrgID != "":
+	if userOrgID != "" && (c.ID == "" || c.Project.Branding == brandingOfUser) {
 		return userOrgID
-	case c.Project.Branding == brandingOfUser || c.Project.Branding == brandingOfProject:
-		return c.OrgID
 	}
-	return ""
+	return c.OrgID
 }
 
 // BrandingIn is BrandingOf for a login for which the client admits only people of one organization. They see the

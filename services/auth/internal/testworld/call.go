@@ -114,5 +114,6 @@ func post(client, uri string, form url.Values) *http.Request {
 	r.RemoteAddr = client
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Cookie", "__Host-herald-cookies=1") // a page has set it
 	return r
 }

@@ -147,7 +147,8 @@ func (u *Users) answerSubject(_ context.Context, request proto.Message) (proto.M
 		found := &usersv1.ResolveSubjectResponse{
 			OrgId: "o1", State: usersv1.UserState_USER_STATE_ACTIVE, Type: usersv1.UserType_USER_TYPE_HUMAN,
 			Generation: 1 + u.changes, Credential: "password",
-			Orgs: []*usersv1.SubjectOrg{{Id: "o1", State: usersv1.OrgState_ORG_STATE_ACTIVE, Generation: 1}},
+			Orgs: []*usersv1.SubjectOrg{{Id: "o1", State: usersv1.OrgState_ORG_STATE_ACTIVE, Generation: 1},
+				{Id: "o2", Name: "Company o2"}},
 			User: &usersv1.User{PreferredLoginName: "ada <b>", Type: &usersv1.User_Human{Human: &usersv1.Human{
 				Email:   &usersv1.Email{Email: "<i>ada@example.com", IsEmailVerified: !u.Unverified},
 				Profile: &usersv1.Profile{DisplayName: `Ada "<script>alert(1)</script>`},

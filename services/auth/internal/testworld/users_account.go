@@ -19,6 +19,7 @@ import (
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/search"
 	"herald/shared/secret"
 )
 
@@ -139,8 +140,8 @@ func (u *Users) answerTokens(_ context.Context, request proto.Message) (proto.Me
 				return nil, fault.ErrExpirationDatePast.Say("it is over")
 			}
 		}
-		u.Own.Tokens = append(u.Own.Tokens, &usersv1.PersonalAccessToken{Id: "t1", ExpirationDate: until,
-			Details: &heraldv1.ObjectDetails{CreationDate: timestamppb.Now()}})
+		u.Own.Tokens = append(u.Own.Tokens, &usersv1.PersonalAccessToken{Id: "t1", Name: r.Name,
+			ExpirationDate: until, Details: &heraldv1.ObjectDetails{CreationDate: timestamppb.Now()}})
 		return &usersv1.AddPersonalAccessTokenResponse{TokenId: "t1", Token: "hrld_pat_secret"}, nil
 	case *usersv1.RemoveMyPersonalAccessTokenRequest:
 		i := slices.IndexFunc(u.Own.Tokens, func(t *usersv1.PersonalAccessToken) bool { return t.Id == r.TokenId })
@@ -175,9 +176,13 @@ func (u *Users) answerFactors(_ context.Context, request proto.Message) (proto.M
 		return nil, nil
 	}
 	found := &usersv1.SearchAuthFactorsResponse{}
-	if u.Own.Codes > 0 {
+	state := usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY
+	if u.Own.Codes == 0 {
+		state = usersv1.AuthFactorState_AUTH_FACTOR_STATE_NOT_READY
+	}
+	if u.Own.Codes > 0 || len(u.Own.FactorOf) > 0 {
 		found.Result = []*usersv1.AuthFactor{{
-			State:     usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY,
+			State:     state,
 			Type:      &usersv1.AuthFactor_Otp{Otp: &usersv1.Otp{RecoveryCodesLeft: u.Own.Codes}},
 			ClientIds: u.Own.FactorOf,
 		}}
@@ -234,6 +239,12 @@ func (u *Users) answerMemberships(_ context.Context, request proto.Message) (pro
 func ServeApplications(t testing.TB, g boot.Ground) {
 	t.Helper()
 	Serve(t, g, "projects", func(_ context.Context, request proto.Message) (proto.Message, error) {
+		if asked, names := request.(*projectsv1.ResolveAccessRequest); names {
+			return &projectsv1.ResolveAccessResponse{Named: search.Each(asked.NamedIds,
+				func(id string) *projectsv1.ResolveAccessResponse {
+					return &projectsv1.ResolveAccessResponse{Project: &projectsv1.Project{Id: id, Name: "Shop " + id}}
+				})}, nil
+		}
 		r, resolve := request.(*projectsv1.ResolveClientRequest)
 		switch {
 		case !resolve:

@@ -35,12 +35,17 @@ func SetMade(
 		app := &apps[i]
 		for _, t := range tokens.Result {
 			if t.ClientId == app.ClientID {
-				app.Made = append(app.Made, domain.MadeByApp{TokenID: t.Id, At: t.Details.GetCreationDate().AsTime()})
+				app.Made = append(app.Made, domain.MadeByApp{
+					TokenID: t.Id, Name: t.Name, At: t.Details.GetCreationDate().AsTime(),
+				})
 			}
 		}
 		for _, f := range otps.Result {
 			if slices.Contains(f.ClientIds, app.ClientID) {
-				app.Made = append(app.Made, domain.MadeByApp{At: f.Details.GetCreationDate().AsTime()})
+				app.Made = append(app.Made, domain.MadeByApp{
+					Prepared: f.State != usersv1.AuthFactorState_AUTH_FACTOR_STATE_READY,
+					At:       f.Details.GetCreationDate().AsTime(),
+				})
 			}
 		}
 		slices.SortFunc(app.Made, func(a, b domain.MadeByApp) int { return b.At.Compare(a.At) })

@@ -5,6 +5,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -80,21 +81,50 @@ func (o *Services) Application(ctx context.Context, id string, p Proof) (domain.
 // namesAtOnce is how many requests for names of applications run at a time.
 const namesAtOnce = 8
 
-// NameApps sets the names of applications. An application that does not exist any more gets none.
+// NameApps sets the names of applications and of their organizations. An application that does not exist any more gets
+// none.
 func (o *Services) NameApps(ctx context.Context, apps []domain.AuthorizedApp) error {
 	var g errgroup.Group
 	g.SetLimit(namesAtOnce)
+	owners := make([]string, len(apps))
 	for i := range apps {
 		g.Go(func() error {
 			c, err := o.Application(ctx, apps[i].ClientID, Proof{})
 			if errors.Is(err, ErrNoClient) {
 				err = nil
 			}
-			apps[i].Name = c.Name
+			apps[i].Name, owners[i] = c.Name, c.OrgID
 			return err
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil || len(apps) == 0 {
+		return err
+	}
+	orgs, err := o.Orgs(ctx, slices.Compact(slices.Sorted(slices.Values(owners)))...)
+	for i := range apps {
+		apps[i].OrgName = orgs[owners[i]].Name
+	}
+	return err
+}
+
+// maxNamed is how many projects one request may name.
+const maxNamed = 50
+
+// ProjectNames returns the names of projects by their ids. It ignores empty ids, and leaves out projects that do not
+// exist.
+func (o *Services) ProjectNames(ctx context.Context, ids []string) (map[string]string, error) {
+	names := map[string]string{}
+	ids = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(ids))), func(id string) bool { return id == "" })
+	for some := range slices.Chunk(ids, maxNamed) {
+		r, err := o.Projects.ResolveAccess(ctx, &projectsv1.ResolveAccessRequest{NamedIds: some})
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range r.Named {
+			names[a.Project.GetId()] = a.Project.GetName()
+		}
+	}
+	return names, nil
 }
 
 // User returns a user with their organization and others. Whether all are active is not decided here. It returns
@@ -151,7 +181,7 @@ func (o *Services) Admit(ctx context.Context, p domain.Project, a *domain.Author
 // client's project: otherwise anybody could show it. Without an answer the pages look as they do before the login.
 func (o *Services) Branding(ctx context.Context, c domain.Client, asked, userOrgID string) string {
 	orgID := c.BrandingIn(asked, userOrgID)
-	if orgID == "" || orgID == c.OrgID {
+	if orgID == "" || orgID == c.OrgID || c.ID == "" {
 		return orgID
 	}
 	r, err := o.Reach(ctx, domain.Authorization{ProjectID: c.Project.ID, OrgID: orgID})

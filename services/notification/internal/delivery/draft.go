@@ -71,6 +71,7 @@ func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, cod
 	c.Recipient, c.Language = m.Recipient, t.Language
 	rendered, err := mailer.Mail{
 		PublicURL: s.PublicURL, Kind: c.Kind, UserID: c.UserID, Reader: m, Text: t.CustomText, Language: t.Language,
+		Branding: t.Branding,
 	}.Render()
 	if err != nil {
 		return draft{}, "", err

@@ -251,6 +251,9 @@ func TestMailIsInTheLanguageOfItsReader(t *testing.T) {
 	w := open(t)
 	w.exec(`insert into custom_texts (org_id, kind, language, greeting, sequence, created_at, changed_at) values ` +
 		`('o1', 'init', 'fr', 'Salut', 3, now(), now())`)
+	w.Must(w.gateway.SetBranding(w.As("o1", "ORG_OWNER"), &textv1.SetBrandingRequest{
+		PrimaryColor: "#00aaff", SupportEmail: " help@example.com ",
+	}))
 	for preferred, want := range map[string]string{
 		"ja": "ja", "de-LI": "de", "": "fr", "tlh": "fr", "not a tag": "fr",
 	} {
@@ -258,7 +261,8 @@ func TestMailIsInTheLanguageOfItsReader(t *testing.T) {
 			r, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1",
 				Kind: "init", PreferredLanguage: preferred})
 			w.Must(r, err)
-			testkit.Equal(t, r, &textv1.ResolveMessageTextResponse{Language: want, CustomText: w.read("o1", want)})
+			testkit.Equal(t, r, &textv1.ResolveMessageTextResponse{Language: want, CustomText: w.read("o1", want),
+				Branding: &textv1.ResolveBrandingResponse{PrimaryColor: "#00aaff", SupportEmail: "help@example.com"}})
 		})
 	}
 	_, err := w.mailer.ResolveMessageText(t.Context(), &textv1.ResolveMessageTextRequest{OrgId: "o1", Kind: "nope"})

@@ -20,7 +20,8 @@ func (t Text) GetBranding(ctx context.Context, _ *textv1.GetBrandingRequest) (*t
 		return nil, err
 	}
 	got := &textv1.Branding{
-		Details: resource.Details(b.Record, orgID), PrimaryColor: b.PrimaryColor, IsDefault: b.IsDefault(),
+		Details: resource.Details(b.Record, orgID), PrimaryColor: b.PrimaryColor, SupportEmail: b.SupportEmail,
+		IsDefault: b.IsDefault(),
 	}
 	if path := logoPath(orgID, b.LogoHash); path != "" {
 		got.LogoUrl = t.PublicURL + path
@@ -28,9 +29,14 @@ func (t Text) GetBranding(ctx context.Context, _ *textv1.GetBrandingRequest) (*t
 	return &textv1.GetBrandingResponse{Branding: got}, nil
 }
 
-// SetBranding replaces the organization's color.
+// SetBranding replaces the organization's color and its address for help.
 func (t Text) SetBranding(ctx context.Context, r *textv1.SetBrandingRequest) (*textv1.SetBrandingResponse, error) {
-	details, err := t.setBranding(ctx, func(b *domain.Branding) []string { return b.SetColor(r.PrimaryColor) })
+	if err := domain.CheckSupportEmail(r.SupportEmail); err != nil {
+		return nil, err
+	}
+	details, err := t.setBranding(ctx, func(b *domain.Branding) []string {
+		return b.Set(r.PrimaryColor, r.SupportEmail)
+	})
 	return &textv1.SetBrandingResponse{Details: details}, err
 }
 
@@ -64,9 +70,13 @@ func (t Text) RemoveBranding(
 func (t Text) ResolveBranding(
 	ctx context.Context, r *textv1.ResolveBrandingRequest,
 ) (*textv1.ResolveBrandingResponse, error) {
-	b, err := t.Store.Branding(ctx, r.OrgId)
+	return t.branding(ctx, r.OrgId)
+}
+
+func (t Text) branding(ctx context.Context, orgID string) (*textv1.ResolveBrandingResponse, error) {
+	b, err := t.Store.Branding(ctx, orgID)
 	return &textv1.ResolveBrandingResponse{
-		PrimaryColor: b.PrimaryColor, LogoPath: logoPath(r.OrgId, b.LogoHash),
+		PrimaryColor: b.PrimaryColor, LogoPath: logoPath(orgID, b.LogoHash), SupportEmail: b.SupportEmail,
 	}, err
 }
 

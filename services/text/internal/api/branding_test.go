@@ -117,6 +117,8 @@ func TestWrongBrandingIsRefused(t *testing.T) {
 			refused(t, err, fault.ErrInvalidArgument, "primaryColor")
 		})
 	}
+	_, err := w.gateway.SetBranding(settings, &textv1.SetBrandingRequest{SupportEmail: "help"})
+	refused(t, err, textfault.ErrSupportEmailInvalid, "supportEmail")
 	for name, c := range map[string]struct {
 		logo []byte
 		want *fault.Fault

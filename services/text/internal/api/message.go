@@ -121,7 +121,8 @@ func (t Text) ResolveMessageText(
 	}
 	text := customText(own.Or(standard), custom.Record, k)
 	text.IsDefault = own == domain.Texts{}
-	return &textv1.ResolveMessageTextResponse{CustomText: text, Language: k.Language}, nil
+	branding, err := t.branding(ctx, r.OrgId)
+	return &textv1.ResolveMessageTextResponse{CustomText: text, Language: k.Language, Branding: branding}, err
 }
 
 // asked returns the key of the texts for a request in any language: in the nearest supported one,

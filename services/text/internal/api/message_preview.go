@@ -46,10 +46,14 @@ func (t Text) PreviewMessageText(
 	if err != nil {
 		return nil, err
 	}
+	branding, err := t.branding(ctx, k.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
 	reader := sample()
 	rendered, err := mailer.Mail{
 		PublicURL: t.PublicURL, Kind: mail.Kind(k.Kind), UserID: sampleID, Reader: reader, Language: k.Language,
-		Text: customText(own.Or(standard), resource.Record{}, k),
+		Text: customText(own.Or(standard), resource.Record{}, k), Branding: branding,
 	}.Render()
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func TestPreviewHasGivenAndDefaultTextsAndALink(t *testing.T) {
 			if kind == "verifyemail" { // may reach somebody else
 				greeting = "Guten Tag,"
 			}
-			until := "8. Januar 2026, 09:30 Uhr (UTC)"
+			until := "8.\u00a0Januar\u00a02026"
 			for _, want := range []string{"\n<b>Ada</b>\nada.lovelace@example.com " + until + "\n\nLos\n" + link +
 				"\n\nK7MPX4RD\n", "\n" + greeting + "\n"} {
 				if !strings.Contains(got.Text, want) {

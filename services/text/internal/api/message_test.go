@@ -235,7 +235,7 @@ func TestTextThatIsRefusedTodayIsNotSent(t *testing.T) {
 	w.Must(resolved, err)
 	read, sent := own.CustomText, resolved.CustomText
 	if read.Title != "Own" || read.IsDefault || sent.Title == "Own" || strings.Contains(sent.Text, "evil") ||
-		!sent.IsDefault || !strings.Contains(sent.Text, "{{.Code}}") {
+		!sent.IsDefault || !strings.Contains(sent.Text, "{{.Expiry}}") {
 		t.Errorf("read %v, sent %v", read, sent)
 	}
 }

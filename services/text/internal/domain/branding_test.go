@@ -45,16 +45,38 @@ func TestChangeOfABrandingNamesWhatChanged(t *testing.T) {
 }
 
 func color(c string) func(*Branding) []string {
-	return func(b *Branding) []string { return b.SetColor(c) }
+	return func(b *Branding) []string { return b.Set(c, b.SupportEmail) }
 }
 
 func picture(l Logo) func(*Branding) []string {
 	return func(b *Branding) []string { return b.SetLogo(l) }
 }
 
+// An address for help is one that mails can have, or none.
+func TestSupportEmailIsAnAddress(t *testing.T) {
+	t.Parallel()
+	for _, ok := range []string{"", "help@example.com"} {
+		if err := CheckSupportEmail(ok); err != nil {
+			t.Errorf("%q: %v", ok, err)
+		}
+	}
+	for _, wrong := range []string{"help", "a@b.example, c@d.example", "Help <help@example.com>", "a@b\n.example"} {
+		if err := CheckSupportEmail(wrong); !errors.Is(err, textfault.ErrSupportEmailInvalid) {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	var b Branding
+	if got := b.Set("#00AAFF", "help@example.com"); !slices.Equal(got, []string{"primaryColor", "supportEmail"}) {
+		t.Errorf("changed are %v", got)
+	}
+	if got := b.Set("#00aaff", "help@example.com"); got != nil {
+		t.Errorf("changed are %v", got)
+	}
+}
+
 func TestBrandingIsResetOnce(t *testing.T) {
 	t.Parallel()
-	for _, b := range []Branding{{PrimaryColor: "#00aaff"}, {LogoHash: "x"}} {
+	for _, b := range []Branding{{PrimaryColor: "#00aaff"}, {LogoHash: "x"}, {SupportEmail: "help@example.com"}} {
 		if err := b.Reset(); err != nil || !b.IsDefault() {
 			t.Errorf("%+v, %v", b, err)
 		}

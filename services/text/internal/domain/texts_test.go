@@ -17,14 +17,16 @@ import (
 // names neither the user nor the login name, because its reader may be a stranger. In a notice to such an address
 // {{.PreferredLoginName}} is the address.
 var needed = map[mail.Kind][]string{
-	mail.Init:             {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
-	mail.VerifyEmail:      {"Code", "Expiry", "OrgName", "LastEmail"},
-	mail.PasswordReset:    {"Code", "Expiry", "OrgName", "PreferredLoginName", "DisplayName"},
+	mail.Init:             {"Expiry", "OrgName", "PreferredLoginName", "DisplayName"}, // the code stands below the button
+	mail.VerifyEmail:      {"Expiry", "OrgName", "LastEmail"},
+	mail.PasswordReset:    {"OrgName", "PreferredLoginName", "DisplayName"}, // an hour is no date
 	mail.EmailChanged:     {"OrgName", "PreferredLoginName", "LastEmail", "ChangeDate", "ChangedBy"},
 	mail.PasswordChanged:  {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
 	mail.OTPAdded:         {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
 	mail.OTPRemoved:       {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
 	mail.RecoveryCodeUsed: {"OrgName", "PreferredLoginName", "ChangeDate"}, // who used it is not known
+	mail.PATAdded:         {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mail.IdpLinkAdded:     {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
 }
 
 // says is what the texts of a language must say, by its tag.

@@ -11,12 +11,13 @@ import (
 	"herald/shared/postgres"
 )
 
-const brandingColumns = `primary_color, logo_hash, sequence, created_at, changed_at`
+const brandingColumns = `primary_color, support_email, logo_hash, sequence, created_at, changed_at`
 
 // Branding returns an organization's branding. If it has none, it returns the record of Beginning.
 func (s Store) Branding(ctx context.Context, orgID string) (domain.Branding, error) {
 	b, err := postgres.One[domain.Branding](ctx, s.journal.DB, `select
-		coalesce(b.primary_color, '') as primary_color, coalesce(b.logo_hash, '') as logo_hash,
+		coalesce(b.primary_color, '') as primary_color, coalesce(b.support_email, '') as support_email,
+		coalesce(b.logo_hash, '') as logo_hash,
 		coalesce(b.sequence, 0) as sequence, coalesce(b.created_at, f.time) as created_at,
 		coalesce(b.changed_at, f.time) as changed_at
 		from first_start f left join brandings b on b.org_id = @org_id`, postgres.Args{"org_id": orgID})
@@ -49,7 +50,8 @@ func (s Store) SetBranding(
 				return removedBranding(orgID)
 			}
 			args := postgres.Args{
-				"org_id": orgID, "color": b.PrimaryColor, "hash": b.LogoHash, "type": nil, "logo": nil,
+				"org_id": orgID, "color": b.PrimaryColor, "support": b.SupportEmail, "hash": b.LogoHash, "type": nil,
+				"logo": nil,
 			}
 			if b.Logo != nil {
 				args["type"], args["logo"] = b.Logo.MediaType, b.Logo.Image
@@ -57,7 +59,7 @@ func (s Store) SetBranding(
 			return event.Statement{
 				AggregateID: orgID, OrganizationID: orgID,
 				SQL: `branding as (
-					update brandings set primary_color = @color, logo_hash = @hash,
+					update brandings set primary_color = @color, support_email = @support, logo_hash = @hash,
 						logo_type = coalesce(@type::text, logo_type), logo = coalesce(@logo::bytea, logo),
 						sequence = position, created_at = case sequence when 0 then time else created_at end,
 						changed_at = time

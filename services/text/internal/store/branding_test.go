@@ -22,7 +22,7 @@ func logo(image string) domain.Logo { return domain.Logo{Image: []byte(image), M
 // branded is a change that sets a color and a logo.
 func branded(color, image string) func(*domain.Branding) (proto.Message, error) {
 	return func(b *domain.Branding) (proto.Message, error) {
-		b.SetColor(color)
+		b.Set(color, "")
 		b.SetLogo(logo(image))
 		return happened, nil
 	}
@@ -114,7 +114,7 @@ func TestLogoIsKeptUntilItIsReplaced(t *testing.T) {
 	}
 	first := set(func(b *domain.Branding) { b.SetLogo(logo("one")) })
 	has("one")
-	second := set(func(b *domain.Branding) { b.SetColor("#00aaff") })
+	second := set(func(b *domain.Branding) { b.Set("#00aaff", "") })
 	has("one")
 	got, err := w.Branding(t.Context(), "org-a")
 	w.must(got, err)
@@ -139,7 +139,7 @@ func TestEmptyHashFindsNoLogo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.SetBranding(t.Context(), "org-a", func(b *domain.Branding) (proto.Message, error) {
-		b.SetColor("#00aaff")
+		b.Set("#00aaff", "")
 		return happened, nil
 	}))
 	if l, err := w.Logo(t.Context(), "org-a", ""); !errors.Is(err, textfault.ErrLogoNotFound) {

@@ -64,9 +64,9 @@ func endMade(ctx context.Context, u internals.Server, cause event.Delivery, by s
 	if err := u.Store.RemovePATsOf(ctx, cause, by); err != nil {
 		return err
 	}
-	err := u.Store.RemoveOTPOf(ctx, by, func(f *domain.OTP) store.OTPChange {
+	err := u.Store.RemoveOTPOf(ctx, by, func(f *domain.OTP) store.NoticedChange {
 		removed := &usersv1.OtpRemoved{Cause: cause.ID}
-		change := store.OTPChange{Event: removed}
+		change := store.NoticedChange{Event: removed}
 		if f.State == domain.FactorReady {
 			change.Notice, removed.Notice = base.OTPNotice(f, domain.KindOTPRemoved, false)
 		}

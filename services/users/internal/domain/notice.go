@@ -13,6 +13,8 @@ const (
 	KindOTPAdded         = Kind(mail.OTPAdded)
 	KindOTPRemoved       = Kind(mail.OTPRemoved)
 	KindRecoveryCodeUsed = Kind(mail.RecoveryCodeUsed)
+	KindPATAdded         = Kind(mail.PATAdded)
+	KindIdpLinkAdded     = Kind(mail.IdpLinkAdded)
 )
 
 // NoticeKept is how long the contents of a notice are kept. It is longer than the 72 hours for which a mail is tried.
@@ -32,6 +34,15 @@ func (o OTPOwner) noticed() Email {
 		return Email{}
 	}
 	return Email{Address: o.Email, Verified: o.EmailVerified}
+}
+
+// NoticedCredential returns the e-mail that gets a notice of a new token or linked account, as noticed does. There is
+// none to an address that was never verified: it may be somebody else's, and it does not log the user in.
+func (u *User) NoticedCredential() Email {
+	if to := u.noticed(); to.Verified {
+		return to
+	}
+	return Email{}
 }
 
 // Noticed returns the e-mail that gets a notice of a change of the app, as noticed does. There is no notice of an app

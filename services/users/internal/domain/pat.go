@@ -12,8 +12,11 @@ type PAT struct {
 	ID        string
 	UserID    string
 	OrgID     string // the user's
+	Name      string // what it is for; empty if its maker did not say
 	Scopes    []string
 	ExpiresAt time.Time
+	// LastUsedAt is when it was last used, to a minute; nil if it never was.
+	LastUsedAt *time.Time
 	// ClientID is the application that made it in the user's name; empty if none did.
 	ClientID string
 }

@@ -120,7 +120,7 @@ var violations = map[string]violation{
 	"makers_token": {fault.ErrTokenInvalid, changes{
 		"a token": func(w world) error {
 			ctx := by(w.Context(), "first-admin", "ended")
-			_, err := w.CreatePAT(ctx, token("u1", "org-a", "planted"), []byte("x"), happened)
+			_, err := w.CreatePAT(ctx, token("u1", "org-a", "planted"), []byte("x"), noted)
 			return err
 		},
 		"a second factor": func(w world) error {

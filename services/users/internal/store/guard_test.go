@@ -27,7 +27,7 @@ func TestPromotionDuringChange(t *testing.T) {
 			return err
 		},
 		"token": func(ctx context.Context, w world) error {
-			_, err := w.CreatePAT(ctx, token("u1", "org-a", "t2"), []byte{2}, happened)
+			_, err := w.CreatePAT(ctx, token("u1", "org-a", "t2"), []byte{2}, noted)
 			return err
 		},
 		"removed token": func(ctx context.Context, w world) error {
@@ -47,7 +47,7 @@ func TestPromotionDuringChange(t *testing.T) {
 			w := newWorld(t)
 			w.org("org-a")
 			w.user("org-a", "u1")
-			w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+			w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, noted))
 			ctx := caller.With(t.Context(), caller.Caller{UserID: "manager", OrganizationID: "org-a"})
 			target := &caller.Target{UserID: "u1"}
 			target.LeaveToChange()
@@ -89,7 +89,7 @@ func TestChangeDuringPromotion(t *testing.T) {
 			w.must(w.CreateMember(t.Context(), domain.Member{
 				UserID: "u1", OrgID: "org-a", ProjectID: "p1", Roles: []string{"PROJECT_OWNER_VIEWER"},
 			}, joined))
-			w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+			w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, noted))
 			tx := w.begin(`with locked as (select from users where id = 'u1' for update)
 				update personal_access_tokens set makers = '{manager}' from locked`)
 			if err := w.whileLocked(tx, func() error { return promotion(w) }); err != nil {

@@ -66,14 +66,15 @@ func (s Store) RemoveIdpLink(ctx context.Context, key domain.IdpLink, removed pr
 // AddIdpLink links a user to an account if may returns nil. It locks the user, so that the login that allows it does
 // not end in the meantime and links are counted correctly.
 func (s Store) AddIdpLink(
-	ctx context.Context, l domain.IdpLink, may func(*domain.User) (proto.Message, error),
+	ctx context.Context, l domain.IdpLink, may func(*domain.User) (NoticedChange, error),
 ) (domain.User, error) {
+	var made NoticedChange
 	return event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock:     readUser + ` for no key update`,
 		Args:     postgres.Args{"org_id": l.OrgID, "id": l.UserID},
 		NotFound: usersfault.ErrUserNotFound,
 		Write: func(domain.User) event.Statement {
-			return event.Statement{
+			add := event.Statement{
 				AggregateID: l.UserID, OrganizationID: l.OrgID, Unless: usersfault.ErrIdpLinkLimit,
 				If: `(select count(*) from user_idp_links where user_id = @user_id) <
 					(select most from quota_of(@quota, @org_id))`,
@@ -88,8 +89,13 @@ func (s Store) AddIdpLink(
 					"tenant_id": l.TenantID, "display_name": l.DisplayName, "made_with": madeWith(ctx),
 					"quota": quota.IdpLinks, "org_id": l.OrgID},
 			}
+			made.save(&add, l.UserID)
+			return add
 		},
-	}, may)
+	}, func(u *domain.User) (_ proto.Message, err error) {
+		made, err = may(u)
+		return made.Event, err
+	})
 }
 
 // mostUnlinked is the maximum number of users whose links are removed in one transaction.

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
@@ -36,7 +35,7 @@ func (w world) addLink(id, idpID, externalID string) error {
 	return err
 }
 
-func mayLink(*domain.User) (proto.Message, error) { return happened, nil }
+func mayLink(u *domain.User) (store.NoticedChange, error) { return noted(u), nil }
 
 // A user is linked to no more accounts than the maximum, also if several are linked at once.
 func TestIdpLinkLimit(t *testing.T) {

@@ -220,7 +220,7 @@ func newPlantedWorld(t *testing.T) world {
 	w.user("org-a", "root")
 	w.must(w.CreateMember(ctx, domain.Member{UserID: "root", Roles: []string{"IAM_OWNER"}}, joined))
 	w.must(w.CreateUser(by(ctx, "a", ""), bringing("k"), happened))
-	w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "of k"), []byte{1}, happened))
+	w.must(w.CreatePAT(by(ctx, "a", ""), token("k", "org-a", "of k"), []byte{1}, noted))
 	return w
 }
 
@@ -266,7 +266,7 @@ func (w world) changeUser(caller, tokenID string, change func(*domain.User)) err
 }
 
 func (w world) changeFactor(caller, tokenID string, change func(*domain.OTP)) error {
-	_, err := w.ChangeOTP(by(w.Context(), caller, tokenID), "org-a", "k", func(f *domain.OTP) (store.OTPChange, error) {
+	_, err := w.ChangeOTP(by(w.Context(), caller, tokenID), "org-a", "k", func(f *domain.OTP) (store.NoticedChange, error) {
 		change(f)
 		return changed, nil
 	})

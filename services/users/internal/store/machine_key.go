@@ -39,7 +39,7 @@ func (s Store) AddMachineKey(
 		)`,
 		Args: postgres.Args{"id": k.ID, "user_id": k.UserID, "public_key": publicKey, "expires_at": k.ExpiresAt,
 			"made_with": madeWith(ctx)},
-	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveKeys() })
+	}, func(u *domain.User) (NoticedChange, error) { return NoticedChange{Event: added}, u.MayHaveKeys() })
 }
 
 // RemoveMachineKey removes a machine user's key.

@@ -74,7 +74,7 @@ func (s Store) RemovePATsOf(ctx context.Context, cause event.Delivery, m MadeBy)
 
 // RemoveOTPOf removes the authenticator app whose secret an application made in the name of a user. It calls removed
 // with the removed app. It returns usersfault.ErrOTPNotFound if there is none.
-func (s Store) RemoveOTPOf(ctx context.Context, m MadeBy, removed func(*domain.OTP) OTPChange) error {
+func (s Store) RemoveOTPOf(ctx context.Context, m MadeBy, removed func(*domain.OTP) NoticedChange) error {
 	args := m.args()
 	args["user_id"] = m.UserID
 	made := readOTP + ` and @client_id = any (f.clients) and ` + madeWithIt("f.authorizations") + ` for update of f`

@@ -52,7 +52,7 @@ func TestMakerWithoutAPermissionOfTheNewRoleLosesTheToken(t *testing.T) {
 		for _, r := range append(all, caller.Role{Name: "nobody"}) {
 			id := r.Name + " for " + added.Name
 			made := token("to "+added.Name, "org-a", id)
-			w.must(w.CreatePAT(by(t.Context(), r.Name, ""), made, []byte(id), happened))
+			w.must(w.CreatePAT(by(t.Context(), r.Name, ""), made, []byte(id), noted))
 		}
 		m := member("to "+added.Name, added)
 		w.must(w.CreateMember(t.Context(), m, joined))
@@ -103,9 +103,9 @@ func TestPermissionsOfMakersElsewhereDoNotCount(t *testing.T) {
 			if c.had.UserID != "" {
 				w.must(w.CreateMember(t.Context(), c.had, joined))
 			}
-			w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
-			w.must(w.CreatePAT(by(t.Context(), "u", ""), token("u", "org-a", "own"), []byte{2}, happened))
-			w.must(w.CreatePAT(t.Context(), token("u", "org-a", "first start"), []byte{3}, happened))
+			w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, noted))
+			w.must(w.CreatePAT(by(t.Context(), "u", ""), token("u", "org-a", "own"), []byte{2}, noted))
+			w.must(w.CreatePAT(t.Context(), token("u", "org-a", "first start"), []byte{3}, noted))
 			w.must(w.CreateMember(t.Context(), c.added, joined))
 			if n := testkit.Rows(t, w.db, "personal_access_tokens where id = 't1'"); (n == 0) != c.ends {
 				t.Errorf("%d tokens", n)
@@ -128,7 +128,7 @@ func TestPendingRolesOfMakersDoNotCount(t *testing.T) {
 		w.user("org-a", "u")
 		w.must(w.CreateMember(t.Context(), owner("a", "org-a", ""), joined))
 		w.must(w.db.Exec(t.Context(), `update members set state = $1`, state))
-		w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, happened))
+		w.must(w.CreatePAT(by(t.Context(), "a", ""), token("u", "org-a", "t1"), []byte{1}, noted))
 		w.must(w.CreateMember(t.Context(), owner("u", "org-a", ""), joined))
 		if n := testkit.Rows(t, w.db, "personal_access_tokens"); n != left {
 			t.Errorf("%d tokens are left by a maker in the state %d", n, state)
@@ -145,10 +145,10 @@ func TestMakersOfTokensAreMakers(t *testing.T) {
 		w.user("org-a", id)
 	}
 	w.machine("org-a", "k")
-	w.must(w.CreatePAT(by(t.Context(), "a", ""), token("m", "org-a", "of m"), []byte{1}, happened))
-	w.must(w.CreatePAT(by(t.Context(), "m", "of m"), token("n", "org-a", "of n"), []byte{2}, happened))
+	w.must(w.CreatePAT(by(t.Context(), "a", ""), token("m", "org-a", "of m"), []byte{1}, noted))
+	w.must(w.CreatePAT(by(t.Context(), "m", "of m"), token("n", "org-a", "of n"), []byte{2}, noted))
 	with := by(t.Context(), "n", "of n")
-	w.must(w.CreatePAT(with, token("u", "org-a", "of u"), []byte{3}, happened))
+	w.must(w.CreatePAT(with, token("u", "org-a", "of u"), []byte{3}, noted))
 	w.must(w.AddMachineKey(with, machineKey("k", "org-a", "k1"), []byte{1}, happened))
 	_, _, err := w.ChangeUser(with, "org-a", "k", func(u *domain.User) (store.UserChange, error) {
 		return store.UserChange{Event: happened}, u.SetSecret("x")
@@ -278,7 +278,7 @@ func (w world) plantedMachine() {
 	w.machine("org-a", "k")
 	w.user("org-a", "a")
 	w.projectCreator()
-	w.must(w.CreatePAT(asA, token("k", "org-a", "t1"), []byte{1}, happened))
+	w.must(w.CreatePAT(asA, token("k", "org-a", "t1"), []byte{1}, noted))
 	w.must(w.AddMachineKey(asA, machineKey("k", "org-a", "k1"), []byte{1}, happened))
 	_, _, err := w.ChangeUser(asA, "org-a", "k", func(u *domain.User) (store.UserChange, error) {
 		return store.UserChange{Event: happened, Code: mailed(domain.KindPasswordReset)}, u.SetSecret("x")

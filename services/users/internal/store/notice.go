@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/users/internal/domain"
 	"herald/shared/event"
 	"herald/shared/gen/fault/usersfault"
@@ -22,12 +24,30 @@ type Notice struct {
 	Counted bool `db:"-"`
 }
 
-// save adds SQL that stores the contents of the notice. The aggregate of the statement is the user.
-func (n Notice) save(s *event.Statement) {
+// NoticedChange is the event of a change, and the notice to a user that it names; nil for none.
+type NoticedChange struct {
+	Event  proto.Message
+	Notice *Notice
+	// Counts are those of Notice; nil if it is not counted.
+	Counts []domain.MailCount
+}
+
+// save adds the notice to a statement, if there is one.
+func (c NoticedChange) save(s *event.Statement, userID string) {
+	if c.Notice != nil {
+		c.Notice.save(s, userID)
+	}
+	if len(c.Counts) > 0 {
+		countMails(s, c.Counts)
+	}
+}
+
+// save adds SQL that stores the contents of the notice to a user.
+func (n Notice) save(s *event.Statement, userID string) {
 	s.Also(`noticed as (
 		insert into notices (id, user_id, recipient, verified, own, time)
 		select @event_id::text || @of_notice, @noticed, @recipient, @recipient_verified, @own, time from event
-	)`, postgres.Args{"of_notice": mailer.OfNotice, "noticed": s.AggregateID, "recipient": n.Recipient,
+	)`, postgres.Args{"of_notice": mailer.OfNotice, "noticed": userID, "recipient": n.Recipient,
 		"recipient_verified": n.Verified, "own": n.Own})
 }
 

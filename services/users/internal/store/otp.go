@@ -41,25 +41,7 @@ func (s Store) CreateOTP(ctx context.Context, f domain.OTP, added proto.Message)
 		Args: madeBy(ctx, f.UserID, postgres.Args{
 			"user_id": f.UserID, "secret": f.Secret, "state": f.State, "openid_only": f.OpenIDOnly,
 		}),
-	}, func(u *domain.User) (proto.Message, error) { return added, u.MayHaveOTP() })
-}
-
-// OTPChange is the event of a change of an app, and the notice that it names; nil for none.
-type OTPChange struct {
-	Event  proto.Message
-	Notice *Notice
-	// Counts are those of Notice; nil if it is not counted.
-	Counts []domain.MailCount
-}
-
-// save adds the notice to a statement, if there is one.
-func (c OTPChange) save(s *event.Statement) {
-	if c.Notice != nil {
-		c.Notice.save(s)
-	}
-	if len(c.Counts) > 0 {
-		countMails(s, c.Counts)
-	}
+	}, func(u *domain.User) (NoticedChange, error) { return NoticedChange{Event: added}, u.MayHaveOTP() })
 }
 
 // madeAnew is SQL that sets who made an app. madeCodes sets who made its recovery codes: an application that made only
@@ -74,9 +56,9 @@ var (
 // ChangeOTP locks a user's app, calls change and saves the result. Because of the lock,
 // simultaneous codes are checked one after another, each after the others were counted.
 func (s Store) ChangeOTP(
-	ctx context.Context, orgID, userID string, change func(*domain.OTP) (OTPChange, error),
+	ctx context.Context, orgID, userID string, change func(*domain.OTP) (NoticedChange, error),
 ) (domain.OTP, error) {
-	var made OTPChange
+	var made NoticedChange
 	by, with := `makers = f.makers`, postgres.Args{}
 	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
 		LockFirst: lockUser(userID),
@@ -100,7 +82,7 @@ func (s Store) ChangeOTP(
 				},
 			}
 			maps.Copy(save.Args, with)
-			made.save(&save)
+			made.save(&save, f.UserID)
 			return save
 		},
 	}, func(f *domain.OTP) (_ proto.Message, err error) {
@@ -118,15 +100,15 @@ func (s Store) ChangeOTP(
 
 // RemoveOTP removes a user's app and its recovery codes. It calls removed with the removed app.
 func (s Store) RemoveOTP(
-	ctx context.Context, orgID, userID string, removed func(*domain.OTP) OTPChange,
+	ctx context.Context, orgID, userID string, removed func(*domain.OTP) NoticedChange,
 ) (domain.OTP, error) {
 	return s.removeOTP(ctx, lockOTP, postgres.Args{"org_id": orgID, "user_id": userID}, removed)
 }
 
 func (s Store) removeOTP(
-	ctx context.Context, lock string, args postgres.Args, removed func(*domain.OTP) OTPChange,
+	ctx context.Context, lock string, args postgres.Args, removed func(*domain.OTP) NoticedChange,
 ) (domain.OTP, error) {
-	var made OTPChange
+	var made NoticedChange
 	return event.Change(ctx, s.journal, event.Locked[domain.OTP]{
 		Lock: lock, Args: args, NotFound: usersfault.ErrOTPNotFound,
 		Write: func(f domain.OTP) event.Statement {
@@ -135,7 +117,7 @@ func (s Store) removeOTP(
 				SQL:  `gone as (delete from otp_factors f using event where f.user_id = @user_id)`,
 				Args: postgres.Args{"user_id": f.UserID},
 			}
-			made.save(&save)
+			made.save(&save, f.UserID)
 			return save
 		},
 	}, func(f *domain.OTP) (proto.Message, error) {

@@ -44,7 +44,7 @@ func newFactors(t *testing.T) *factors {
 	f.user("org-a", "u1")
 	f.must(f.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	before := now.Add(-time.Hour)
-	f.must(f.ChangeOTP(t.Context(), "org-a", "u1", func(otp *domain.OTP) (_ store.OTPChange, err error) {
+	f.must(f.ChangeOTP(t.Context(), "org-a", "u1", func(otp *domain.OTP) (_ store.NoticedChange, err error) {
 		f.recovery, err = otp.Verify(f.key, f.code(before), before)
 		return changed, err
 	}))
@@ -66,7 +66,7 @@ func (f *factors) code(at time.Time) string {
 // check checks a code at one of the replicas, as a login does.
 func (f *factors) check(n int, code string) error {
 	var refusal error
-	_, err := f.replicas[n%3].ChangeOTP(f.Context(), "org-a", "u1", func(otp *domain.OTP) (store.OTPChange, error) {
+	_, err := f.replicas[n%3].ChangeOTP(f.Context(), "org-a", "u1", func(otp *domain.OTP) (store.NoticedChange, error) {
 		refusal = otp.Check(f.key, code, now)
 		if errors.Is(refusal, usersfault.ErrCodeWrong) {
 			f.wrong.Add(1)

@@ -77,7 +77,7 @@ var everything = []call{
 		return one(c.AddIdpLink(c, l, mayLink))
 	}},
 	{[]string{"CreatePAT"}, usersfault.ErrUserNotFound, func(c request) (int, error) {
-		return one(c.CreatePAT(c, token("u1", c.orgID, "t2"), []byte{2}, happened))
+		return one(c.CreatePAT(c, token("u1", c.orgID, "t2"), []byte{2}, noted))
 	}},
 	{[]string{"PAT"}, usersfault.ErrPATNotFound, func(c request) (int, error) {
 		return one(c.PAT(c, c.orgID, "u1", "t1"))
@@ -97,7 +97,7 @@ var everything = []call{
 	}},
 	{[]string{"ChangeOTP"}, usersfault.ErrOTPNotFound, func(c request) (int, error) {
 		return one(c.ChangeOTP(c, c.orgID, "u1",
-			func(*domain.OTP) (store.OTPChange, error) { return changed, nil }))
+			func(*domain.OTP) (store.NoticedChange, error) { return changed, nil }))
 	}},
 	{[]string{"Members", "SearchMembers"}, nil, func(c request) (int, error) {
 		return many(c.SearchMembers(c, c.Members(c.orgID, "p1"), page))
@@ -157,6 +157,7 @@ var everything = []call{
 
 // elsewhere lists the methods that need not have an organization as a condition, with the reason.
 var elsewhere = map[string]string{
+	"UsePAT":    "a hash identifies one token, and only its last use is stored",
 	"RemoveOrg": "is the organization itself", "ForgetOrg": "is the organization itself",
 	"SomeUsers": "reads for a removed organization", "SomeMembers": "reads for a removed organization",
 	"Now":     "reads no database",
@@ -200,7 +201,7 @@ func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	w.must(w.CreateMember(t.Context(), owner("u1", "org-a", "p1"), joined))
 	w.must(w.db.Exec(t.Context(), `update members set id = 'membership of u1'`))
 	w.must(w.CreateMember(t.Context(), domain.Member{UserID: "u1", Roles: []string{"IAM_OWNER_VIEWER"}}, joined))
-	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, happened))
+	w.must(w.CreatePAT(t.Context(), token("u1", "org-a", "t1"), []byte{1}, noted))
 	w.must(w.CreateOTP(t.Context(), app("u1", "org-a"), happened))
 	w.machine("org-a", "m1")
 	w.must(w.AddMachineKey(t.Context(), machineKey("m1", "org-a", "k1"), []byte{1}, happened))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -15,8 +16,8 @@ import (
 	"herald/shared/search"
 )
 
-const patColumns = `p.id, p.user_id, u.org_id, p.scopes, p.expires_at, p.client_id, p.sequence, p.created_at,
-	p.changed_at`
+const patColumns = `p.id, p.user_id, u.org_id, p.name, p.scopes, p.expires_at, p.client_id, p.last_used_at, p.sequence,
+	p.created_at, p.changed_at`
 
 const (
 	patFrom = `personal_access_tokens p join users u on u.id = p.user_id`
@@ -24,23 +25,34 @@ const (
 		` where p.id = @id and u.org_id is not distinct from @org_id and p.user_id is not distinct from @user_id`
 )
 
-// CreatePAT adds a token of a user who may have one, as its hash.
-func (s Store) CreatePAT(ctx context.Context, t domain.PAT, hash []byte, added proto.Message) (resource.Record, error) {
-	return s.createCredential(ctx, t.UserID, newPAT(ctx, t, hash), func(u *domain.User) (proto.Message, error) {
-		return added, u.MayHaveTokens()
+// CreatePAT adds a token of a user who may have one, as its hash. It calls added with the user.
+func (s Store) CreatePAT(
+	ctx context.Context, t domain.PAT, hash []byte, added func(*domain.User) NoticedChange,
+) (resource.Record, error) {
+	return s.createCredential(ctx, t.UserID, newPAT(ctx, t, hash), func(u *domain.User) (NoticedChange, error) {
+		return added(u), u.MayHaveTokens()
 	})
 }
 
 // createCredential adds a credential of a user of the statement's organization. It locks the user, so
 // that no credential is added after the user was deactivated or locked.
 func (s Store) createCredential(
-	ctx context.Context, userID string, create event.Statement, may func(*domain.User) (proto.Message, error),
+	ctx context.Context, userID string, create event.Statement, may func(*domain.User) (NoticedChange, error),
 ) (resource.Record, error) {
+	var made NoticedChange
 	u, err := event.Change(ctx, s.journal, event.Locked[domain.User]{
 		Lock: readUser + ` for share`, Args: postgres.Args{"org_id": create.OrganizationID, "id": userID},
 		NotFound: usersfault.ErrUserNotFound,
-		Write:    func(domain.User) event.Statement { return create },
-	}, may)
+		Write: func(domain.User) event.Statement {
+			noted := create
+			noted.Args = maps.Clone(create.Args)
+			made.save(&noted, userID)
+			return noted
+		},
+	}, func(u *domain.User) (_ proto.Message, err error) {
+		made, err = may(u)
+		return made.Event, err
+	})
 	return resource.Record{Sequence: u.Sequence, CreatedAt: u.ChangedAt, ChangedAt: u.ChangedAt}, err
 }
 
@@ -49,14 +61,14 @@ func newPAT(ctx context.Context, t domain.PAT, hash []byte) event.Statement {
 		AggregateID: t.ID, OrganizationID: t.OrgID,
 		SQL: `pat as (
 			insert into personal_access_tokens (
-				id, user_id, hash, scopes, expires_at, makers, client_id, authorizations, sequence, created_at,
-				changed_at)
-			select @id, @user_id, @hash, @scopes, @expires_at, ` + makers + `, @client_id, ` + authorizations + `,
+				id, user_id, hash, name, scopes, expires_at, makers, client_id, authorizations, sequence,
+				created_at, changed_at)
+			select @id, @user_id, @hash, @name, @scopes, @expires_at, ` + makers + `, @client_id, ` + authorizations + `,
 				position, time, time
 			from event
 		)`,
-		Args: madeBy(ctx, t.UserID, postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "scopes": t.Scopes,
-			"expires_at": t.ExpiresAt}),
+		Args: madeBy(ctx, t.UserID, postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "name": t.Name,
+			"scopes": t.Scopes, "expires_at": t.ExpiresAt}),
 	}
 }
 
@@ -82,6 +94,14 @@ func (s Store) RemovePAT(ctx context.Context, orgID, userID, id string, removed 
 func (s Store) SearchPATs(ctx context.Context, orgID, userID string, p search.Page) (search.List[domain.PAT], error) {
 	return search.Read[domain.PAT](ctx, s.journal.DB, search.Select(patColumns, patFrom, "p.created_at, p.id").
 		Where("u.org_id = ?", orgID).Where("p.user_id = ?", userID), p)
+}
+
+// UsePAT stores that a token is used now, to a minute.
+func (s Store) UsePAT(ctx context.Context, hash []byte) error {
+	_, err := s.journal.DB.Exec(ctx, `update personal_access_tokens set last_used_at = @now
+		where hash = @hash and (last_used_at is null or last_used_at < @now::timestamptz - interval '1 minute')`,
+		postgres.Args{"hash": hash, "now": s.Now()})
+	return postgres.Fault(err)
 }
 
 // Holder is the user of a token, with one of the user's memberships in the requested organization or

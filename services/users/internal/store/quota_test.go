@@ -20,7 +20,7 @@ func TestQuotaHoldsForFiftyAtOnce(t *testing.T) {
 	}{
 		"pats": {"personal_access_tokens", func(w world, n int) error {
 			id := fmt.Sprint("t", n)
-			_, err := w.CreatePAT(w.Context(), token("u1", "org-a", id), []byte(id), happened)
+			_, err := w.CreatePAT(w.Context(), token("u1", "org-a", id), []byte(id), noted)
 			return err
 		}},
 		"keys": {"machine_keys", func(w world, n int) error {

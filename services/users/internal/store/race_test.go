@@ -20,7 +20,7 @@ func TestOneOfManyEqualChangesSucceeds(t *testing.T) {
 	ctx := t.Context()
 	w.org("org-a")
 	w.user("org-a", "u1")
-	w.must(w.CreatePAT(ctx, token("u1", "org-a", "t1"), []byte{1}, happened))
+	w.must(w.CreatePAT(ctx, token("u1", "org-a", "t1"), []byte{1}, noted))
 	w.machine("org-a", "m1")
 	w.must(w.AddMachineKey(ctx, machineKey("m1", "org-a", "k1"), []byte{1}, happened))
 	for _, c := range []struct {

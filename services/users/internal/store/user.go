@@ -198,7 +198,7 @@ func (c UserChange) save(s *event.Statement) {
 		c.Code.save(s)
 	}
 	if c.Notice != nil {
-		c.Notice.save(s)
+		c.Notice.save(s, s.AggregateID)
 	}
 	if len(c.Counts) > 0 {
 		countMails(s, c.Counts)

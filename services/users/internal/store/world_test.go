@@ -25,6 +25,9 @@ var happened = &usersv1.MemberAdded{}
 // joined returns the event of every new member.
 func joined(domain.Member) proto.Message { return happened }
 
+// noted is happened, without a notice.
+func noted(*domain.User) store.NoticedChange { return store.NoticedChange{Event: happened} }
+
 // roles returns a change after which a member has these roles.
 func roles(all ...string) func(*domain.Member) (proto.Message, error) {
 	return func(m *domain.Member) (proto.Message, error) {
@@ -86,10 +89,10 @@ func user(orgID, id string) store.NewUser {
 }
 
 // changed is a change of an app without a notice.
-var changed = store.OTPChange{Event: happened}
+var changed = store.NoticedChange{Event: happened}
 
 // gone is that of a removed app.
-func gone(*domain.OTP) store.OTPChange { return changed }
+func gone(*domain.OTP) store.NoticedChange { return changed }
 
 // owner returns a membership of the owner of a project, or of an organization if projectID is
 // empty.

@@ -93,7 +93,7 @@ func (w *World) Asked(orgID, userID string) (kinds, ids []string) {
 	for _, m := range r.Result {
 		kinds, ids = append(kinds, m.Kind), append(ids, m.NotificationId)
 		event := strings.TrimSuffix(m.NotificationId, "-notice")
-		if n := w.Rows("events where id = $1 and aggregate_id = $2 and time = $3", event, userID,
+		if n := w.Rows("events where id = $1 and $2 in (aggregate_id, data->>'userId') and time = $3", event, userID,
 			m.Time.AsTime()); n != 1 {
 			w.Errorf("%d events %v", n, m)
 		}

@@ -8,7 +8,7 @@ import "herald/shared/fault"
 
 // Faults of herald/text/v1/fault.proto.
 var (
-	// For an organization that has neither a color nor a logo.
+	// For an organization that has nothing of it.
 	ErrBrandingNotFound = fault.New(fault.NotFound, "BRANDING_NOT_FOUND", "The organization has no branding of its own")
 	// For a text that is not a language tag (BCP 47).
 	ErrLanguageInvalid = fault.New(fault.Invalid, "LANGUAGE_INVALID", "The language is not a BCP 47 tag").On("language", "must be a BCP 47 tag such as en or de-CH")
@@ -23,4 +23,5 @@ var (
 	// For a message that the system does not send.
 	ErrMessageKindNotFound = fault.New(fault.NotFound, "MESSAGE_KIND_NOT_FOUND", "There is no message of this kind")
 	ErrCustomTextNotFound  = fault.New(fault.NotFound, "CUSTOM_TEXT_NOT_FOUND", "The organization has no text of its own for this message in this language")
+	ErrSupportEmailInvalid = fault.New(fault.Invalid, "SUPPORT_EMAIL_INVALID", "The address for help is not an e-mail address").On("supportEmail", "must be an e-mail address, such as help@example.com")
 )

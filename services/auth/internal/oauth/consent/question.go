@@ -13,8 +13,8 @@ import (
 //go:embed question.html
 var files embed.FS
 
-// Body returns the body of a page with the template "question", which writes a Question. The data of the page has the
-// Question embedded.
+// Body returns the body of a page with the templates "offered" and "asked". They write a Question: who asks, and what
+// for. The data of the page has the Question embedded.
 func Body(page fs.FS, name string) *template.Template {
 	return template.Must(frame.Body(page, name).ParseFS(files, "question.html"))
 }

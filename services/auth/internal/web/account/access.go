@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"net/http"
 
 	"herald/services/auth/internal/domain"
@@ -23,15 +24,18 @@ func (p *Pages) accessRows(v visit) (rows []row, err error) {
 	return rows, err
 }
 
-// accessLines says since when an application has access, and what it made, which ends with the access.
+// accessLines says who offers an application, since when it has access, and what it made, which ends with the access.
 func accessLines(a domain.AuthorizedApp) []line {
-	lines := []line{{Key: "access.since", At: a.GivenAt}}
+	lines := []line{{Text: a.OrgName}, {Key: "access.since", At: a.GivenAt}}
 	for _, m := range a.Made {
-		key := "otp.title"
-		if m.TokenID != "" {
-			key = "tokens.title"
+		made := line{Key: "access.otp", At: m.At}
+		switch {
+		case m.TokenID != "":
+			made.Key, made.Text = "access.token", cmp.Or(m.Name, m.TokenID)
+		case m.Prepared:
+			made.Key = "access.otpprepared"
 		}
-		lines = append(lines, line{Key: key, At: m.At, Text: m.TokenID})
+		lines = append(lines, made)
 	}
 	return lines
 }

@@ -41,6 +41,7 @@ var (
 	otpBody      = frame.Body(files, "otp.html", "parts.html")
 	shownBody    = frame.Body(files, "shown.html", "parts.html")
 	goneBody     = frame.Body(files, "gone.html", "parts.html")
+	formOldBody  = frame.Body(files, "formold.html")
 )
 
 // Config is what the pages need.
@@ -201,7 +202,8 @@ func (p *Pages) answer(w http.ResponseWriter, v *visit, next handler) (err error
 	return next(w, *v)
 }
 
-// logIn sends a browser to the login, from which it comes back to the page.
+// logIn sends a browser to the login, from which it comes back to the page. A form that was posted is lost, so its
+// person gets a page that says so.
 func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 	name, id := v.page.name, v.id()
 	if v.idp() != "" { // the login keeps one id
@@ -214,6 +216,10 @@ func (p *Pages) logIn(w http.ResponseWriter, v visit) {
 		other = "true"
 	}
 	to := frame.Address(domain.LoginPath, "request", requestOf(name, id), "other", other, "lang", v.Picked)
+	if v.Method == http.MethodPost {
+		_ = p.write(w, v, frame.Page{Status: http.StatusForbidden, Name: "formold", Body: formOldBody, Data: to}, nil)
+		return
+	}
 	http.Redirect(w, v.Request, to, http.StatusSeeOther)
 }
 

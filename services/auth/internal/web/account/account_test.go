@@ -135,11 +135,7 @@ func TestAccountPagesRedirectToTheLogin(t *testing.T) {
 		for _, page := range accountPages {
 			testworld.Leads(t, a.open(cookie, page.path), testworld.ToLogin(page.path))
 			if page.form != nil {
-				w := testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", cookie)
-				if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"),
-					testworld.ToLogin(page.path)) {
-					t.Errorf("posting to %s: %d to %q", page.path, w.Code, w.Header().Get("Location"))
-				}
+				a.lost(page.path, testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", cookie))
 			}
 		}
 	}
@@ -147,6 +143,16 @@ func TestAccountPagesRedirectToTheLogin(t *testing.T) {
 		t.Errorf("users was asked %v", asked[before:])
 	}
 	testworld.Leads(t, a.open("", "/"), accountPath)
+}
+
+// lost fails the test unless the answer to a form says that nothing was changed, and leads to a login for the page.
+func (a account) lost(page string, w *httptest.ResponseRecorder) {
+	a.Helper()
+	testworld.Shows(a.T, w, 403, "formold")
+	if to := testworld.Page(a.T, w).Find("a", "class", "button").Attr("href"); !strings.HasPrefix(to,
+		testworld.ToLogin(page)) {
+		a.Errorf("the answer to a form of %s leads to %q", page, to)
+	}
 }
 
 // A login leads back to the page for which it was asked, and nowhere else.
@@ -200,10 +206,7 @@ func TestChangeOfALoginNeedsAFreshLogin(t *testing.T) {
 		if !page.fresh {
 			continue
 		}
-		w = testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", session)
-		if !strings.HasPrefix(w.Header().Get("Location"), testworld.ToLogin(page.path)) {
-			t.Errorf("posting to %s: %d to %q", page.path, w.Code, w.Header().Get("Location"))
-		}
+		a.lost(page.path, testworld.Call(t, a.Pages, accountPath+page.path, page.form, "Cookie", session))
 	}
 	for _, r := range a.Users.Requests()[before:] {
 		switch r.(type) {

@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/secret"
 )
 
@@ -45,15 +48,18 @@ func TestPeopleEndTheAccessOfAnApplication(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	made := &heraldv1.ObjectDetails{CreationDate: timestamppb.New(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC))}
 	a.Users.Set(func(u *testworld.Users) {
-		u.Own.Tokens = []*usersv1.PersonalAccessToken{{Id: "made-by-c1", ClientId: "c1"}, {Id: "made-by-u1"}}
+		u.Own.Tokens = []*usersv1.PersonalAccessToken{{Id: "made-by-c1", ClientId: "c1", Details: made},
+			{Id: "made-by-c2", ClientId: "c2", Name: "Backup", Details: made}, {Id: "made-by-u1"}}
 		u.Own.Codes, u.Own.FactorOf = 10, []string{"c2"}
 	})
 	page := a.open(session, "/access")
 	testworld.Shows(t, page, 200, "access")
 	texts := testworld.PageTexts(t, "en")
-	for text, want := range map[string]int{"made-by-c1": 1, "made-by-u1": 0, texts["tokens.title"]: 1,
-		texts["otp.title"]: 1} {
+	for text, want := range map[string]int{"made-by-c1": 1, "Backup": 1, "made-by-u1": 0, "made-by-c2": 0,
+		texts["access.token"]: 2, texts["access.otp"]: 1, texts["access.otpprepared"]: 0,
+		"<span><bdi>Company o2</bdi></span>": 3, "made-by-c1</bdi> · 2": 1} {
 		if got := strings.Count(page.Body.String(), text); got != want {
 			t.Errorf("%d times %s: %s", got, text, page.Body)
 		}
@@ -61,6 +67,12 @@ func TestPeopleEndTheAccessOfAnApplication(t *testing.T) {
 	if body := page.Body.String(); strings.Contains(body, "<script>") || strings.Count(body, "/access/end?id=") != 3 {
 		t.Error(body)
 	}
+	a.Users.Set(func(u *testworld.Users) { u.Own.Codes = 0 }) // the app was never confirmed
+	if body := a.open(session, "/access").Body.String(); strings.Contains(body, texts["access.otp"]) ||
+		!strings.Contains(body, texts["access.otpprepared"]) {
+		t.Errorf("an app that is not in use: %s", body)
+	}
+	a.Users.Set(func(u *testworld.Users) { u.Own.Codes = 10 })
 	a.sameAsMissing(session, "/access/end", "id", "c3")
 	testworld.Shows(t, a.open(session, "/access/end?id=c1"), 200, "accessend")
 	testworld.Leads(t, a.send(session, "/access/end", "id", "c1"), accountPath+"/access?done=true")
@@ -173,6 +185,24 @@ func TestTokenIsShownOnceAndCanBeRemoved(t *testing.T) {
 			t.Errorf("%q: the token is valid until %s", typed, got)
 		}
 	}
+	made := a.send(session, "/tokens/new", "until", "", "name", " Backup of my <b>files ")
+	if got := testworld.Page(t, made).Find("p", "class", "whose").Text(); got != testworld.PageTexts(t,
+		"en")["tokenmade.id"]+" Backup of my <b>files" {
+		t.Errorf("the page says %q", got)
+	}
+	mine.Tokens = mine.Tokens[1:]
+	root := testworld.Page(t, a.open(session, "/tokens"))
+	if got := root.Find("strong").Text(); strings.TrimSpace(got) != "Backup of my <b>files" {
+		t.Errorf("the list calls the token %q", got)
+	}
+	for _, used := range []*timestamppb.Timestamp{nil, timestamppb.New(time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC))} {
+		mine.Tokens[0].LastUsedDate = used
+		body, texts := a.open(session, "/tokens").Body.String(), testworld.PageTexts(t, "en")
+		if strings.Contains(body, texts["tokens.unused"]) != (used == nil) ||
+			strings.Contains(body, texts["tokens.used"]+" 2\u00a0November") != (used != nil) {
+			t.Errorf("used at %v: %s", used, body)
+		}
+	}
 	if page := a.open(session, "/tokens").Body.String(); strings.Contains(page, "secret") ||
 		!strings.Contains(page, "tokens/end?id=t1") {
 		t.Error(page)
@@ -212,6 +242,9 @@ func TestPeopleUnlinkAccountsExceptTheOnlyWayToLogIn(t *testing.T) {
 	testworld.Shows(t, page, 200, "idplinks")
 	if strings.Contains(page.Body.String(), "<script>") {
 		t.Error("names are not escaped")
+	}
+	if got := len(testworld.Page(t, page).All("strong")); got != 2 || strings.Count(page.Body.String(), "x</bdi>") != 1 {
+		t.Errorf("%d accounts, or one is named twice: %s", got, page.Body)
 	}
 	a.sameAsMissing(session, "/idplinks/end", "id", "x") // without its provider
 	w := testworld.Call(t, a.Pages, accountPath+"/idplinks/end?idp=i2&id=x", nil, "Cookie", session)

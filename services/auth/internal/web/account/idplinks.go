@@ -16,16 +16,17 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) error {
 	if err != nil {
 		return err
 	}
-	shown := list{EmptyKey: "idplinks.none"}
-	for _, l := range found.Result {
-		shown.Rows = append(shown.Rows, row{
-			Title: cmp.Or(l.DisplayName, l.ExternalUserId), Lines: []line{{Text: l.ExternalUserId}},
-			Actions: []link{{v.address("idplinks/end", "idp", l.IdpId, "id", l.ExternalUserId), "idplinks.end"}},
-		})
-	}
 	linkable, err := p.linkable(v)
 	if err != nil { // people see their links even if the service idp is away
 		p.Federated.Log.WarnContext(v.Context(), "an account's page offers no identity providers", "err", err)
+	}
+	shown, names := list{EmptyKey: "idplinks.none"}, p.idpNames(v, found.Result)
+	for _, l := range found.Result {
+		about := aboutLink(names, l)
+		shown.Rows = append(shown.Rows, row{
+			Title: about[0].Text, Lines: about[1:],
+			Actions: []link{{v.address("idplinks/end", "idp", l.IdpId, "id", l.ExternalUserId), "idplinks.end"}},
+		})
 	}
 	for _, o := range linkable {
 		shown.Rows = append(shown.Rows, row{
@@ -110,8 +111,35 @@ func (p *Pages) withLink(next func(http.ResponseWriter, visit, *usersv1.UserIdpL
 }
 
 func (p *Pages) askUnlink(w http.ResponseWriter, v visit, l *usersv1.UserIdpLink) error {
-	return p.confirm(w, v, "idplinkend", "idplinks.end", line{Text: cmp.Or(l.DisplayName, l.ExternalUserId)},
-		line{Text: l.ExternalUserId})
+	return p.confirm(w, v, "idplinkend", "idplinks.end", aboutLink(p.idpNames(v, []*usersv1.UserIdpLink{l}), l)...)
+}
+
+// idpNames returns the names of the identity providers of some links by their ids. It returns none if the service idp
+// is away.
+func (p *Pages) idpNames(v visit, links []*usersv1.UserIdpLink) map[string]string {
+	var ids []string
+	for _, l := range links {
+		ids = append(ids, l.IdpId)
+	}
+	names, err := p.Federated.Names(v.Context(), v.session.OrgID, ids)
+	if err != nil {
+		p.Federated.Log.WarnContext(v.Context(), "an account's page does not name identity providers", "err", err)
+	}
+	return names
+}
+
+// aboutLink says at which identity provider an account is, and whose it is there.
+func aboutLink(idpNames map[string]string, l *usersv1.UserIdpLink) (about []line) {
+	texts := []string{idpNames[l.IdpId], cmp.Or(l.DisplayName, l.ExternalUserId)}
+	if l.DisplayName != "" && l.DisplayName != l.ExternalUserId {
+		texts = append(texts, l.ExternalUserId)
+	}
+	for _, text := range texts {
+		if text != "" {
+			about = append(about, line{Text: text})
+		}
+	}
+	return about
 }
 
 func (p *Pages) unlink(w http.ResponseWriter, v visit, l *usersv1.UserIdpLink) error {

@@ -1,9 +1,10 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
-	"strings"
+	"slices"
 
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -13,13 +14,24 @@ import (
 // accepted give nothing.
 func (p *Pages) elsewhere(v visit) (pending, active []row, err error) {
 	found, err := p.Members.SearchMyMemberships(v.as(), &usersv1.SearchMyMembershipsRequest{})
-	for _, m := range found.GetResult() {
-		switch from := m.Details.GetResourceOwner(); {
-		case from == "" || from == v.session.OrgID: // in the instance, or at home
-		case m.State == usersv1.MembershipState_MEMBERSHIP_STATE_PENDING:
-			pending = append(pending, membershipRow(v, m, "accept", "decline"))
-		default:
-			active = append(active, membershipRow(v, m, "end"))
+	if err != nil {
+		return nil, nil, err
+	}
+	all := slices.DeleteFunc(found.Result, func(m *usersv1.Membership) bool {
+		from := m.Details.GetResourceOwner()
+		return from == "" || from == v.session.OrgID // in the instance, or at home
+	})
+	var ids []string
+	for _, m := range all {
+		ids = append(ids, m.GetProjectId())
+	}
+	projects, err := p.Sessions.Cached.ProjectNames(v.Context(), ids)
+	for _, m := range all {
+		project := cmp.Or(projects[m.GetProjectId()], m.GetProjectId()) // one that was just removed has no name
+		if m.State == usersv1.MembershipState_MEMBERSHIP_STATE_PENDING {
+			pending = append(pending, membershipRow(v, m, project, "accept", "decline"))
+		} else {
+			active = append(active, membershipRow(v, m, project, "end"))
 		}
 	}
 	return pending, active, err
@@ -35,13 +47,13 @@ func (p *Pages) activeRows(v visit) ([]row, error) {
 	return active, err
 }
 
-func membershipRow(v visit, m *usersv1.Membership, actions ...string) row {
+func membershipRow(v visit, m *usersv1.Membership, project string, actions ...string) row {
 	shown := row{id: m.Id, Title: m.OrgName, Lines: []line{
-		{Key: "memberships.roles", Text: strings.Join(m.Roles, ", ")},
+		{Key: "memberships.roles", Roles: m.Roles},
 		{Key: "memberships.since", At: m.Details.GetCreationDate().AsTime()},
 	}}
-	if m.GetProjectId() != "" {
-		shown.Lines = append(shown.Lines, line{Key: "memberships.project", Text: m.GetProjectId()})
+	if project != "" {
+		shown.Lines = append(shown.Lines, line{Key: "memberships.project", Text: project})
 	}
 	for _, a := range actions {
 		shown.Actions = append(shown.Actions, link{v.address("memberships/"+a, "id", m.Id), "memberships." + a})

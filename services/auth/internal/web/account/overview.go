@@ -12,8 +12,9 @@ type overview struct {
 	base
 	DisplayName, LoginName string
 	Links                  []link
-	// Pending reports that another organization has asked the person to accept roles.
-	Pending bool
+	// Pending is the address of the page on which the person answers another organization that has asked to accept
+	// roles. It is empty if none has.
+	Pending string
 }
 
 // link is a link to an address. Its text has that key.
@@ -25,8 +26,11 @@ func (p *Pages) overview(w http.ResponseWriter, v visit) error {
 		return err
 	}
 	asked, err := p.pendingRows(v)
-	o := overview{base: v.base(), Pending: len(asked) > 0, LoginName: me.GetUser().GetPreferredLoginName(),
+	o := overview{base: v.base(), LoginName: me.GetUser().GetPreferredLoginName(),
 		DisplayName: me.GetUser().GetHuman().GetProfile().GetDisplayName()}
+	if len(asked) > 0 {
+		o.Pending = v.address("memberships")
+	}
 	for _, to := range []link{
 		{"profile", "profile.title"},
 		{"email", "email.title"},

@@ -31,6 +31,8 @@ type form struct {
 	Lines  []line
 	Hidden []hidden
 	Fields []field
+	// UserName is the login name with which a password manager keeps a new password; empty if the form has none.
+	UserName string
 	// Submit is the key of the text of the button.
 	Submit string
 }
@@ -55,10 +57,12 @@ type field struct {
 // option is a value of a choice. Key is the key of its text; if it is empty, the page shows Text.
 type option struct{ Value, Key, Text string }
 
-// line is a value or a time on a page. The text of Key, if there is one, stands before it.
+// line is a value, a time or both on a page. The text of Key, if there is one, stands before them. Roles are roles in an
+// organization or a project, which are shown by their names.
 type line struct {
 	Key, Text string
 	At        time.Time
+	Roles     []string
 }
 
 // row is an element of a list. Actions lead to pages that change it.

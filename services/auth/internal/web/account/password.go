@@ -35,7 +35,8 @@ func (p *Pages) passwordForm(w http.ResponseWriter, v visit, wrong frame.Wrong) 
 			fields[i].Wrong, fields[i].Otherwise = wrong.Key, wrong.Otherwise
 		}
 	}
-	return p.writeForm(w, v, "changepassword", form{Fields: fields, Submit: "changepassword.title"})
+	return p.writeForm(w, v, "changepassword", form{Fields: fields, Submit: "changepassword.title",
+		UserName: me.GetUser().GetPreferredLoginName()})
 }
 
 // noPassword writes the page that says how a person without a password logs in.

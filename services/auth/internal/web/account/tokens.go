@@ -1,7 +1,9 @@
 package account
 
 import (
+	"cmp"
 	"net/http"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -22,7 +24,7 @@ const (
 func (p *Pages) tokenRows(v visit) (rows []row, err error) {
 	found, err := p.Credentials.SearchMyPersonalAccessTokens(v.as(), &usersv1.SearchMyPersonalAccessTokensRequest{})
 	for _, t := range found.GetResult() {
-		rows = append(rows, row{id: t.Id, Title: t.Id, Lines: validity(t),
+		rows = append(rows, row{id: t.Id, Title: cmp.Or(t.Name, t.Id), Lines: aboutToken(t),
 			Actions: []link{{v.address("tokens/end", "id", t.Id), "tokens.end"}}})
 	}
 	return rows, err
@@ -34,50 +36,65 @@ func (p *Pages) tokens(w http.ResponseWriter, v visit) error {
 		ActionKey: "newtoken.title"}, err)
 }
 
-// validity says when a token was made and until when it is valid.
-func validity(t *usersv1.PersonalAccessToken) []line {
-	made := line{Key: "tokens.made", At: t.Details.GetCreationDate().AsTime()}
-	if until := t.ExpirationDate.AsTime(); until.Before(secret.NoExpiry) {
-		return []line{made, {Key: "tokens.until", At: until}}
+// aboutToken says when a token was made, when it was last used, and until when it is valid.
+func aboutToken(t *usersv1.PersonalAccessToken) []line {
+	about := []line{{Key: "tokens.made", At: t.Details.GetCreationDate().AsTime()}, {Key: "tokens.unused"},
+		{Key: "tokens.never"}}
+	if t.LastUsedDate != nil {
+		about[1] = line{Key: "tokens.used", At: t.LastUsedDate.AsTime()}
 	}
-	return []line{made, {Key: "tokens.never"}}
+	if until := t.ExpirationDate.AsTime(); until.Before(secret.NoExpiry) {
+		about[2] = line{Key: "tokens.until", At: until}
+	}
+	return about
 }
 
 func (p *Pages) askToken(w http.ResponseWriter, v visit) error {
-	return p.tokenForm(w, v, p.Now().Add(suggested).UTC().Format(day), "")
+	return p.tokenForm(w, v, newToken{until: p.Now().Add(suggested).UTC().Format(day)})
 }
 
-func (p *Pages) tokenForm(w http.ResponseWriter, v visit, until, wrong string) error {
-	return p.writeForm(w, v, "newtoken", form{Submit: "newtoken.title", Fields: []field{{
-		Name: "until", Label: "newtoken.until", Hint: "newtoken.hint", Type: "date", Value: until, Wrong: wrong,
-	}}})
+// newToken is what was typed for a new token. The wrong fields have the keys of the texts that say why.
+type newToken struct{ name, until, wrongName, wrongUntil string }
+
+func (p *Pages) tokenForm(w http.ResponseWriter, v visit, t newToken) error {
+	return p.writeForm(w, v, "newtoken", form{Submit: "newtoken.title", Fields: []field{
+		{Name: "name", Label: "newtoken.name", Type: "text", Value: t.name, Most: mostName,
+			Wrong: t.wrongName, Autocomplete: "off"},
+		{Name: "until", Label: "newtoken.until", Hint: "newtoken.hint", Type: "date", Value: t.until,
+			Wrong: t.wrongUntil},
+	}})
 }
 
 // makeToken makes a token that is valid until the end of a day, in UTC. The token is shown in the answer to the form
 // only.
 func (p *Pages) makeToken(w http.ResponseWriter, v visit) error {
-	typed := v.Text("until", len(day))
-	ask := &usersv1.AddMyPersonalAccessTokenRequest{}
+	typed := newToken{name: v.name("name"), until: v.Text("until", len(day))}
+	ask := &usersv1.AddMyPersonalAccessTokenRequest{Name: typed.name}
 	if v.Values.Get("until") != "" {
-		last, err := time.Parse(day, typed)
+		last, err := time.Parse(day, typed.until)
 		if err != nil {
-			return p.tokenForm(w, v, "", "newtoken.wrong")
+			typed.until, typed.wrongUntil = "", "newtoken.wrong"
+			return p.tokenForm(w, v, typed)
 		}
 		ask.ExpirationDate = timestamppb.New(last.AddDate(0, 0, 1))
 	}
 	made, err := p.Credentials.AddMyPersonalAccessToken(v.as(), ask)
-	if fault.From(err).Code == fault.Invalid {
-		return p.tokenForm(w, v, typed, "newtoken.wrong")
+	if f := fault.From(err); f.Code == fault.Invalid {
+		if typed.wrongUntil = "newtoken.wrong"; len(f.Fields) > 0 && f.Fields[0].Path == "name" {
+			typed.wrongName, typed.wrongUntil = "profile.wrong", ""
+		}
+		return p.tokenForm(w, v, typed)
 	}
-	return p.write(w, v, frame.Page{Name: "tokenmade", Body: shownBody,
-		Data: once{base: v.base(), ID: made.GetTokenId(), Secret: made.GetToken()}}, err)
+	return p.write(w, v, frame.Page{Name: "tokenmade", Body: shownBody, Data: once{
+		base: v.base(), Name: cmp.Or(strings.TrimSpace(typed.name), made.GetTokenId()), Secret: made.GetToken(),
+	}}, err)
 }
 
 // once is a new token. The token itself is shown only once.
 type once struct {
 	base
-	// ID is its name in the list.
-	ID, Secret string
+	// Name is how the list calls it.
+	Name, Secret string
 }
 
 func (p *Pages) endToken(w http.ResponseWriter, v visit) error {

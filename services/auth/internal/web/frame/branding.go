@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/mailer"
 )
 
 // maxBrandings is how many organizations' brandings are kept. When there are more, all are removed.
@@ -21,7 +22,15 @@ type branding struct {
 	Style template.CSS
 	// Logo is the path of the logo; empty for none.
 	Logo string
+	// Support is the e-mail address at which people get help; empty for none.
+	Support string
 }
+
+// lightGrounds and darkGrounds are the colors of style.css on which links are written.
+var (
+	lightGrounds = []mailer.Color{{0xff, 0xff, 0xff}, {0xf2, 0xf3, 0xf6}}
+	darkGrounds  = []mailer.Color{{0x22, 0x25, 0x2d}, {0x15, 0x17, 0x1c}}
+)
 
 // brandedStyle replaces the accents of style.css: the color of buttons with the text on it, and those of links, which
 // are readable on light and on dark pages. A button under the mouse keeps its color, because a lighter color might not
@@ -31,10 +40,10 @@ const brandedStyle = `:root{--fill:%s;--on-accent:%s;--accent:%s}` +
 	`.button:hover{filter:none;text-decoration:underline}`
 
 func brandingOf(r *textv1.ResolveBrandingResponse) branding {
-	b := branding{Logo: r.LogoPath}
-	if c, ok := parseColor(r.PrimaryColor); ok {
-		b.Style = template.CSS(fmt.Sprintf(brandedStyle, c, c.onTop(), c.on(lightGrounds, black),
-			c.on(darkGrounds, white)))
+	b := branding{Logo: r.LogoPath, Support: r.SupportEmail}
+	if c, ok := mailer.ParseColor(r.PrimaryColor); ok {
+		b.Style = template.CSS(fmt.Sprintf(brandedStyle, c, c.OnTop(), c.On(lightGrounds, mailer.Black),
+			c.On(darkGrounds, mailer.White)))
 	}
 	return b
 }

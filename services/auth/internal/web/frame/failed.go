@@ -17,6 +17,9 @@ type Retry struct {
 	// Forgot is the page for a forgotten password. The code that it mails ends a pause after wrong passwords.
 	Forgot   string
 	Language string
+	// Pause returns the address of a page that shows how long a locked login waits, in a language. It is nil if there
+	// is none.
+	Pause func(why *fault.Fault, tag string) string
 }
 
 var lockedBody = Body(files, "locked.html")
@@ -27,10 +30,17 @@ type waiting struct {
 }
 
 // locked writes the page for a login that waits because of wrong passwords or codes.
-func (f *Frame) locked(w http.ResponseWriter, r *http.Request, wait time.Duration, again Retry) {
-	w.Header().Set("Retry-After", fault.RetrySeconds(max(wait, time.Second)))
-	f.Write(w, r, Page{Status: http.StatusTooManyRequests, Name: "loginlocked", Body: lockedBody,
-		Data: waiting{max(int(math.Ceil(wait.Minutes())), 1), again}, Language: again.Language})
+func (f *Frame) locked(w http.ResponseWriter, r *http.Request, why *fault.Fault, again Retry) {
+	w.Header().Set("Retry-After", fault.RetrySeconds(max(why.RetryAfter, time.Second)))
+	page := Page{Status: http.StatusTooManyRequests, Name: "loginlocked", Body: lockedBody, Language: again.Language}
+	if again.Pause != nil {
+		page.InLanguage = func(tag string) string { return again.Pause(why, tag) }
+	}
+	if why.ID == usersfault.ErrOTPLocked.ID {
+		again.Forgot = ""
+	}
+	page.Data = waiting{max(int(math.Ceil(why.RetryAfter.Minutes())), 1), again}
+	f.Write(w, r, page)
 }
 
 // Failed writes the page for an error that no page of its own explains: a login is locked, a quota is used up, a part
@@ -42,10 +52,7 @@ func (f *Frame) Failed(w http.ResponseWriter, r *http.Request, err error, again 
 	}
 	switch {
 	case cause.ID == usersfault.ErrPasswordLocked.ID, cause.ID == usersfault.ErrOTPLocked.ID:
-		if cause.ID == usersfault.ErrOTPLocked.ID {
-			again.Forgot = ""
-		}
-		f.locked(w, r, cause.RetryAfter, again)
+		f.locked(w, r, cause, again)
 		return
 	case cause.ID == fault.ErrQuotaExceeded.ID:
 		page.Name = "toomany"

@@ -106,6 +106,9 @@ func (f *Frame) Write(w http.ResponseWriter, r *http.Request, p Page) {
 	c.keep(w, r)
 	v := view{Page: p, texts: f.catalogs[p.Language], Style: template.CSS(style),
 		Branding: f.branding(w, r)}
+	if p.Status >= http.StatusBadRequest && !p.Faulty {
+		v.Support = v.Branding.Support
+	}
 	if p.InLanguage != nil {
 		v.Languages = c.links(p.Language, p.InLanguage)
 	}
@@ -155,6 +158,8 @@ type view struct {
 	Style template.CSS
 	// Branding is the branding of the organization that the page belongs to.
 	Branding branding
+	// Support is the address at which people get help, on a page that says that something does not work.
+	Support string
 	// Languages are links to the page in the languages that the reader can pick.
 	Languages template.HTML
 }

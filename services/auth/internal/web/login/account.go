@@ -66,6 +66,6 @@ func (p Pages) logout(w http.ResponseWriter, v *visit) error {
 }
 
 func (p Pages) ended(w http.ResponseWriter, v *visit) error {
-	p.write(w, v, domain.SignedOutPath, frame.Page{Name: "signedout", Body: sentBody, Data: v.address(Path)})
+	p.leads(w, v, domain.SignedOutPath, frame.Page{Name: "signedout"}, onward{v.address(Path), "login.back"})
 	return nil
 }

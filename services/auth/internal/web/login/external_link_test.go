@@ -179,7 +179,11 @@ func TestLinkingNeedsAFreshLoginWithThePassword(t *testing.T) {
 		t.Helper()
 		for _, form := range []url.Values{nil, {"id": {"i1"}}} {
 			w := testworld.Call(t, b.pages, addLinkPath+"?id=i1", form, "Cookie", session)
-			testworld.Leads(t, w, leading)
+			if form == nil {
+				testworld.Leads(t, w, leading)
+			} else {
+				testworld.Shows(t, w, 403, "formold")
+			}
 			if testworld.Cookie(t, w, externalCookie) != "" {
 				t.Error("a login at the provider has begun")
 			}

@@ -19,8 +19,8 @@ const factorWrong = "FACTOR_WRONG"
 // maxCode is a limit in bytes. Every code is shorter.
 const maxCode = 64
 
-// withLogin returns a handler that gets the login that the browser has begun. A browser without one is sent to the
-// first page.
+// withLogin returns a handler that gets the login that the browser has begun. A browser without one gets a page that
+// says so, or is sent to the first page if its person has logged in.
 func (p Pages) withLogin(next func(http.ResponseWriter, *visit, domain.Login) error) handler {
 	return func(w http.ResponseWriter, v *visit) error {
 		l, err := p.Sessions.Login(v.Request)
@@ -32,17 +32,28 @@ func (p Pages) withLogin(next func(http.ResponseWriter, *visit, domain.Login) er
 			err = next(w, v, l)
 		}
 		if errors.Is(err, authfault.ErrLoginGone) || errors.Is(err, usersfault.ErrLoginOver) {
-			redirect(w, v, v.address(Path))
-			return nil
+			return p.loginOver(w, v)
 		}
 		return err
 	}
 }
 
+func (p Pages) loginOver(w http.ResponseWriter, v *visit) error {
+	_, there, err := p.Sessions.Session(v.Request)
+	switch {
+	case err != nil:
+		return err
+	case there:
+		redirect(w, v, v.address(Path))
+	default:
+		p.notice(w, v, http.StatusBadRequest, "loginover", v.address(Path))
+	}
+	return nil
+}
+
 // stepForm writes the form of a step of the login, in which a value may be wrong.
-func (p Pages) stepForm(w http.ResponseWriter, v *visit, shown frame.Page, wrong frame.Wrong) {
-	k := v.kept()
-	if k.Wrong, k.Otherwise = wrong.Key, wrong.Otherwise; k.Wrong != "" {
+func (p Pages) stepForm(w http.ResponseWriter, v *visit, shown frame.Page, k kept) {
+	if k.Wrong != "" {
 		shown.Status, shown.Faulty = http.StatusBadRequest, true
 	}
 	shown.Data = k
@@ -55,7 +66,9 @@ func (p Pages) askFactor(w http.ResponseWriter, v *visit, _ domain.Login) error 
 }
 
 func (p Pages) factorForm(w http.ResponseWriter, v *visit, wrong string) {
-	p.stepForm(w, v, frame.Page{Name: "factor", Body: factorBody}, frame.Wrong{Key: wrong})
+	k := v.kept()
+	k.Wrong = wrong
+	p.stepForm(w, v, frame.Page{Name: "factor", Body: factorBody}, k)
 }
 
 // factor checks a code of an authenticator app or a recovery code.
@@ -78,21 +91,26 @@ func (p Pages) factor(w http.ResponseWriter, v *visit, l domain.Login) error {
 	return err
 }
 
-func (p Pages) askNext(w http.ResponseWriter, v *visit, _ domain.Login) error {
-	p.nextForm(w, v, frame.Wrong{})
-	return nil
+func (p Pages) askNext(w http.ResponseWriter, v *visit, l domain.Login) error {
+	return p.nextForm(w, v, l, frame.Wrong{})
 }
 
-func (p Pages) nextForm(w http.ResponseWriter, v *visit, wrong frame.Wrong) {
-	p.stepForm(w, v, frame.Page{Name: "newpassword", Body: nextBody}, wrong)
+func (p Pages) nextForm(w http.ResponseWriter, v *visit, l domain.Login, wrong frame.Wrong) error {
+	u, err := p.Cached.Profile(v.Context(), l.UserID, l.Credential)
+	if err != nil {
+		return err
+	}
+	k := v.kept()
+	k.Wrong, k.Otherwise, k.PasswordOf = wrong.Key, wrong.Otherwise, u.Profile.UserName
+	p.stepForm(w, v, frame.Page{Name: "newpassword", Body: nextBody}, k)
+	return nil
 }
 
 // next sets the new password if the old one must be changed.
 func (p Pages) next(w http.ResponseWriter, v *visit, l domain.Login) error {
 	typed, wrong := v.NewPassword()
 	if wrong != (frame.Wrong{}) {
-		p.nextForm(w, v, wrong)
-		return nil
+		return p.nextForm(w, v, l, wrong)
 	}
 	chosen, err := p.Users.ChooseNextPassword(v.Context(), &usersv1.ChooseNextPasswordRequest{
 		UserId: l.UserID, Generation: uint64(l.UserGeneration), Password: typed,
@@ -101,8 +119,7 @@ func (p Pages) next(w http.ResponseWriter, v *visit, l domain.Login) error {
 	case err == nil:
 		return p.proceed(w, v, l.WithPassword(int64(chosen.Generation), p.Now()))
 	case f.Code == fault.Invalid:
-		p.nextForm(w, v, frame.Wrong{Key: f.ID, Otherwise: f.Message})
-		return nil
+		return p.nextForm(w, v, l, frame.Wrong{Key: f.ID, Otherwise: f.Message})
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
+	"herald/services/auth/internal/web/session"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/authfault"
 	"herald/shared/gen/fault/idpfault"
@@ -43,6 +44,10 @@ func (p Pages) offers(v *visit) (offers []federated.Offer, orgID string, err err
 
 // begin begins a login at an identity provider that the page offers.
 func (p Pages) begin(w http.ResponseWriter, v *visit) error {
+	if !session.TakesCookies(v.Request) {
+		p.notice(w, v, http.StatusBadRequest, "nocookies", v.address(Path))
+		return nil
+	}
 	id := v.Values.Get("idp")
 	offers, orgID, err := p.offers(v)
 	if err != nil {
@@ -104,6 +109,10 @@ func (p Pages) logIn(w http.ResponseWriter, v *visit, a federated.Arrived) error
 	found, err := p.Federated.User(v.Context(), a)
 	if ask, asks := errors.AsType[federated.ErrAsk](err); asks {
 		p.askNew(w, v, a, ask.Account)
+		return nil
+	}
+	if err == nil && found.OrgActive && found.State == usersv1.UserState_USER_STATE_INITIAL {
+		p.initial(w, v, found.UserId, found.OrgId)
 		return nil
 	}
 	if err == nil && (found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive) {

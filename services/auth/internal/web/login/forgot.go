@@ -17,7 +17,7 @@ const (
 
 var (
 	forgotBody = frame.Body(files, "forgot.html", "kept.html")
-	sentBody   = frame.Body(files, "sent.html")
+	goBody     = frame.Body(files, "go.html")
 )
 
 // askForgot writes the page that asks for the login name of a forgotten password.
@@ -48,7 +48,7 @@ func (p Pages) keepRequest(w http.ResponseWriter, v *visit) {
 }
 
 func (p Pages) sent(w http.ResponseWriter, v *visit) error {
-	p.write(w, v, sentPath, frame.Page{Name: "passwordreset.resent", Body: sentBody, Data: v.address(Path)})
+	p.leads(w, v, sentPath, frame.Page{Name: "passwordreset.resent"}, onward{v.address(Path), "login.back"})
 	return nil
 }
 

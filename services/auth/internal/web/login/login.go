@@ -94,6 +94,7 @@ func (p Pages) Mount(mux *http.ServeMux) {
 		"GET " + sentPath:             p.sent,
 		"GET " + domain.BackPath:      p.back,
 		"GET " + forwardPath:          p.forward,
+		"GET " + pausePath:            p.pause,
 	} {
 		mux.HandleFunc(pattern, p.visited(next))
 	}
@@ -132,6 +133,8 @@ type kept struct {
 	Application string
 	// Back is the address of the page on which the login begins.
 	Back string
+	// PasswordOf is the login name with which a password manager keeps a new password; empty if the form has none.
+	PasswordOf string
 	// Wrong is the key of the text that says what is wrong. Otherwise is the key of the text to use if there is no such
 	// text.
 	Wrong, Otherwise string
@@ -206,14 +209,30 @@ func (p Pages) readAsked(w http.ResponseWriter, v *visit) (err error) {
 // more. It returns any other error.
 func (p Pages) noRequest(w http.ResponseWriter, v *visit, err error) error {
 	if errors.Is(err, domain.ErrRequestGone) {
-		p.notice(w, v, http.StatusBadRequest, "requestgone", "")
-		return nil
+		return p.requestGone(w, v)
 	}
 	if refusal, ok := errors.AsType[*domain.Refusal](err); ok && !refusal.Failure() {
 		p.Destinations.Finish(v.Context(), w, v.Request, v.ID, domain.Session{}) // writes the reason
 		return nil
 	}
 	return err
+}
+
+// requestGone writes the page for a client's request that does not wait any more. A person who has logged in has
+// probably gone back to the page of that login.
+func (p Pages) requestGone(w http.ResponseWriter, v *visit) error {
+	s, there, err := p.Sessions.Session(v.Request)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		p.notice(w, v, http.StatusBadRequest, "requestgone", "")
+		return nil
+	}
+	v.Request = frame.Branded(v.Request, s.OrgID)
+	p.leads(w, v, Path, frame.Page{Status: http.StatusBadRequest, Name: "requestused"},
+		onward{frame.Address(domain.AccountPath, "lang", v.Picked), "account.title"})
+	return nil
 }
 
 // withSession returns a handler that gets the session of the browser. A browser without one is sent to the first page.
@@ -237,6 +256,15 @@ func (p Pages) write(w http.ResponseWriter, v *visit, path string, page frame.Pa
 	p.Frame.Write(w, v.Request, page)
 }
 
+// onward is the address to which a page leads, and the key of the text that names it.
+type onward struct{ Address, Key string }
+
+// leads writes a page that has only its texts, and leads on.
+func (p Pages) leads(w http.ResponseWriter, v *visit, path string, page frame.Page, to onward) {
+	page.Body, page.Data = goBody, to
+	p.write(w, v, path, page)
+}
+
 // notice writes a page that has only its texts, and a link to go on at an address if that is not empty.
 func (p Pages) notice(w http.ResponseWriter, v *visit, status int, name, address string) {
 	p.write(w, v, Path, frame.Page{Status: status, Name: name, Body: frame.NoticeBody, Data: address})
@@ -245,7 +273,7 @@ func (p Pages) notice(w http.ResponseWriter, v *visit, status int, name, address
 // failed writes the page for a fault after which the person can only wait.
 func (p Pages) failed(w http.ResponseWriter, v *visit, err error) {
 	p.Frame.Failed(w, v.Request, err, frame.Retry{
-		Address: v.address(Path), Forgot: v.address(forgotPath), Language: v.Language,
+		Address: v.address(Path), Forgot: v.address(forgotPath), Language: v.Language, Pause: p.pauseAddress(v),
 	})
 }
 

@@ -77,10 +77,11 @@ func TestLoginNeedsAllItsSteps(t *testing.T) {
 	testworld.Shows(t, testworld.Call(t, pages, factor, url.Values{"code": {"111111"}}, "Cookie", begun), 400, "factor")
 	testworld.Shows(t, testworld.Call(t, pages, factor, url.Values{"code": {"222222"}}, "Cookie", begun), 429,
 		"loginlocked")
-	testworld.Leads(t, testworld.Call(t, pages, factor, url.Values{"code": {"333333"}}, "Cookie", begun), loginPath)
+	testworld.Shows(t, testworld.Call(t, pages, factor, url.Values{"code": {"333333"}}, "Cookie", begun), 400,
+		"loginover")
 	for _, without := range []string{"", testworld.LoginCookie + "=" + strings.Repeat("b", 43)} {
-		testworld.Leads(t, testworld.Call(t, pages, factor, url.Values{"code": {"123456"}}, "Cookie", without),
-			loginPath)
+		testworld.Shows(t, testworld.Call(t, pages, factor, url.Values{"code": {"123456"}}, "Cookie", without), 400,
+			"loginover")
 	}
 	testworld.Leads(t, testworld.Call(t, pages, factor, url.Values{"code": {"123456"}}, "Cookie", begun), next)
 	testworld.Leads(t, testworld.Call(t, pages, factor, url.Values{"code": {"123456"}}, "Cookie", begun), next)
@@ -94,7 +95,9 @@ func TestLoginNeedsAllItsSteps(t *testing.T) {
 	testworld.Leads(t, done, loginPath)
 	session := testworld.Cookie(t, done, testworld.SessionCookie)
 	testworld.Shows(t, testworld.Call(t, pages, loginPath, nil, "Cookie", session), 200, "session")
-	testworld.Leads(t, testworld.Call(t, pages, next, good, "Cookie", begun), loginPath) // a login makes one session
+	again := testworld.Call(t, pages, next, good, "Cookie", begun) // a login makes one session
+	testworld.Shows(t, again, 400, "loginover")
+	testworld.Leads(t, testworld.Call(t, pages, next, good, "Cookie", begun+"; "+session), loginPath)
 }
 
 // What a person can do is on the page, with the right status.
@@ -165,6 +168,7 @@ func TestOtherSitesCannotLogIn(t *testing.T) {
 func TestBrowserOfThePersonIsKnown(t *testing.T) {
 	t.Parallel()
 	pages, users, _ := testworld.New(t)
+	const tried = "__Host-herald-cookies=1"
 	asked := func(cookie string) *usersv1.CheckPasswordRequest {
 		t.Helper()
 		testworld.Call(t, pages, loginPath+"password", testworld.Named("wrong"), "Cookie", cookie)
@@ -177,7 +181,7 @@ func TestBrowserOfThePersonIsKnown(t *testing.T) {
 		t.Fatal("no password was checked")
 		return nil
 	}
-	if r := asked(""); r.Browser != "" || r.BrowserUserIds != nil {
+	if r := asked(tried); r.Browser != "" || r.BrowserUserIds != nil {
 		t.Errorf("a new browser: %v", r)
 	}
 	login := func(cookie string) string {
@@ -191,7 +195,7 @@ func TestBrowserOfThePersonIsKnown(t *testing.T) {
 		t.Fatal("the browser gets no cookie")
 		return ""
 	}
-	cookie := login("")
+	cookie := login(tried)
 	r := asked(cookie)
 	if len(r.Browser) != 43 || !slices.Equal(r.BrowserUserIds, []string{"u1"}) {
 		t.Errorf("the browser: %v", r)

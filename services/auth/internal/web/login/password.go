@@ -7,6 +7,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/services/auth/internal/web/login/federated"
+	"herald/services/auth/internal/web/session"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -66,6 +67,7 @@ func (p Pages) askName(w http.ResponseWriter, v *visit, loginName string) {
 
 func (p Pages) nameForm(w http.ResponseWriter, v *visit, status int, f nameForm) {
 	var err error
+	session.TryCookies(w, v.Request)
 	f.Forgot = v.address(forgotPath)
 	if f.Offers, _, err = p.offers(v); err != nil { // people can log in with a password if idp is away
 		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
@@ -75,6 +77,10 @@ func (p Pages) nameForm(w http.ResponseWriter, v *visit, status int, f nameForm)
 
 // password checks the login name and the password.
 func (p Pages) password(w http.ResponseWriter, v *visit) error {
+	if !session.TakesCookies(v.Request) {
+		p.notice(w, v, http.StatusBadRequest, "nocookies", v.address(Path))
+		return nil
+	}
 	name, typed := v.Values.Get("name"), v.Values.Get("current")
 	again := nameForm{kept: v.kept(), LoginName: name}
 	again.Wrong = usersfault.ErrLoginWrong.ID
@@ -102,10 +108,7 @@ func (p Pages) known(w http.ResponseWriter, v *visit, found *usersv1.CheckPasswo
 	v.brand(p.Cached, found.OrgId)
 	switch {
 	case found.State == usersv1.UserState_USER_STATE_INITIAL:
-		p.keepRequest(w, v)
-		p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "initial", Body: initialBody,
-			Data: map[string]string{"Path": mail.Init.Page().Path, "UserID": found.UserId,
-				"OrgID": found.OrgId, "Language": v.Language, "Back": v.address(Path)}})
+		p.initial(w, v, found.UserId, found.OrgId)
 		return nil
 	case found.State != usersv1.UserState_USER_STATE_ACTIVE || !found.OrgActive:
 		p.inactive(w, v)
@@ -118,10 +121,19 @@ func (p Pages) known(w http.ResponseWriter, v *visit, found *usersv1.CheckPasswo
 	})
 }
 
+// initial writes the page for a user who still has to activate the account with the code of a mail, and can ask for a
+// new mail.
+func (p Pages) initial(w http.ResponseWriter, v *visit, userID, orgID string) {
+	p.keepRequest(w, v)
+	p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "initial", Body: initialBody,
+		Data: map[string]string{"Path": mail.Init.Page().Path, "UserID": userID, "OrgID": orgID,
+			"Language": v.Language, "Back": v.address(Path)}})
+}
+
 // inactive writes the page for a user who may not log in, with a link back to the login.
 func (p Pages) inactive(w http.ResponseWriter, v *visit) {
-	p.write(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "inactive", Body: sentBody,
-		Data: v.address(Path)})
+	p.leads(w, v, Path, frame.Page{Status: http.StatusForbidden, Name: "inactive"},
+		onward{v.address(Path), "login.back"})
 }
 
 // entered makes a session for a login, or leads to the next step of it.

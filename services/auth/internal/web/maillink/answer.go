@@ -28,6 +28,13 @@ type form struct {
 	Stale bool
 }
 
+// gone is the content of the page for a link whose code is refused: it was used, or a newer mail replaced it. Next is
+// where a person goes on who has used it.
+type gone struct {
+	form
+	Next string
+}
+
 // form writes the form with the values that were typed, without passwords.
 func (p Pages) form(w http.ResponseWriter, r request, status int, faulty frame.Wrong) {
 	if faulty.Field == "password" {

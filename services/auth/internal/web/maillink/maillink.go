@@ -12,7 +12,6 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/fault"
-	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/mail"
 )
@@ -26,6 +25,7 @@ var (
 
 	formBody   = frame.Body(files, "form.html", "link.html")
 	resendBody = frame.Body(files, "resend.html", "link.html")
+	goneBody   = frame.Body(files, "gone.html", "link.html")
 	doneBody   = frame.Body(files, "done.html")
 )
 
@@ -98,8 +98,9 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 		p.refused(w, r, err)
 	case checked.Expired:
 		p.offerMail(w, r, http.StatusBadRequest, "expired")
-	case r.Code != "" && r.holder == nil:
-		p.form(w, r, http.StatusBadRequest, frame.Wrong{Field: "code", Key: usersfault.ErrCodeWrong.ID})
+	case r.Code != "" && r.holder == nil: // the person did not type the code
+		p.write(w, r, frame.Page{Status: http.StatusBadRequest, Name: "linkgone", Body: goneBody, InLanguage: r.in,
+			Data: gone{form: form{link: r.link, ResendPath: r.resendPath()}, Next: frame.Address(domain.BackPath, "lang", r.Language)}})
 	default:
 		p.form(w, r, http.StatusOK, frame.Wrong{})
 	}

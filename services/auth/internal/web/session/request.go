@@ -2,6 +2,8 @@ package session
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"herald/services/auth/internal/domain"
@@ -26,6 +28,25 @@ func (s Sessions) KeptRequest(r *http.Request) string {
 		return ""
 	}
 	return c.Value
+}
+
+// cookiePrefix begins the names of all cookies of Herald, and cookiesCookie is one without a meaning.
+const (
+	cookiePrefix  = "__Host-herald-"
+	cookiesCookie = cookiePrefix + "cookies"
+)
+
+// TryCookies sets a cookie with a page that begins a login, if the browser has sent none, so that the answer to the
+// page's form can say that the browser keeps no cookies.
+func TryCookies(w http.ResponseWriter, r *http.Request) {
+	if !TakesCookies(r) {
+		set(w, cookiesCookie, "1", browserLifetime)
+	}
+}
+
+// TakesCookies reports whether a browser has sent any cookie of Herald.
+func TakesCookies(r *http.Request) bool {
+	return slices.ContainsFunc(r.Cookies(), func(c *http.Cookie) bool { return strings.HasPrefix(c.Name, cookiePrefix) })
 }
 
 // NewCookie marks a browser whose person has just activated the account.

@@ -15,7 +15,15 @@ import (
 // OTPNotice returns the notice of a change of an app and its kind; neither if nobody gets one. own reports whether the
 // user made the change.
 func OTPNotice(f *domain.OTP, kind domain.Kind, own bool) (*store.Notice, string) {
-	to := f.Noticed()
+	return notice(f.Noticed(), kind, own)
+}
+
+// CredentialNotice does the same for a new token or linked account of a user.
+func CredentialNotice(u *domain.User, kind domain.Kind, own bool) (*store.Notice, string) {
+	return notice(u.NoticedCredential(), kind, own)
+}
+
+func notice(to domain.Email, kind domain.Kind, own bool) (*store.Notice, string) {
 	if to.Address == "" {
 		return nil, ""
 	}
@@ -30,13 +38,13 @@ func (b Base) SealOTP(userID, key string) []byte {
 // ChangeOTP changes a user's app. It passes the app's secret to change. A wrong code is counted and
 // saved, although the call is refused.
 func (b Base) ChangeOTP(
-	ctx context.Context, orgID, userID string, change func(*domain.OTP, secret.Text) (store.OTPChange, error),
+	ctx context.Context, orgID, userID string, change func(*domain.OTP, secret.Text) (store.NoticedChange, error),
 ) (domain.OTP, error) {
 	var refusal error
-	f, err := b.Store.ChangeOTP(ctx, orgID, userID, func(f *domain.OTP) (store.OTPChange, error) {
+	f, err := b.Store.ChangeOTP(ctx, orgID, userID, func(f *domain.OTP) (store.NoticedChange, error) {
 		key, err := b.Keys.Open(f.Secret, domain.SealedOTP, f.UserID)
 		if err != nil {
-			return store.OTPChange{}, fmt.Errorf("one-time-password factor: %w", err)
+			return store.NoticedChange{}, fmt.Errorf("one-time-password factor: %w", err)
 		}
 		happened, err := change(f, secret.NewText(string(key)))
 		if !errors.Is(err, usersfault.ErrCodeWrong) {
@@ -44,9 +52,9 @@ func (b Base) ChangeOTP(
 		}
 		refusal = err
 		if f.LockedFor(b.Now()) > 0 {
-			return store.OTPChange{Event: &usersv1.OtpLocked{}}, nil
+			return store.NoticedChange{Event: &usersv1.OtpLocked{}}, nil
 		}
-		return store.OTPChange{Event: &usersv1.OtpCodeRefused{}}, nil
+		return store.NoticedChange{Event: &usersv1.OtpCodeRefused{}}, nil
 	})
 	if err == nil {
 		err = refusal

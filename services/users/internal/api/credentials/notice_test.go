@@ -159,6 +159,35 @@ func TestNoticesOfFactors(t *testing.T) {
 	expect("the user removes the app", "otpremoved", true, err)
 }
 
+// A person gets a notice of a new personal access token, whoever made it, at an address that was verified.
+func TestNoticesOfTokens(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	id := w.Person(w.Admin, "mini")
+	expect := func(what string, own bool, made *usersv1.AddPersonalAccessTokenResponse, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		expectNotice(w, id, "patadded", &usersv1.PrepareMailResponse{
+			Recipient: "mini@example.com", UserName: "mini", ChangedByReader: own,
+		})
+		w.Happened(made.TokenId, "added", `"notice": "patadded"`)
+	}
+	made, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id})
+	expect("an administrator makes a token", false, made, err)
+	made, err = w.Gateway.AddMyPersonalAccessToken(w.Fresh(id, ""), &usersv1.AddMyPersonalAccessTokenRequest{})
+	expect("the user makes one", true, made, err)
+	before := w.Rows("notices")
+	w.SetColumns(id, "email_verified = false")
+	w.Must(w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id}))
+	robot := w.Machine(w.Admin, "robot")
+	w.Must(w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: robot}))
+	if n := w.Rows("notices"); n != before {
+		t.Errorf("%d notices to an address that may be a stranger's, or to a machine", n-before)
+	}
+}
+
 // The notice of a removed user is obsolete, and nothing of it is left.
 func TestNoticeOfRemovedUser(t *testing.T) {
 	t.Parallel()

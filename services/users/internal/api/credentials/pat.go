@@ -7,6 +7,7 @@ import (
 
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -19,7 +20,7 @@ import (
 func (s Server) AddPersonalAccessToken(
 	ctx context.Context, r *usersv1.AddPersonalAccessTokenRequest,
 ) (*usersv1.AddPersonalAccessTokenResponse, error) {
-	return s.addToken(ctx, base.OrgID(ctx), r.UserId, r.ExpirationDate)
+	return s.addToken(ctx, domain.PAT{UserID: r.UserId, OrgID: base.OrgID(ctx), Name: r.Name}, r.ExpirationDate)
 }
 
 // AddMyPersonalAccessToken creates a token for the caller.
@@ -27,25 +28,29 @@ func (s Server) AddMyPersonalAccessToken(
 	ctx context.Context, r *usersv1.AddMyPersonalAccessTokenRequest,
 ) (*usersv1.AddPersonalAccessTokenResponse, error) {
 	c := caller.From(ctx)
-	return s.addToken(ctx, c.HomeOrganizationID, c.UserID, r.ExpirationDate)
+	return s.addToken(ctx, domain.PAT{UserID: c.UserID, OrgID: c.HomeOrganizationID, Name: r.Name}, r.ExpirationDate)
 }
 
+// addToken adds a token with that user, organization and name.
 func (s Server) addToken(
-	ctx context.Context, orgID, userID string, expiry *timestamppb.Timestamp,
-) (*usersv1.AddPersonalAccessTokenResponse, error) {
-	at, err := secret.Expiry(expiry, s.Now())
-	if err != nil {
+	ctx context.Context, t domain.PAT, expiry *timestamppb.Timestamp,
+) (_ *usersv1.AddPersonalAccessTokenResponse, err error) {
+	if t.ExpiresAt, err = secret.Expiry(expiry, s.Now()); err != nil {
 		return nil, err
 	}
-	t := domain.PAT{ID: resource.NewID(), UserID: userID, OrgID: orgID, Scopes: domain.PATScopes(), ExpiresAt: at}
+	t.ID, t.Scopes = resource.NewID(), domain.PATScopes()
 	token := secret.PersonalAccessToken.New()
-	record, err := s.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()),
-		&usersv1.PersonalAccessTokenAdded{UserId: userID})
+	record, err := s.Store.CreatePAT(ctx, t, secret.Hash(token.Reveal()), func(u *domain.User) store.NoticedChange {
+		added := &usersv1.PersonalAccessTokenAdded{UserId: u.ID}
+		change := store.NoticedChange{Event: added}
+		change.Notice, added.Notice = base.CredentialNotice(u, domain.KindPATAdded, caller.From(ctx).UserID == u.ID)
+		return change
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &usersv1.AddPersonalAccessTokenResponse{
-		TokenId: t.ID, Token: token.Reveal(), Details: resource.Details(record, orgID),
+		TokenId: t.ID, Token: token.Reveal(), Details: resource.Details(record, t.OrgID),
 	}, nil
 }
 
@@ -108,6 +113,10 @@ func (s Server) removeToken(
 }
 
 func token(t domain.PAT) *usersv1.PersonalAccessToken {
-	return &usersv1.PersonalAccessToken{Id: t.ID, ClientId: t.ClientID, Details: resource.Details(t.Record, t.OrgID),
-		ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
+	shown := &usersv1.PersonalAccessToken{Id: t.ID, Name: t.Name, ClientId: t.ClientID,
+		Details: resource.Details(t.Record, t.OrgID), ExpirationDate: timestamppb.New(t.ExpiresAt), Scopes: t.Scopes}
+	if t.LastUsedAt != nil {
+		shown.LastUsedDate = timestamppb.New(*t.LastUsedAt)
+	}
+	return shown
 }

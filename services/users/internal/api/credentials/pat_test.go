@@ -2,6 +2,7 @@ package credentials_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,51 @@ import (
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
+
+// A token has the name that its maker gave it, and shows when it was last used, to a minute.
+func TestTokenHasANameAndItsLastUse(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	id := w.Person(w.Admin, "mini")
+	made, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{
+		UserId: id, Name: " Backup ",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() *usersv1.PersonalAccessToken {
+		t.Helper()
+		found, err := w.Gateway.GetPersonalAccessToken(w.Admin, &usersv1.GetPersonalAccessTokenRequest{
+			UserId: id, TokenId: made.TokenId,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Pat
+	}
+	if got := read(); got.Name != "Backup" || got.LastUsedDate != nil {
+		t.Errorf("the token is %v", got)
+	}
+	var first *timestamppb.Timestamp
+	for _, step := range []struct {
+		pause time.Duration
+		later bool
+	}{{0, true}, {30 * time.Second, false}, {time.Minute, true}} {
+		w.Advance(step.pause)
+		if _, err := w.Resolve(made.Token, ""); err != nil {
+			t.Fatal(err)
+		}
+		used := read().LastUsedDate
+		if used == nil || used.AsTime().After(first.AsTime()) != step.later {
+			t.Errorf("after %v it was last used at %v, before at %v", step.pause, used, first)
+		}
+		first = used
+	}
+	for _, name := range []string{strings.Repeat("a", 201), "a\u200bb", "a\nb"} {
+		_, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id, Name: name})
+		testkit.Refused(t, err, "INVALID_ARGUMENT", "name")
+	}
+}
 
 func TestPersonalAccessTokens(t *testing.T) {
 	t.Parallel()

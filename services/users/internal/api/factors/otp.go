@@ -38,15 +38,15 @@ func (s Server) AddMyOtp(ctx context.Context, r *usersv1.AddMyOtpRequest) (*user
 	f := domain.NewOTP(found, s.SealOTP(found.ID, key.Reveal()), !slices.Contains(c.Scopes, contract.Audience))
 	f.Record, err = s.Store.CreateOTP(ctx, f, &usersv1.OtpAdded{})
 	if errors.Is(err, usersfault.ErrOTPNotVerified) {
-		f, err = s.Store.ChangeOTP(ctx, found.OrgID, found.ID, func(there *domain.OTP) (store.OTPChange, error) {
+		f, err = s.Store.ChangeOTP(ctx, found.OrgID, found.ID, func(there *domain.OTP) (store.NoticedChange, error) {
 			replace := r.Replace || there.OpenIDOnly && !f.OpenIDOnly
 			if err := there.Renew(f, s.Now()); err != nil {
-				return store.OTPChange{}, err
+				return store.NoticedChange{}, err
 			}
 			if !replace {
-				return store.OTPChange{}, usersfault.ErrOTPNotVerified
+				return store.NoticedChange{}, usersfault.ErrOTPNotVerified
 			}
-			return store.OTPChange{Event: &usersv1.OtpAdded{Replaced: true}}, nil
+			return store.NoticedChange{Event: &usersv1.OtpAdded{Replaced: true}}, nil
 		})
 	}
 	if err != nil {
@@ -63,10 +63,10 @@ func (s Server) VerifyMyOtp(ctx context.Context, r *usersv1.VerifyMyOtpRequest) 
 	c := caller.From(ctx)
 	var recovery []string
 	f, err := s.ChangeOTP(ctx, c.HomeOrganizationID, c.UserID,
-		func(f *domain.OTP, key secret.Text) (_ store.OTPChange, err error) {
+		func(f *domain.OTP, key secret.Text) (_ store.NoticedChange, err error) {
 			recovery, err = f.Verify(key, r.Code, s.Now())
 			verified := &usersv1.OtpVerified{}
-			change := store.OTPChange{Event: verified}
+			change := store.NoticedChange{Event: verified}
 			change.Notice, verified.Notice = base.OTPNotice(f, domain.KindOTPAdded, true)
 			if change.Notice != nil && change.Notice.Counted {
 				change.Counts = s.Lasting.NoticeCounts(f.UserID)
@@ -86,9 +86,9 @@ func (s Server) RegenerateMyRecoveryCodes(
 	c := caller.From(ctx)
 	var recovery []string
 	f, err := s.ChangeOTP(ctx, c.HomeOrganizationID, c.UserID,
-		func(f *domain.OTP, key secret.Text) (_ store.OTPChange, err error) {
+		func(f *domain.OTP, key secret.Text) (_ store.NoticedChange, err error) {
 			recovery, err = f.RenewRecoveryCodes(key)
-			return store.OTPChange{Event: &usersv1.OtpRecoveryCodesRegenerated{}}, err
+			return store.NoticedChange{Event: &usersv1.OtpRecoveryCodesRegenerated{}}, err
 		})
 	if err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func (s Server) RemoveOtp(ctx context.Context, r *usersv1.RemoveOtpRequest) (*us
 }
 
 func (s Server) removeOTP(ctx context.Context, orgID, userID string) (*usersv1.RemoveOtpResponse, error) {
-	f, err := s.Store.RemoveOTP(ctx, orgID, userID, func(f *domain.OTP) store.OTPChange {
+	f, err := s.Store.RemoveOTP(ctx, orgID, userID, func(f *domain.OTP) store.NoticedChange {
 		removed := &usersv1.OtpRemoved{}
-		change := store.OTPChange{Event: removed}
+		change := store.NoticedChange{Event: removed}
 		change.Notice, removed.Notice = base.OTPNotice(f, domain.KindOTPRemoved, caller.From(ctx).UserID == f.UserID)
 		return change
 	})

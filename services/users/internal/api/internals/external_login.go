@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
 	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -92,8 +91,11 @@ func (s Server) LinkExternalAccount(
 		return nil, err
 	}
 	links[0].UserID, links[0].OrgID = c.UserID, c.OrganizationID
-	_, err = s.Store.AddIdpLink(caller.With(ctx, c), links[0], func(n *domain.User) (proto.Message, error) {
-		return &usersv1.IdpLinkAdded{IdpId: r.Link.ConfigId}, n.MayLink(c.Credential, int64(r.Subject.Generation))
+	_, err = s.Store.AddIdpLink(caller.With(ctx, c), links[0], func(n *domain.User) (store.NoticedChange, error) {
+		added := &usersv1.IdpLinkAdded{IdpId: r.Link.ConfigId}
+		change := store.NoticedChange{Event: added}
+		change.Notice, added.Notice = base.CredentialNotice(n, domain.KindIdpLinkAdded, true)
+		return change, n.MayLink(c.Credential, int64(r.Subject.Generation))
 	})
 	return &usersv1.LinkExternalAccountResponse{}, err
 }

@@ -204,6 +204,7 @@ func TestLinkExternalAccount(t *testing.T) {
 		}
 		testkit.Refused(t, err, c.want)
 	}
+	w.SetColumns(ada, "email_verified = true")
 	if err := link("password", generation, "company/3"); err != nil {
 		t.Fatal(err)
 	}
@@ -214,8 +215,11 @@ func TestLinkExternalAccount(t *testing.T) {
 		t.Error("somebody else has made the link")
 	}
 	if n := w.Rows(`events where aggregate = 'idp_link' and name = 'added' and aggregate_id = $1 and actor = $1
-			and data = '{"idpId": "company"}'`, ada); n != 1 {
+			and data = '{"idpId": "company", "notice": "idplinkadded"}'`, ada); n != 1 {
 		t.Errorf("%d events", n)
+	}
+	if n := w.Rows(`notices where user_id = $1 and own and verified`, ada); n != 1 {
+		t.Errorf("%d notices of the new link", n)
 	}
 	w.Must(w.Gateway.LockUser(w.Admin, &usersv1.LockUserRequest{UserId: ada}))
 	testkit.Refused(t, link("password", generation, "company/4"), "TOKEN_INVALID")

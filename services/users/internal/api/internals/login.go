@@ -70,10 +70,10 @@ func (s Server) CheckFactor(
 		return nil, err
 	}
 	accepted := &usersv1.OtpAccepted{}
-	_, err = s.ChangeOTP(ctx, found.OrgID, found.ID, func(f *domain.OTP, key secret.Text) (store.OTPChange, error) {
+	_, err = s.ChangeOTP(ctx, found.OrgID, found.ID, func(f *domain.OTP, key secret.Text) (store.NoticedChange, error) {
 		had := len(f.RecoveryCodes)
 		err := f.Check(key, r.Code, s.Now())
-		change := store.OTPChange{Event: accepted}
+		change := store.NoticedChange{Event: accepted}
 		if accepted.RecoveryCode = len(f.RecoveryCodes) < had; accepted.RecoveryCode {
 			change.Notice, accepted.Notice = base.OTPNotice(f, domain.KindRecoveryCodeUsed, true)
 		}

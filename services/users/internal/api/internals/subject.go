@@ -30,7 +30,11 @@ func (s Server) ResolveToken(
 	if err != nil {
 		return nil, err
 	}
-	return s.callerOf(rows, r.OrgId)
+	found, err := s.callerOf(rows, r.OrgId)
+	if err == nil {
+		_ = s.Store.UsePAT(ctx, r.TokenHash) // a token also works while the database cannot write
+	}
+	return found, err
 }
 
 // ResolveCaller does the same for the user of a token that the service auth issued. The caller has no scopes, because

@@ -80,8 +80,12 @@ func (ProjectState) EnumDescriptor() ([]byte, []int) {
 type PrivateLabelingSetting int32
 
 const (
-	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_UNSPECIFIED                            PrivateLabelingSetting = 0
-	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY  PrivateLabelingSetting = 1
+	// That of the project's organization. An application that admits only one organization's people has the branding of
+	// that organization.
+	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_UNSPECIFIED PrivateLabelingSetting = 0
+	// That of the project's organization, always.
+	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ENFORCE_PROJECT_RESOURCE_OWNER_POLICY PrivateLabelingSetting = 1
+	// That of the person's organization, as soon as it is known.
 	PrivateLabelingSetting_PRIVATE_LABELING_SETTING_ALLOW_LOGIN_USER_RESOURCE_OWNER_POLICY PrivateLabelingSetting = 2
 )
 

@@ -103,7 +103,7 @@ func (x *GetBrandingResponse) GetBranding() *Branding {
 	return nil
 }
 
-// How login pages look for an organization.
+// How pages and mails of an organization look, and where people get help.
 type Branding struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Details *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
@@ -112,8 +112,10 @@ type Branding struct {
 	PrimaryColor string `protobuf:"bytes,2,opt,name=primary_color,json=primaryColor,proto3" json:"primary_color,omitempty"`
 	// Where anybody can get the logo. A new logo has another address. Empty for no logo.
 	LogoUrl string `protobuf:"bytes,3,opt,name=logo_url,json=logoUrl,proto3" json:"logo_url,omitempty"`
-	// Whether the organization has neither a color nor a logo of its own.
-	IsDefault     bool `protobuf:"varint,4,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
+	// Whether the organization has nothing of this of its own.
+	IsDefault bool `protobuf:"varint,4,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
+	// The e-mail address that mails and pages with a problem name for help. Empty for none.
+	SupportEmail  string `protobuf:"bytes,5,opt,name=support_email,json=supportEmail,proto3" json:"support_email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -176,10 +178,19 @@ func (x *Branding) GetIsDefault() bool {
 	return false
 }
 
+func (x *Branding) GetSupportEmail() string {
+	if x != nil {
+		return x.SupportEmail
+	}
+	return ""
+}
+
 type SetBrandingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `#` and six hexadecimal digits: red, green and blue. Empty for Herald's color.
-	PrimaryColor  string `protobuf:"bytes,1,opt,name=primary_color,json=primaryColor,proto3" json:"primary_color,omitempty"`
+	PrimaryColor string `protobuf:"bytes,1,opt,name=primary_color,json=primaryColor,proto3" json:"primary_color,omitempty"`
+	// An e-mail address for help. Empty for none. A wrong one fails with `SUPPORT_EMAIL_INVALID`.
+	SupportEmail  string `protobuf:"bytes,2,opt,name=support_email,json=supportEmail,proto3" json:"support_email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -217,6 +228,13 @@ func (*SetBrandingRequest) Descriptor() ([]byte, []int) {
 func (x *SetBrandingRequest) GetPrimaryColor() string {
 	if x != nil {
 		return x.PrimaryColor
+	}
+	return ""
+}
+
+func (x *SetBrandingRequest) GetSupportEmail() string {
+	if x != nil {
+		return x.SupportEmail
 	}
 	return ""
 }
@@ -483,7 +501,9 @@ type ResolveBrandingResponse struct {
 	// As it was set, in lower case. Empty for none.
 	PrimaryColor string `protobuf:"bytes,1,opt,name=primary_color,json=primaryColor,proto3" json:"primary_color,omitempty"`
 	// The path of the logo at the public URL. Empty for none.
-	LogoPath      string `protobuf:"bytes,2,opt,name=logo_path,json=logoPath,proto3" json:"logo_path,omitempty"`
+	LogoPath string `protobuf:"bytes,2,opt,name=logo_path,json=logoPath,proto3" json:"logo_path,omitempty"`
+	// The e-mail address for help. Empty for none.
+	SupportEmail  string `protobuf:"bytes,3,opt,name=support_email,json=supportEmail,proto3" json:"support_email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -528,6 +548,13 @@ func (x *ResolveBrandingResponse) GetPrimaryColor() string {
 func (x *ResolveBrandingResponse) GetLogoPath() string {
 	if x != nil {
 		return x.LogoPath
+	}
+	return ""
+}
+
+func (x *ResolveBrandingResponse) GetSupportEmail() string {
+	if x != nil {
+		return x.SupportEmail
 	}
 	return ""
 }
@@ -645,15 +672,17 @@ const file_herald_text_v1_branding_proto_rawDesc = "" +
 	"\x1dherald/text/v1/branding.proto\x12\x0eherald.text.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x14\n" +
 	"\x12GetBrandingRequest\"K\n" +
 	"\x13GetBrandingResponse\x124\n" +
-	"\bbranding\x18\x01 \x01(\v2\x18.herald.text.v1.BrandingR\bbranding\"\x9d\x01\n" +
+	"\bbranding\x18\x01 \x01(\v2\x18.herald.text.v1.BrandingR\bbranding\"\xc2\x01\n" +
 	"\bBranding\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12#\n" +
 	"\rprimary_color\x18\x02 \x01(\tR\fprimaryColor\x12\x19\n" +
 	"\blogo_url\x18\x03 \x01(\tR\alogoUrl\x12\x1d\n" +
 	"\n" +
-	"is_default\x18\x04 \x01(\bR\tisDefault\"\x8f\x01\n" +
+	"is_default\x18\x04 \x01(\bR\tisDefault\x12#\n" +
+	"\rsupport_email\x18\x05 \x01(\tR\fsupportEmail\"\xc2\x01\n" +
 	"\x12SetBrandingRequest\x12y\n" +
-	"\rprimary_color\x18\x01 \x01(\tBT\xbaH\x18r\x162\x14^(#[0-9A-Fa-f]{6})?$\x92\x82)5must be # and six hexadecimal digits, such as #2f56d9R\fprimaryColor\"I\n" +
+	"\rprimary_color\x18\x01 \x01(\tBT\xbaH\x18r\x162\x14^(#[0-9A-Fa-f]{6})?$\x92\x82)5must be # and six hexadecimal digits, such as #2f56d9R\fprimaryColor\x121\n" +
+	"\rsupport_email\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xfe\x01\x88\x82)\x01R\fsupportEmail\"I\n" +
 	"\x13SetBrandingResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"7\n" +
 	"\x16SetBrandingLogoRequest\x12\x1d\n" +
@@ -664,10 +693,11 @@ const file_herald_text_v1_branding_proto_rawDesc = "" +
 	"\x16RemoveBrandingResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"/\n" +
 	"\x16ResolveBrandingRequest\x12\x15\n" +
-	"\x06org_id\x18\x01 \x01(\tR\x05orgId\"[\n" +
+	"\x06org_id\x18\x01 \x01(\tR\x05orgId\"\x80\x01\n" +
 	"\x17ResolveBrandingResponse\x12#\n" +
 	"\rprimary_color\x18\x01 \x01(\tR\fprimaryColor\x12\x1b\n" +
-	"\tlogo_path\x18\x02 \x01(\tR\blogoPath\"?\n" +
+	"\tlogo_path\x18\x02 \x01(\tR\blogoPath\x12#\n" +
+	"\rsupport_email\x18\x03 \x01(\tR\fsupportEmail\"?\n" +
 	"\x12ResolveLogoRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\"H\n" +

@@ -147,7 +147,7 @@ func (x *MessageTextRemoved) GetCause() string {
 	return ""
 }
 
-// An organization changed its color or logo. The aggregate's id is the organization's.
+// An organization changed its color, its logo or its address for help. The aggregate's id is the organization's.
 type BrandingChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Changed       []string               `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
@@ -192,7 +192,7 @@ func (x *BrandingChanged) GetChanged() []string {
 	return nil
 }
 
-// An organization's color and logo were removed.
+// An organization's color, logo and address for help were removed.
 type BrandingRemoved struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the event of the organization's removal. Empty if the branding was removed alone.

@@ -27,7 +27,7 @@ type Fault int32
 
 const (
 	Fault_FAULT_UNSPECIFIED Fault = 0
-	// For an organization that has neither a color nor a logo.
+	// For an organization that has nothing of it.
 	Fault_BRANDING_NOT_FOUND Fault = 1
 	// For a text that is not a language tag (BCP 47).
 	Fault_LANGUAGE_INVALID Fault = 2
@@ -42,6 +42,7 @@ const (
 	// For a message that the system does not send.
 	Fault_MESSAGE_KIND_NOT_FOUND Fault = 9
 	Fault_CUSTOM_TEXT_NOT_FOUND  Fault = 10
+	Fault_SUPPORT_EMAIL_INVALID  Fault = 11
 )
 
 // Enum value maps for Fault.
@@ -58,6 +59,7 @@ var (
 		8:  "LOGO_NOT_FOUND",
 		9:  "MESSAGE_KIND_NOT_FOUND",
 		10: "CUSTOM_TEXT_NOT_FOUND",
+		11: "SUPPORT_EMAIL_INVALID",
 	}
 	Fault_value = map[string]int32{
 		"FAULT_UNSPECIFIED":            0,
@@ -71,6 +73,7 @@ var (
 		"LOGO_NOT_FOUND":               8,
 		"MESSAGE_KIND_NOT_FOUND":       9,
 		"CUSTOM_TEXT_NOT_FOUND":        10,
+		"SUPPORT_EMAIL_INVALID":        11,
 	}
 )
 
@@ -105,7 +108,7 @@ var File_herald_text_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_text_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/text/v1/fault.proto\x12\x0eherald.text.v1\x1a\x17herald/v1/options.proto*\xd4\x06\n" +
+	"\x1aherald/text/v1/fault.proto\x12\x0eherald.text.v1\x1a\x17herald/v1/options.proto*\xea\a\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x12K\n" +
 	"\x12BRANDING_NOT_FOUND\x10\x01\x1a3\x8a\x82)/\b\x05\x12+The organization has no branding of its own\x12r\n" +
@@ -118,7 +121,8 @@ const file_herald_text_v1_fault_proto_rawDesc = "" +
 	"\x0eLOGO_NOT_FOUND\x10\b\x1a)\x8a\x82)%\b\x05\x12!The organization has no such logo\x12D\n" +
 	"\x16MESSAGE_KIND_NOT_FOUND\x10\t\x1a(\x8a\x82)$\b\x05\x12 There is no message of this kind\x12l\n" +
 	"\x15CUSTOM_TEXT_NOT_FOUND\x10\n" +
-	"\x1aQ\x8a\x82)M\b\x05\x12IThe organization has no text of its own for this message in this languageB)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
+	"\x1aQ\x8a\x82)M\b\x05\x12IThe organization has no text of its own for this message in this language\x12\x93\x01\n" +
+	"\x15SUPPORT_EMAIL_INVALID\x10\v\x1ax\x8a\x82)t\b\x03\x12-The address for help is not an e-mail address*\fsupportEmail23must be an e-mail address, such as help@example.comB)Z'herald/shared/gen/herald/text/v1;textv1b\x06proto3"
 
 var (
 	file_herald_text_v1_fault_proto_rawDescOnce sync.Once

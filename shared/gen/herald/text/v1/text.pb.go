@@ -1129,9 +1129,10 @@ func (x *ResolveMessageTextRequest) GetPreferredLanguage() string {
 }
 
 type ResolveMessageTextResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	CustomText    *CustomText            `protobuf:"bytes,1,opt,name=custom_text,json=customText,proto3" json:"custom_text,omitempty"`
-	Language      string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	state         protoimpl.MessageState   `protogen:"open.v1"`
+	CustomText    *CustomText              `protobuf:"bytes,1,opt,name=custom_text,json=customText,proto3" json:"custom_text,omitempty"`
+	Language      string                   `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	Branding      *ResolveBrandingResponse `protobuf:"bytes,3,opt,name=branding,proto3" json:"branding,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1178,6 +1179,13 @@ func (x *ResolveMessageTextResponse) GetLanguage() string {
 		return x.Language
 	}
 	return ""
+}
+
+func (x *ResolveMessageTextResponse) GetBranding() *ResolveBrandingResponse {
+	if x != nil {
+		return x.Branding
+	}
+	return nil
 }
 
 var File_herald_text_v1_text_proto protoreflect.FileDescriptor
@@ -1256,11 +1264,12 @@ const file_herald_text_v1_text_proto_rawDesc = "" +
 	"\x19ResolveMessageTextRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12-\n" +
-	"\x12preferred_language\x18\x03 \x01(\tR\x11preferredLanguage\"u\n" +
+	"\x12preferred_language\x18\x03 \x01(\tR\x11preferredLanguage\"\xba\x01\n" +
 	"\x1aResolveMessageTextResponse\x12;\n" +
 	"\vcustom_text\x18\x01 \x01(\v2\x1a.herald.text.v1.CustomTextR\n" +
 	"customText\x12\x1a\n" +
-	"\blanguage\x18\x02 \x01(\tR\blanguage2\xf6\x19\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12C\n" +
+	"\bbranding\x18\x03 \x01(\v2'.herald.text.v1.ResolveBrandingResponseR\bbranding2\xf6\x19\n" +
 	"\x04Text\x12\x7f\n" +
 	"\rListLanguages\x12$.herald.text.v1.ListLanguagesRequest\x1a%.herald.text.v1.ListLanguagesResponse\"!\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02\x15\x12\x13/admin/v1/languages\x12\xd5\x01\n" +
 	"\x0eGetMessageText\x12%.herald.text.v1.GetMessageTextRequest\x1a&.herald.text.v1.GetMessageTextResponse\"t\x8a\x82)\r\n" +
@@ -1329,17 +1338,17 @@ var file_herald_text_v1_text_proto_goTypes = []any{
 	(*ResolveMessageTextRequest)(nil),   // 20: herald.text.v1.ResolveMessageTextRequest
 	(*ResolveMessageTextResponse)(nil),  // 21: herald.text.v1.ResolveMessageTextResponse
 	(*v1.ObjectDetails)(nil),            // 22: herald.v1.ObjectDetails
-	(*GetBrandingRequest)(nil),          // 23: herald.text.v1.GetBrandingRequest
-	(*SetBrandingRequest)(nil),          // 24: herald.text.v1.SetBrandingRequest
-	(*SetBrandingLogoRequest)(nil),      // 25: herald.text.v1.SetBrandingLogoRequest
-	(*RemoveBrandingRequest)(nil),       // 26: herald.text.v1.RemoveBrandingRequest
-	(*ResolveBrandingRequest)(nil),      // 27: herald.text.v1.ResolveBrandingRequest
-	(*ResolveLogoRequest)(nil),          // 28: herald.text.v1.ResolveLogoRequest
-	(*GetBrandingResponse)(nil),         // 29: herald.text.v1.GetBrandingResponse
-	(*SetBrandingResponse)(nil),         // 30: herald.text.v1.SetBrandingResponse
-	(*SetBrandingLogoResponse)(nil),     // 31: herald.text.v1.SetBrandingLogoResponse
-	(*RemoveBrandingResponse)(nil),      // 32: herald.text.v1.RemoveBrandingResponse
-	(*ResolveBrandingResponse)(nil),     // 33: herald.text.v1.ResolveBrandingResponse
+	(*ResolveBrandingResponse)(nil),     // 23: herald.text.v1.ResolveBrandingResponse
+	(*GetBrandingRequest)(nil),          // 24: herald.text.v1.GetBrandingRequest
+	(*SetBrandingRequest)(nil),          // 25: herald.text.v1.SetBrandingRequest
+	(*SetBrandingLogoRequest)(nil),      // 26: herald.text.v1.SetBrandingLogoRequest
+	(*RemoveBrandingRequest)(nil),       // 27: herald.text.v1.RemoveBrandingRequest
+	(*ResolveBrandingRequest)(nil),      // 28: herald.text.v1.ResolveBrandingRequest
+	(*ResolveLogoRequest)(nil),          // 29: herald.text.v1.ResolveLogoRequest
+	(*GetBrandingResponse)(nil),         // 30: herald.text.v1.GetBrandingResponse
+	(*SetBrandingResponse)(nil),         // 31: herald.text.v1.SetBrandingResponse
+	(*SetBrandingLogoResponse)(nil),     // 32: herald.text.v1.SetBrandingLogoResponse
+	(*RemoveBrandingResponse)(nil),      // 33: herald.text.v1.RemoveBrandingResponse
 	(*ResolveLogoResponse)(nil),         // 34: herald.text.v1.ResolveLogoResponse
 }
 var file_herald_text_v1_text_proto_depIdxs = []int32{
@@ -1352,47 +1361,48 @@ var file_herald_text_v1_text_proto_depIdxs = []int32{
 	22, // 6: herald.text.v1.GetAllowedLanguagesResponse.details:type_name -> herald.v1.ObjectDetails
 	22, // 7: herald.text.v1.SetAllowedLanguagesResponse.details:type_name -> herald.v1.ObjectDetails
 	4,  // 8: herald.text.v1.ResolveMessageTextResponse.custom_text:type_name -> herald.text.v1.CustomText
-	0,  // 9: herald.text.v1.Text.ListLanguages:input_type -> herald.text.v1.ListLanguagesRequest
-	2,  // 10: herald.text.v1.Text.GetMessageText:input_type -> herald.text.v1.GetMessageTextRequest
-	2,  // 11: herald.text.v1.Text.GetDefaultMessageText:input_type -> herald.text.v1.GetMessageTextRequest
-	5,  // 12: herald.text.v1.Text.SetMessageText:input_type -> herald.text.v1.SetMessageTextRequest
-	7,  // 13: herald.text.v1.Text.RemoveMessageText:input_type -> herald.text.v1.RemoveMessageTextRequest
-	5,  // 14: herald.text.v1.Text.PreviewMessageText:input_type -> herald.text.v1.SetMessageTextRequest
-	10, // 15: herald.text.v1.Text.GetDefaultLanguage:input_type -> herald.text.v1.GetDefaultLanguageRequest
-	12, // 16: herald.text.v1.Text.SetDefaultLanguage:input_type -> herald.text.v1.SetDefaultLanguageRequest
-	14, // 17: herald.text.v1.Text.GetAllowedLanguages:input_type -> herald.text.v1.GetAllowedLanguagesRequest
-	16, // 18: herald.text.v1.Text.SetAllowedLanguages:input_type -> herald.text.v1.SetAllowedLanguagesRequest
-	23, // 19: herald.text.v1.Text.GetBranding:input_type -> herald.text.v1.GetBrandingRequest
-	24, // 20: herald.text.v1.Text.SetBranding:input_type -> herald.text.v1.SetBrandingRequest
-	25, // 21: herald.text.v1.Text.SetBrandingLogo:input_type -> herald.text.v1.SetBrandingLogoRequest
-	26, // 22: herald.text.v1.Text.RemoveBranding:input_type -> herald.text.v1.RemoveBrandingRequest
-	27, // 23: herald.text.v1.Text.ResolveBranding:input_type -> herald.text.v1.ResolveBrandingRequest
-	28, // 24: herald.text.v1.Text.ResolveLogo:input_type -> herald.text.v1.ResolveLogoRequest
-	18, // 25: herald.text.v1.Text.ResolveLanguages:input_type -> herald.text.v1.ResolveLanguagesRequest
-	20, // 26: herald.text.v1.Text.ResolveMessageText:input_type -> herald.text.v1.ResolveMessageTextRequest
-	1,  // 27: herald.text.v1.Text.ListLanguages:output_type -> herald.text.v1.ListLanguagesResponse
-	3,  // 28: herald.text.v1.Text.GetMessageText:output_type -> herald.text.v1.GetMessageTextResponse
-	3,  // 29: herald.text.v1.Text.GetDefaultMessageText:output_type -> herald.text.v1.GetMessageTextResponse
-	6,  // 30: herald.text.v1.Text.SetMessageText:output_type -> herald.text.v1.SetMessageTextResponse
-	8,  // 31: herald.text.v1.Text.RemoveMessageText:output_type -> herald.text.v1.RemoveMessageTextResponse
-	9,  // 32: herald.text.v1.Text.PreviewMessageText:output_type -> herald.text.v1.PreviewMessageTextResponse
-	11, // 33: herald.text.v1.Text.GetDefaultLanguage:output_type -> herald.text.v1.GetDefaultLanguageResponse
-	13, // 34: herald.text.v1.Text.SetDefaultLanguage:output_type -> herald.text.v1.SetDefaultLanguageResponse
-	15, // 35: herald.text.v1.Text.GetAllowedLanguages:output_type -> herald.text.v1.GetAllowedLanguagesResponse
-	17, // 36: herald.text.v1.Text.SetAllowedLanguages:output_type -> herald.text.v1.SetAllowedLanguagesResponse
-	29, // 37: herald.text.v1.Text.GetBranding:output_type -> herald.text.v1.GetBrandingResponse
-	30, // 38: herald.text.v1.Text.SetBranding:output_type -> herald.text.v1.SetBrandingResponse
-	31, // 39: herald.text.v1.Text.SetBrandingLogo:output_type -> herald.text.v1.SetBrandingLogoResponse
-	32, // 40: herald.text.v1.Text.RemoveBranding:output_type -> herald.text.v1.RemoveBrandingResponse
-	33, // 41: herald.text.v1.Text.ResolveBranding:output_type -> herald.text.v1.ResolveBrandingResponse
-	34, // 42: herald.text.v1.Text.ResolveLogo:output_type -> herald.text.v1.ResolveLogoResponse
-	19, // 43: herald.text.v1.Text.ResolveLanguages:output_type -> herald.text.v1.ResolveLanguagesResponse
-	21, // 44: herald.text.v1.Text.ResolveMessageText:output_type -> herald.text.v1.ResolveMessageTextResponse
-	27, // [27:45] is the sub-list for method output_type
-	9,  // [9:27] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	23, // 9: herald.text.v1.ResolveMessageTextResponse.branding:type_name -> herald.text.v1.ResolveBrandingResponse
+	0,  // 10: herald.text.v1.Text.ListLanguages:input_type -> herald.text.v1.ListLanguagesRequest
+	2,  // 11: herald.text.v1.Text.GetMessageText:input_type -> herald.text.v1.GetMessageTextRequest
+	2,  // 12: herald.text.v1.Text.GetDefaultMessageText:input_type -> herald.text.v1.GetMessageTextRequest
+	5,  // 13: herald.text.v1.Text.SetMessageText:input_type -> herald.text.v1.SetMessageTextRequest
+	7,  // 14: herald.text.v1.Text.RemoveMessageText:input_type -> herald.text.v1.RemoveMessageTextRequest
+	5,  // 15: herald.text.v1.Text.PreviewMessageText:input_type -> herald.text.v1.SetMessageTextRequest
+	10, // 16: herald.text.v1.Text.GetDefaultLanguage:input_type -> herald.text.v1.GetDefaultLanguageRequest
+	12, // 17: herald.text.v1.Text.SetDefaultLanguage:input_type -> herald.text.v1.SetDefaultLanguageRequest
+	14, // 18: herald.text.v1.Text.GetAllowedLanguages:input_type -> herald.text.v1.GetAllowedLanguagesRequest
+	16, // 19: herald.text.v1.Text.SetAllowedLanguages:input_type -> herald.text.v1.SetAllowedLanguagesRequest
+	24, // 20: herald.text.v1.Text.GetBranding:input_type -> herald.text.v1.GetBrandingRequest
+	25, // 21: herald.text.v1.Text.SetBranding:input_type -> herald.text.v1.SetBrandingRequest
+	26, // 22: herald.text.v1.Text.SetBrandingLogo:input_type -> herald.text.v1.SetBrandingLogoRequest
+	27, // 23: herald.text.v1.Text.RemoveBranding:input_type -> herald.text.v1.RemoveBrandingRequest
+	28, // 24: herald.text.v1.Text.ResolveBranding:input_type -> herald.text.v1.ResolveBrandingRequest
+	29, // 25: herald.text.v1.Text.ResolveLogo:input_type -> herald.text.v1.ResolveLogoRequest
+	18, // 26: herald.text.v1.Text.ResolveLanguages:input_type -> herald.text.v1.ResolveLanguagesRequest
+	20, // 27: herald.text.v1.Text.ResolveMessageText:input_type -> herald.text.v1.ResolveMessageTextRequest
+	1,  // 28: herald.text.v1.Text.ListLanguages:output_type -> herald.text.v1.ListLanguagesResponse
+	3,  // 29: herald.text.v1.Text.GetMessageText:output_type -> herald.text.v1.GetMessageTextResponse
+	3,  // 30: herald.text.v1.Text.GetDefaultMessageText:output_type -> herald.text.v1.GetMessageTextResponse
+	6,  // 31: herald.text.v1.Text.SetMessageText:output_type -> herald.text.v1.SetMessageTextResponse
+	8,  // 32: herald.text.v1.Text.RemoveMessageText:output_type -> herald.text.v1.RemoveMessageTextResponse
+	9,  // 33: herald.text.v1.Text.PreviewMessageText:output_type -> herald.text.v1.PreviewMessageTextResponse
+	11, // 34: herald.text.v1.Text.GetDefaultLanguage:output_type -> herald.text.v1.GetDefaultLanguageResponse
+	13, // 35: herald.text.v1.Text.SetDefaultLanguage:output_type -> herald.text.v1.SetDefaultLanguageResponse
+	15, // 36: herald.text.v1.Text.GetAllowedLanguages:output_type -> herald.text.v1.GetAllowedLanguagesResponse
+	17, // 37: herald.text.v1.Text.SetAllowedLanguages:output_type -> herald.text.v1.SetAllowedLanguagesResponse
+	30, // 38: herald.text.v1.Text.GetBranding:output_type -> herald.text.v1.GetBrandingResponse
+	31, // 39: herald.text.v1.Text.SetBranding:output_type -> herald.text.v1.SetBrandingResponse
+	32, // 40: herald.text.v1.Text.SetBrandingLogo:output_type -> herald.text.v1.SetBrandingLogoResponse
+	33, // 41: herald.text.v1.Text.RemoveBranding:output_type -> herald.text.v1.RemoveBrandingResponse
+	23, // 42: herald.text.v1.Text.ResolveBranding:output_type -> herald.text.v1.ResolveBrandingResponse
+	34, // 43: herald.text.v1.Text.ResolveLogo:output_type -> herald.text.v1.ResolveLogoResponse
+	19, // 44: herald.text.v1.Text.ResolveLanguages:output_type -> herald.text.v1.ResolveLanguagesResponse
+	21, // 45: herald.text.v1.Text.ResolveMessageText:output_type -> herald.text.v1.ResolveMessageTextResponse
+	28, // [28:46] is the sub-list for method output_type
+	10, // [10:28] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_herald_text_v1_text_proto_init() }

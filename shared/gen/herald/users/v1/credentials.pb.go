@@ -870,7 +870,11 @@ type PersonalAccessToken struct {
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
 	Scopes         []string               `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// The application that made it in the user's name. It ends with the application's access. Empty if none did.
-	ClientId      string `protobuf:"bytes,5,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	ClientId string `protobuf:"bytes,5,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	// What it is for. Empty if its maker did not say.
+	Name string `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
+	// When it was last used, to a minute. Unset if it never was.
+	LastUsedDate  *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_used_date,json=lastUsedDate,proto3" json:"last_used_date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -940,13 +944,29 @@ func (x *PersonalAccessToken) GetClientId() string {
 	return ""
 }
 
+func (x *PersonalAccessToken) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PersonalAccessToken) GetLastUsedDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUsedDate
+	}
+	return nil
+}
+
 type AddPersonalAccessTokenRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// In the future. If missing, the token does not expire.
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What the token is for.
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddPersonalAccessTokenRequest) Reset() {
@@ -991,6 +1011,13 @@ func (x *AddPersonalAccessTokenRequest) GetExpirationDate() *timestamppb.Timesta
 		return x.ExpirationDate
 	}
 	return nil
+}
+
+func (x *AddPersonalAccessTokenRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
 }
 
 type AddPersonalAccessTokenResponse struct {
@@ -1354,8 +1381,10 @@ type AddMyPersonalAccessTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the future. If missing, the token does not expire.
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What the token is for.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddMyPersonalAccessTokenRequest) Reset() {
@@ -1393,6 +1422,13 @@ func (x *AddMyPersonalAccessTokenRequest) GetExpirationDate() *timestamppb.Times
 		return x.ExpirationDate
 	}
 	return nil
+}
+
+func (x *AddMyPersonalAccessTokenRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
 }
 
 type SearchMyPersonalAccessTokensRequest struct {
@@ -1532,16 +1568,19 @@ const file_herald_users_v1_credentials_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\"{\n" +
 	"\x1cRequestPasswordResetResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12'\n" +
-	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"\xd3\x01\n" +
+	"\x0fnotification_id\x18\x02 \x01(\tR\x0enotificationId\"\xa9\x02\n" +
 	"\x13PersonalAccessToken\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12C\n" +
 	"\x0fexpiration_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\x12\x16\n" +
 	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\x1b\n" +
-	"\tclient_id\x18\x05 \x01(\tR\bclientId\"}\n" +
+	"\tclient_id\x18\x05 \x01(\tR\bclientId\x12\x12\n" +
+	"\x04name\x18\x06 \x01(\tR\x04name\x12@\n" +
+	"\x0elast_used_date\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\flastUsedDate\"\x9f\x01\n" +
 	"\x1dAddPersonalAccessTokenRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12C\n" +
-	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\"\x8a\x01\n" +
+	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\x12 \n" +
+	"\x04name\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x04name\"\x8a\x01\n" +
 	"\x1eAddPersonalAccessTokenResponse\x12\x19\n" +
 	"\btoken_id\x18\x01 \x01(\tR\atokenId\x12\x19\n" +
 	"\x05token\x18\x02 \x01(\tB\x03\x80\x01\x01R\x05token\x122\n" +
@@ -1561,9 +1600,10 @@ const file_herald_users_v1_credentials_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x19\n" +
 	"\btoken_id\x18\x02 \x01(\tR\atokenId\"W\n" +
 	"!RemovePersonalAccessTokenResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"f\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x88\x01\n" +
 	"\x1fAddMyPersonalAccessTokenRequest\x12C\n" +
-	"\x0fexpiration_date\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\"Q\n" +
+	"\x0fexpiration_date\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\x04name\"Q\n" +
 	"#SearchMyPersonalAccessTokensRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"?\n" +
 	"\"RemoveMyPersonalAccessTokenRequest\x12\x19\n" +
@@ -1658,52 +1698,53 @@ var file_herald_users_v1_credentials_proto_depIdxs = []int32{
 	29, // 7: herald.users.v1.RequestPasswordResetResponse.details:type_name -> herald.v1.ObjectDetails
 	29, // 8: herald.users.v1.PersonalAccessToken.details:type_name -> herald.v1.ObjectDetails
 	30, // 9: herald.users.v1.PersonalAccessToken.expiration_date:type_name -> google.protobuf.Timestamp
-	30, // 10: herald.users.v1.AddPersonalAccessTokenRequest.expiration_date:type_name -> google.protobuf.Timestamp
-	29, // 11: herald.users.v1.AddPersonalAccessTokenResponse.details:type_name -> herald.v1.ObjectDetails
-	17, // 12: herald.users.v1.GetPersonalAccessTokenResponse.pat:type_name -> herald.users.v1.PersonalAccessToken
-	31, // 13: herald.users.v1.SearchPersonalAccessTokensRequest.query:type_name -> herald.v1.ListQuery
-	32, // 14: herald.users.v1.SearchPersonalAccessTokensResponse.details:type_name -> herald.v1.ListDetails
-	17, // 15: herald.users.v1.SearchPersonalAccessTokensResponse.result:type_name -> herald.users.v1.PersonalAccessToken
-	29, // 16: herald.users.v1.RemovePersonalAccessTokenResponse.details:type_name -> herald.v1.ObjectDetails
-	30, // 17: herald.users.v1.AddMyPersonalAccessTokenRequest.expiration_date:type_name -> google.protobuf.Timestamp
-	31, // 18: herald.users.v1.SearchMyPersonalAccessTokensRequest.query:type_name -> herald.v1.ListQuery
-	13, // 19: herald.users.v1.Credentials.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
-	15, // 20: herald.users.v1.Credentials.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
-	0,  // 21: herald.users.v1.Credentials.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
-	2,  // 22: herald.users.v1.Credentials.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
-	4,  // 23: herald.users.v1.Credentials.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
-	6,  // 24: herald.users.v1.Credentials.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
-	8,  // 25: herald.users.v1.Credentials.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
-	10, // 26: herald.users.v1.Credentials.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
-	11, // 27: herald.users.v1.Credentials.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
-	18, // 28: herald.users.v1.Credentials.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
-	22, // 29: herald.users.v1.Credentials.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
-	20, // 30: herald.users.v1.Credentials.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
-	24, // 31: herald.users.v1.Credentials.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
-	26, // 32: herald.users.v1.Credentials.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
-	27, // 33: herald.users.v1.Credentials.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
-	28, // 34: herald.users.v1.Credentials.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
-	14, // 35: herald.users.v1.Credentials.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
-	16, // 36: herald.users.v1.Credentials.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
-	1,  // 37: herald.users.v1.Credentials.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
-	3,  // 38: herald.users.v1.Credentials.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
-	5,  // 39: herald.users.v1.Credentials.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
-	7,  // 40: herald.users.v1.Credentials.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	9,  // 41: herald.users.v1.Credentials.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
-	7,  // 42: herald.users.v1.Credentials.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
-	12, // 43: herald.users.v1.Credentials.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
-	19, // 44: herald.users.v1.Credentials.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	23, // 45: herald.users.v1.Credentials.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	21, // 46: herald.users.v1.Credentials.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
-	25, // 47: herald.users.v1.Credentials.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	19, // 48: herald.users.v1.Credentials.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
-	23, // 49: herald.users.v1.Credentials.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
-	25, // 50: herald.users.v1.Credentials.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
-	35, // [35:51] is the sub-list for method output_type
-	19, // [19:35] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	30, // 10: herald.users.v1.PersonalAccessToken.last_used_date:type_name -> google.protobuf.Timestamp
+	30, // 11: herald.users.v1.AddPersonalAccessTokenRequest.expiration_date:type_name -> google.protobuf.Timestamp
+	29, // 12: herald.users.v1.AddPersonalAccessTokenResponse.details:type_name -> herald.v1.ObjectDetails
+	17, // 13: herald.users.v1.GetPersonalAccessTokenResponse.pat:type_name -> herald.users.v1.PersonalAccessToken
+	31, // 14: herald.users.v1.SearchPersonalAccessTokensRequest.query:type_name -> herald.v1.ListQuery
+	32, // 15: herald.users.v1.SearchPersonalAccessTokensResponse.details:type_name -> herald.v1.ListDetails
+	17, // 16: herald.users.v1.SearchPersonalAccessTokensResponse.result:type_name -> herald.users.v1.PersonalAccessToken
+	29, // 17: herald.users.v1.RemovePersonalAccessTokenResponse.details:type_name -> herald.v1.ObjectDetails
+	30, // 18: herald.users.v1.AddMyPersonalAccessTokenRequest.expiration_date:type_name -> google.protobuf.Timestamp
+	31, // 19: herald.users.v1.SearchMyPersonalAccessTokensRequest.query:type_name -> herald.v1.ListQuery
+	13, // 20: herald.users.v1.Credentials.SetPassword:input_type -> herald.users.v1.SetPasswordRequest
+	15, // 21: herald.users.v1.Credentials.RequestPasswordReset:input_type -> herald.users.v1.RequestPasswordResetRequest
+	0,  // 22: herald.users.v1.Credentials.UpdateMyPassword:input_type -> herald.users.v1.UpdateMyPasswordRequest
+	2,  // 23: herald.users.v1.Credentials.ResendInitialization:input_type -> herald.users.v1.ResendInitializationRequest
+	4,  // 24: herald.users.v1.Credentials.UpdateEmail:input_type -> herald.users.v1.UpdateEmailRequest
+	6,  // 25: herald.users.v1.Credentials.ResendEmailVerification:input_type -> herald.users.v1.ResendEmailVerificationRequest
+	8,  // 26: herald.users.v1.Credentials.UpdateMyEmail:input_type -> herald.users.v1.UpdateMyEmailRequest
+	10, // 27: herald.users.v1.Credentials.ResendMyEmailVerification:input_type -> herald.users.v1.ResendMyEmailVerificationRequest
+	11, // 28: herald.users.v1.Credentials.VerifyMyEmail:input_type -> herald.users.v1.VerifyMyEmailRequest
+	18, // 29: herald.users.v1.Credentials.AddPersonalAccessToken:input_type -> herald.users.v1.AddPersonalAccessTokenRequest
+	22, // 30: herald.users.v1.Credentials.SearchPersonalAccessTokens:input_type -> herald.users.v1.SearchPersonalAccessTokensRequest
+	20, // 31: herald.users.v1.Credentials.GetPersonalAccessToken:input_type -> herald.users.v1.GetPersonalAccessTokenRequest
+	24, // 32: herald.users.v1.Credentials.RemovePersonalAccessToken:input_type -> herald.users.v1.RemovePersonalAccessTokenRequest
+	26, // 33: herald.users.v1.Credentials.AddMyPersonalAccessToken:input_type -> herald.users.v1.AddMyPersonalAccessTokenRequest
+	27, // 34: herald.users.v1.Credentials.SearchMyPersonalAccessTokens:input_type -> herald.users.v1.SearchMyPersonalAccessTokensRequest
+	28, // 35: herald.users.v1.Credentials.RemoveMyPersonalAccessToken:input_type -> herald.users.v1.RemoveMyPersonalAccessTokenRequest
+	14, // 36: herald.users.v1.Credentials.SetPassword:output_type -> herald.users.v1.SetPasswordResponse
+	16, // 37: herald.users.v1.Credentials.RequestPasswordReset:output_type -> herald.users.v1.RequestPasswordResetResponse
+	1,  // 38: herald.users.v1.Credentials.UpdateMyPassword:output_type -> herald.users.v1.UpdateMyPasswordResponse
+	3,  // 39: herald.users.v1.Credentials.ResendInitialization:output_type -> herald.users.v1.ResendInitializationResponse
+	5,  // 40: herald.users.v1.Credentials.UpdateEmail:output_type -> herald.users.v1.UpdateEmailResponse
+	7,  // 41: herald.users.v1.Credentials.ResendEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	9,  // 42: herald.users.v1.Credentials.UpdateMyEmail:output_type -> herald.users.v1.UpdateMyEmailResponse
+	7,  // 43: herald.users.v1.Credentials.ResendMyEmailVerification:output_type -> herald.users.v1.ResendEmailVerificationResponse
+	12, // 44: herald.users.v1.Credentials.VerifyMyEmail:output_type -> herald.users.v1.VerifyMyEmailResponse
+	19, // 45: herald.users.v1.Credentials.AddPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	23, // 46: herald.users.v1.Credentials.SearchPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	21, // 47: herald.users.v1.Credentials.GetPersonalAccessToken:output_type -> herald.users.v1.GetPersonalAccessTokenResponse
+	25, // 48: herald.users.v1.Credentials.RemovePersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	19, // 49: herald.users.v1.Credentials.AddMyPersonalAccessToken:output_type -> herald.users.v1.AddPersonalAccessTokenResponse
+	23, // 50: herald.users.v1.Credentials.SearchMyPersonalAccessTokens:output_type -> herald.users.v1.SearchPersonalAccessTokensResponse
+	25, // 51: herald.users.v1.Credentials.RemoveMyPersonalAccessToken:output_type -> herald.users.v1.RemovePersonalAccessTokenResponse
+	36, // [36:52] is the sub-list for method output_type
+	20, // [20:36] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_credentials_proto_init() }

@@ -1369,8 +1369,11 @@ func (x *MemberRemoved) GetCause() string {
 }
 
 type PersonalAccessTokenAdded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The kind of the notice that is sent to the user. Empty if none is sent. The notification's id is the
+	// event's with -notice at its end.
+	Notice        string `protobuf:"bytes,2,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1408,6 +1411,13 @@ func (*PersonalAccessTokenAdded) Descriptor() ([]byte, []int) {
 func (x *PersonalAccessTokenAdded) GetUserId() string {
 	if x != nil {
 		return x.UserId
+	}
+	return ""
+}
+
+func (x *PersonalAccessTokenAdded) GetNotice() string {
+	if x != nil {
+		return x.Notice
 	}
 	return ""
 }
@@ -1887,10 +1897,11 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x03 \x01(\tR\tprojectId\x12\x14\n" +
 	"\x05cause\x18\x04 \x01(\tR\x05cause:'\x8a\x82)#\n" +
-	"\x06member\x12\aremoved:\x04user\x80\x01\x01\x1a\auser_id\"s\n" +
+	"\x06member\x12\aremoved:\x04user\x80\x01\x01\x1a\auser_id\"\x99\x01\n" +
 	"\x18PersonalAccessTokenAdded\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId:>\x8a\x82):\n" +
-	"\x03pat\x12\x05added:\x04userJ\auser_idR\x1bnobody had the token before0\x01\"w\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x16\n" +
+	"\x06notice\x18\x02 \x01(\tR\x06notice:L\x8a\x82)H\n" +
+	"\x03pat\x12\x05added:\x04userJ\auser_idR\x1bnobody had the token beforej\fnotification0\x01\"w\n" +
 	"\x1aPersonalAccessTokenRemoved\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:*\x8a\x82)&\n" +

@@ -24,8 +24,11 @@ const (
 
 // A user has linked an account at the provider, and can log in with it.
 type IdpLinkAdded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	IdpId         string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	IdpId string                 `protobuf:"bytes,1,opt,name=idp_id,json=idpId,proto3" json:"idp_id,omitempty"`
+	// The kind of the notice that is sent to the user. Empty if none is sent. The notification's id is the
+	// event's with -notice at its end.
+	Notice        string `protobuf:"bytes,2,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -63,6 +66,13 @@ func (*IdpLinkAdded) Descriptor() ([]byte, []int) {
 func (x *IdpLinkAdded) GetIdpId() string {
 	if x != nil {
 		return x.IdpId
+	}
+	return ""
+}
+
+func (x *IdpLinkAdded) GetNotice() string {
+	if x != nil {
+		return x.Notice
 	}
 	return ""
 }
@@ -127,10 +137,11 @@ var File_herald_users_v1_idp_link_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_idp_link_events_proto_rawDesc = "" +
 	"\n" +
-	"%herald/users/v1/idp_link_events.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto\"\x87\x01\n" +
+	"%herald/users/v1/idp_link_events.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto\"\xad\x01\n" +
 	"\fIdpLinkAdded\x12\x15\n" +
-	"\x06idp_id\x18\x01 \x01(\tR\x05idpId:`\x8a\x82)\\\n" +
-	"\bidp_link\x12\x05added:\x04userRAanother way to log in changes nothing about callers who are there0\x01\"^\n" +
+	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\x12\x16\n" +
+	"\x06notice\x18\x02 \x01(\tR\x06notice:n\x8a\x82)j\n" +
+	"\bidp_link\x12\x05added:\x04userRAanother way to log in changes nothing about callers who are therej\fnotification0\x01\"^\n" +
 	"\x0eIdpLinkRemoved\x12\x15\n" +
 	"\x06idp_id\x18\x01 \x01(\tR\x05idpId\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause:\x1f\x8a\x82)\x1b\n" +

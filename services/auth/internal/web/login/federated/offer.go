@@ -33,6 +33,22 @@ type offer struct {
 	readAt time.Time
 }
 
+// Names returns the names of providers of an organization by their ids, also of those that are not offered.
+func (l *Logins) Names(ctx context.Context, orgID string, ids []string) (map[string]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := l.Idps.ResolveIdps(ctx, &idpv1.ResolveIdpsRequest{OrgId: orgID, IdpIds: ids})
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, i := range found.Idps {
+		names[i.Id] = i.Name
+	}
+	return names, nil
+}
+
 // Offered returns the providers that the login page of an organization offers. It returns none for no organization.
 func (l *Logins) Offered(ctx context.Context, orgID string) ([]Offer, error) {
 	if orgID == "" {
