@@ -42,8 +42,8 @@ func TestEventBecomesAMail(t *testing.T) {
 	for _, want := range []string{
 		"Guten Tag Ada\n", "\nPasswort setzen\n" + link + "\n\n" + testworld.Code(id) + "\n\nIhr Analytical & Co\n",
 		"Lovelace|Countess|ada.\u202fl|ada.\u202fl|ada.\u202fl|ada.\u202fl|ada@example.com||+41791234567||ada|o1|" +
-			"21. November 2026, 08:00 Uhr (UTC)|21. November 2026, 08:01 Uhr (UTC)|" +
-			"24. November 2026, 08:00 Uhr (UTC)|" + testworld.Code(id) + "\n",
+			"21. November 2026|21. November 2026|" +
+			"24. November 2026|" + testworld.Code(id) + "\n",
 	} {
 		if !strings.Contains(m.Text, want) {
 			t.Errorf("the text part\n%s\nlacks\n%s", m.Text, want)

@@ -266,7 +266,8 @@ func (w world) changeUser(caller, tokenID string, change func(*domain.User)) err
 }
 
 func (w world) changeFactor(caller, tokenID string, change func(*domain.OTP)) error {
-	_, err := w.ChangeOTP(by(w.Context(), caller, tokenID), "org-a", "k", func(f *domain.OTP) (store.NoticedChange, error) {
+	ctx := by(w.Context(), caller, tokenID)
+	_, err := w.ChangeOTP(ctx, "org-a", "k", func(f *domain.OTP) (store.NoticedChange, error) {
 		change(f)
 		return changed, nil
 	})

@@ -63,8 +63,8 @@ func newPAT(ctx context.Context, t domain.PAT, hash []byte) event.Statement {
 			insert into personal_access_tokens (
 				id, user_id, hash, name, scopes, expires_at, makers, client_id, authorizations, sequence,
 				created_at, changed_at)
-			select @id, @user_id, @hash, @name, @scopes, @expires_at, ` + makers + `, @client_id, ` + authorizations + `,
-				position, time, time
+			select @id, @user_id, @hash, @name, @scopes, @expires_at, ` + makers + `, @client_id,
+				` + authorizations + `, position, time, time
 			from event
 		)`,
 		Args: madeBy(ctx, t.UserID, postgres.Args{"id": t.ID, "user_id": t.UserID, "hash": hash, "name": t.Name,

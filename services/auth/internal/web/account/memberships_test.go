@@ -65,7 +65,8 @@ func TestPeopleAnswerOtherOrganizations(t *testing.T) {
 		t.Errorf("listed are %q, want %q", names, want)
 	}
 	for text, times := range map[string]int{
-		texts["ORG_OWNER_VIEWER"] + ", " + texts["ORG_USER_MANAGER"]: 3, "ORG_": 0, texts["memberships.pending"]: 2, texts["memberships.project"]: 1,
+		texts["ORG_OWNER_VIEWER"] + ", " + texts["ORG_USER_MANAGER"]: 3, "ORG_": 0,
+		texts["memberships.pending"]: 2, texts["memberships.project"]: 1,
 		"<bdi>Shop p3</bdi>": 1, texts["memberships.since"]: 3, "<script>": 0, "/memberships/accept?id=asked": 1,
 		"/memberships/decline?id=unwanted": 1, "/memberships/end?id=old": 1, "id=home": 0, "id=instance": 0,
 	} {

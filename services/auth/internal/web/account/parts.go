@@ -57,8 +57,8 @@ type field struct {
 // option is a value of a choice. Key is the key of its text; if it is empty, the page shows Text.
 type option struct{ Value, Key, Text string }
 
-// line is a value, a time or both on a page. The text of Key, if there is one, stands before them. Roles are roles in an
-// organization or a project, which are shown by their names.
+// line is a value, a time or both on a page. The text of Key, if there is one, stands before them. Roles are those in
+// an organization or a project, which are shown by their names.
 type line struct {
 	Key, Text string
 	At        time.Time

@@ -10,7 +10,8 @@ func (p *Pages) sessionRows(v visit) (rows []row, err error) {
 	all, err := p.Sessions.All(v.Context(), v.session)
 	for _, s := range all {
 		rows = append(rows, row{id: s.ID, Title: domain.Browser(s.Agent), Lines: []line{
-			{Key: "sessions.since", At: s.AuthTime}, {Key: "sessions.used", At: s.UsedAt}, {Key: "sessions.address", Text: s.Client},
+			{Key: "sessions.since", At: s.AuthTime}, {Key: "sessions.used", At: s.UsedAt},
+			{Key: "sessions.address", Text: s.Client},
 		}, Actions: []link{{v.address("sessions/end", "id", s.ID), "sessions.end"}}})
 	}
 	return rows, err

@@ -100,7 +100,8 @@ func (p Pages) open(w http.ResponseWriter, r request) {
 		p.offerMail(w, r, http.StatusBadRequest, "expired")
 	case r.Code != "" && r.holder == nil: // the person did not type the code
 		p.write(w, r, frame.Page{Status: http.StatusBadRequest, Name: "linkgone", Body: goneBody, InLanguage: r.in,
-			Data: gone{form: form{link: r.link, ResendPath: r.resendPath()}, Next: frame.Address(domain.BackPath, "lang", r.Language)}})
+			Data: gone{form: form{link: r.link, ResendPath: r.resendPath()},
+				Next: frame.Address(domain.BackPath, "lang", r.Language)}})
 	default:
 		p.form(w, r, http.StatusOK, frame.Wrong{})
 	}

@@ -46,7 +46,9 @@ func TryCookies(w http.ResponseWriter, r *http.Request) {
 
 // TakesCookies reports whether a browser has sent any cookie of Herald.
 func TakesCookies(r *http.Request) bool {
-	return slices.ContainsFunc(r.Cookies(), func(c *http.Cookie) bool { return strings.HasPrefix(c.Name, cookiePrefix) })
+	return slices.ContainsFunc(r.Cookies(), func(c *http.Cookie) bool {
+		return strings.HasPrefix(c.Name, cookiePrefix)
+	})
 }
 
 // NewCookie marks a browser whose person has just activated the account.

@@ -56,7 +56,8 @@ func TestTokenHasANameAndItsLastUse(t *testing.T) {
 		first = used
 	}
 	for _, name := range []string{strings.Repeat("a", 201), "a\u200bb", "a\nb"} {
-		_, err := w.Gateway.AddPersonalAccessToken(w.Admin, &usersv1.AddPersonalAccessTokenRequest{UserId: id, Name: name})
+		_, err := w.Gateway.AddPersonalAccessToken(w.Admin,
+			&usersv1.AddPersonalAccessTokenRequest{UserId: id, Name: name})
 		testkit.Refused(t, err, "INVALID_ARGUMENT", "name")
 	}
 }
