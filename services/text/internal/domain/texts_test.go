@@ -17,7 +17,7 @@ import (
 // names neither the user nor the login name, because its reader may be a stranger. In a notice to such an address
 // {{.PreferredLoginName}} is the address.
 var needed = map[mail.Kind][]string{
-	mail.Init:             {"Expiry", "OrgName", "PreferredLoginName", "DisplayName"}, // the code stands below the button
+	mail.Init:             {"Expiry", "OrgName", "PreferredLoginName", "DisplayName"}, // the code is below the button
 	mail.VerifyEmail:      {"Expiry", "OrgName", "LastEmail"},
 	mail.PasswordReset:    {"OrgName", "PreferredLoginName", "DisplayName"}, // an hour is no date
 	mail.EmailChanged:     {"OrgName", "PreferredLoginName", "LastEmail", "ChangeDate", "ChangedBy"},

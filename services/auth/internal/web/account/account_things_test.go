@@ -243,7 +243,8 @@ func TestPeopleUnlinkAccountsExceptTheOnlyWayToLogIn(t *testing.T) {
 	if strings.Contains(page.Body.String(), "<script>") {
 		t.Error("names are not escaped")
 	}
-	if got := strings.Count(page.Body.String(), "x</bdi>"); len(testworld.Page(t, page).All("strong")) != 2 || got != 1 {
+	titles := testworld.Page(t, page).All("strong")
+	if got := strings.Count(page.Body.String(), "x</bdi>"); len(titles) != 2 || got != 1 {
 		t.Errorf("an account is named %d times: %s", got, page.Body)
 	}
 	a.sameAsMissing(session, "/idplinks/end", "id", "x") // without its provider
