@@ -44,6 +44,7 @@ func (a anonymous) post(path string, form url.Values, n, status int) time.Durati
 	check(a.b, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", a.URL)
+	r.Header.Set("Cookie", whole.Visited)
 	r.Header.Set("X-Forwarded-For", fmt.Sprintf("10.%d.%d.%d", n/62500, n/250%250, n%250))
 	begun := time.Now()
 	answer, err := http.DefaultClient.Do(r)

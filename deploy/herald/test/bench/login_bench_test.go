@@ -178,7 +178,8 @@ type browser struct {
 }
 
 func newBrowser(b *testing.B) *browser {
-	w := &browser{b: b, cookies: map[string]string{}}
+	name, value, _ := strings.Cut(whole.Visited, "=")
+	w := &browser{b: b, cookies: map[string]string{name: value}}
 	transport := &http.Transport{}
 	b.Cleanup(transport.CloseIdleConnections)
 	w.http = http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {

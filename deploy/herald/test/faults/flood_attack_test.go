@@ -48,6 +48,7 @@ func (c client) sendAs(mediaType, method, path, body string) (string, error) {
 	request.SetRequestURI(c.url + path)
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	request.Header.Set("Origin", c.url)
+	request.Header.Set("Cookie", whole.Visited)
 	if c.org != "" {
 		request.Header.Set("X-Service-Orgid", c.org)
 	}

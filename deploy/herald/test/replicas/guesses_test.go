@@ -21,6 +21,7 @@ func (r *replicas) post(n int, path string, form url.Values) int {
 	}
 	q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	q.Header.Set("Origin", r.URL)
+	q.Header.Set("Cookie", whole.Visited)
 	q.Header.Set("X-Forwarded-For", fmt.Sprintf("192.0.2.%d", n))
 	w, err := r.client.Do(q)
 	if err != nil {

@@ -36,6 +36,7 @@ func (r *replicas) browse(
 	}
 	q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	q.Header.Set("Origin", r.URL)
+	q.Header.Set("Cookie", whole.Visited)
 	for _, c := range sent {
 		q.AddCookie(c)
 	}

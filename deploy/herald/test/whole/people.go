@@ -13,6 +13,9 @@ import (
 // Hash is a password hash of another system.
 const Hash = "$pbkdf2-sha256$6400$0ZrzXitFSGltTQnBWOsdeQ$Y11AchqV4b0sUisdZd0Xr97KWoymNE0LNNrnEgY4H9M"
 
+// Visited is the cookie of a browser that has opened the page of a login. A form of the page is refused without it.
+const Visited = "__Host-herald-cookies=1"
+
 // Person returns the import of a person whose name and address are made of the id.
 func Person(id string) string {
 	return fmt.Sprintf(`{"userId":%q,"userName":%q,"profile":{"firstName":"Mini","lastName":"Mouse"},
