@@ -113,12 +113,12 @@ func (w world) tokenEndpointRefuses() {
 			"invalid_client"},
 		{"a web application", webBasic, credentials, 400, "unauthorized_client"},
 		{"a web application in another way", "", append([]string{"client_id", web["clientId"].(string), "client_secret",
-			web["clientSecret"].(string)}, credentials...), 401, "invalid_client"},
+			web["clientSecret"].(string)}, credentials...), 400, "unauthorized_client"},
 	} {
 		a := w.post("/oauth/v2/token", c.basic, c.form...)
 		if a.Status != c.status || a.text("error") != c.code || a.Header.Get("Cache-Control") != "no-store" ||
-			a.Status == 401 && !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Basic") {
-			w.Errorf("%s: %d %v", c.name, a.Status, a.Body)
+			strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Basic") != (a.Status == 401 && c.basic != "") {
+			w.Errorf("%s: %d %v %v", c.name, a.Status, a.Body, a.Header)
 		}
 	}
 	w.refuseRequests()

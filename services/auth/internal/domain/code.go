@@ -35,20 +35,26 @@ type Code struct {
 func (c Code) Redeem(clientID, redirectURI, verifier string, now time.Time) error {
 	switch {
 	case c.Used:
-		return ErrMisused.Say("the code was used before")
+		return ErrMisused.Say("the code was used before, so the tokens that it gave have ended too" + beginAnew)
 	case c.ClientID != clientID:
-		return ErrMisused.Say("the code is another client's")
+		return ErrMisused.Say("the code is another client's, and has ended now" + beginAnew)
 	case c.RedirectURI != redirectURI:
-		return ErrMisused.Say("redirect_uri is not the one of the authorization request")
+		return ErrMisused.Say("redirect_uri is not the one of the authorization request, character for character, " +
+			"and the code has ended now" + beginAnew)
 	case !now.Before(c.CodeExpiresAt):
-		return ErrInvalidGrant.Say("the code has expired")
+		return ErrInvalidGrant.Say("the code has expired, a minute after it was made" + beginAnew)
 	case c.CodeChallenge == "" && verifier != "":
-		return ErrMisused.Say("code_verifier without code_challenge in the authorization request")
+		return ErrMisused.Say("code_verifier without code_challenge in the authorization request, and the code has " +
+			"ended now" + beginAnew)
 	case c.CodeChallenge != "" && !verifies(verifier, c.CodeChallenge):
-		return ErrMisused.Say("code_verifier is missing or wrong")
+		return ErrMisused.Say("code_verifier is missing, or is not that of code_challenge, and the code has ended now" +
+			beginAnew)
 	}
 	return nil
 }
+
+// beginAnew ends the refusals of codes: each code is for one request.
+const beginAnew = ": send the user to the authorization endpoint again"
 
 // unreserved are the characters of a code verifier (RFC 7636 section 4.1).
 const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"

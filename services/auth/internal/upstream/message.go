@@ -20,7 +20,7 @@ func application(r *projectsv1.ResolveClientResponse) domain.Client {
 	c.Project.Generation = int64(r.ProjectGeneration)
 	if api := r.App.GetApiConfig(); api != nil {
 		c.API, c.Grants = true, []domain.GrantType{domain.GrantCredentials}
-		c.Methods = []domain.AuthMethod{domain.AuthBasic, domain.AuthPost}
+		c.Methods = bySecret
 		if api.AuthMethodType == projectsv1.ApiAuthMethodType_API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT {
 			c.Methods = []domain.AuthMethod{domain.AuthPrivateKeyJWT}
 		}
@@ -50,7 +50,7 @@ func access(r *projectsv1.ResolveAccessResponse) domain.Access {
 
 // configure sets the fields that the owner of an OpenID Connect application has configured.
 func configure(c *domain.Client, o *projectsv1.OidcConfig) {
-	c.Methods = []domain.AuthMethod{methods[o.GetAuthMethodType()]}
+	c.Methods = methods[o.GetAuthMethodType()]
 	for _, g := range o.GetGrantTypes() {
 		c.Grants = append(c.Grants, grants[g])
 	}
@@ -63,11 +63,15 @@ func configure(c *domain.Client, o *projectsv1.OidcConfig) {
 	c.IDTokenUserinfoAssertion, c.ClockSkew = o.GetIdTokenUserinfoAssertion(), o.GetClockSkew().AsDuration()
 }
 
-var methods = map[projectsv1.OidcAuthMethodType]domain.AuthMethod{
-	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_BASIC:           domain.AuthBasic,
-	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_POST:            domain.AuthPost,
-	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_NONE:            domain.AuthNone,
-	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT: domain.AuthPrivateKeyJWT,
+// bySecret are the methods of a client with a secret. Libraries choose one of them without asking the client's owner, so
+// all that have a secret may use both.
+var bySecret = []domain.AuthMethod{domain.AuthBasic, domain.AuthPost}
+
+var methods = map[projectsv1.OidcAuthMethodType][]domain.AuthMethod{
+	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_BASIC:           bySecret,
+	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_POST:            bySecret,
+	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_NONE:            {domain.AuthNone},
+	projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT: {domain.AuthPrivateKeyJWT},
 }
 
 var grants = map[projectsv1.OidcGrantType]domain.GrantType{
@@ -118,7 +122,7 @@ var genders = map[usersv1.Gender]string{
 func machine(s domain.Subject) domain.Client {
 	return domain.Client{
 		ID: s.ID, OrgID: s.OrgID, Active: s.Active, Grants: []domain.GrantType{domain.GrantCredentials},
-		Methods: []domain.AuthMethod{domain.AuthBasic, domain.AuthPost}, JWT: s.JWT,
+		Methods: bySecret, JWT: s.JWT,
 		SecretMatches: s.Credential != "" && s.PublicKey == nil, Machine: &s,
 	}
 }

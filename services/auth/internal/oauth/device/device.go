@@ -62,7 +62,7 @@ type answered struct {
 
 func (e Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	answer, err := e.answer(r)
-	protocol.Answer(r.Context(), e.Log, w, answer, err)
+	protocol.Answer(e.Log, w, r, answer, err)
 }
 
 func (e Endpoint) answer(r *http.Request) (answered, error) {

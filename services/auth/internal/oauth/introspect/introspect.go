@@ -81,7 +81,7 @@ func (e Endpoint) introspect(w http.ResponseWriter, r *http.Request) {
 		result = "inactive"
 	}
 	e.introspections.WithLabelValues(result).Inc()
-	protocol.Answer(r.Context(), e.Log, w, answer, err)
+	protocol.Answer(e.Log, w, r, answer, err)
 }
 
 // found is a live token with its user.

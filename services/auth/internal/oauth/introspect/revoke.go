@@ -16,7 +16,7 @@ import (
 func (e Endpoint) revoke(w http.ResponseWriter, r *http.Request) {
 	if err := e.end(r); err != nil {
 		e.revocations.WithLabelValues(protocol.Refusal(err).Code).Inc()
-		protocol.Fail(r.Context(), e.Log, w, err)
+		protocol.Fail(e.Log, w, r, err)
 		return
 	}
 	e.revocations.WithLabelValues("ok").Inc()

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -26,10 +25,10 @@ func JSON(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(text)
 }
 
-// Answer writes the answer of an endpoint or, if there is an error, the error.
-func Answer(ctx context.Context, log *slog.Logger, w http.ResponseWriter, body any, err error) {
+// Answer writes the answer of an endpoint to a request or, if there is an error, the error.
+func Answer(log *slog.Logger, w http.ResponseWriter, r *http.Request, body any, err error) {
 	if err != nil {
-		Fail(ctx, log, w, err)
+		Fail(log, w, r, err)
 		return
 	}
 	JSON(w, http.StatusOK, body)
@@ -41,16 +40,19 @@ type problem struct {
 }
 
 // Fail writes an error (RFC 6749 section 5.2). An error that is not a refusal is a failure of Herald: 503 if a service
-// is away, else 500. Its reason is only in the log.
-func Fail(ctx context.Context, log *slog.Logger, w http.ResponseWriter, err error) {
+// is away, else 500. Its reason is only in the log. A client that did not authenticate by the header gets no challenge:
+// libraries show the challenge of an answer and not its description.
+func Fail(log *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
 	refusal := Refusal(err)
 	switch refusal.Code {
 	case domain.ErrServerError.Code:
-		log.ErrorContext(ctx, "an endpoint failed", "err", err)
+		log.ErrorContext(r.Context(), "an endpoint failed", "err", err)
 	case domain.ErrUnavailable.Code:
 		w.Header().Set("Retry-After", fault.RetrySeconds(max(refusal.Wait, time.Second)))
 	case domain.ErrInvalidClient.Code:
-		w.Header().Set("WWW-Authenticate", `Basic realm="herald"`)
+		if len(r.Header["Authorization"]) > 0 {
+			w.Header().Set("WWW-Authenticate", `Basic realm="herald"`)
+		}
 	}
 	JSON(w, status(refusal), problem{refusal.Code, refusal.Description})
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"herald/services/auth/internal/domain"
@@ -42,8 +41,8 @@ type clientCredentials struct {
 	assertion string
 }
 
-// Authenticate returns the client of a request, which must authenticate in the way that is configured for it (RFC
-// 6749 section 2.3): a public client by its id alone. It returns domain.ErrInvalidClient for all others, unknown and
+// Authenticate returns the client of a request, which must authenticate in a way that is configured for it (RFC 6749
+// section 2.3): a public client by its id alone. It returns domain.ErrInvalidClient for all others, unknown and
 // inactive ones included. Whether the client's organization is active is not decided here.
 func (c Clients) Authenticate(ctx context.Context, r *http.Request, f Form) (domain.Client, error) {
 	g, err := clientOf(r, f)
@@ -78,7 +77,7 @@ func (c Clients) client(ctx context.Context, g clientCredentials, p upstream.Pro
 	case !client.Active:
 		return domain.Client{}, refused("")
 	case !slices.Contains(client.Methods, g.method):
-		return domain.Client{}, refused("this client authenticates by " + methodNames(client.Methods))
+		return domain.Client{}, refused(asConfigured(client.Methods))
 	}
 	return client, nil
 }
@@ -90,12 +89,18 @@ func refused(description string) error {
 	return domain.ErrInvalidClient.Say(description)
 }
 
-func methodNames(methods []domain.AuthMethod) string {
-	var names []string
-	for _, m := range methods {
-		names = append(names, string(m))
+// asConfigured says how a client authenticates that can only do so by these methods.
+func asConfigured(methods []domain.AuthMethod) string {
+	switch {
+	case slices.Contains(methods, domain.AuthPrivateKeyJWT):
+		return "this application authenticates by private_key_jwt: send client_assertion and client_assertion_type, " +
+			"and no secret"
+	case slices.Contains(methods, domain.AuthNone):
+		return "this application has no secret (none): send client_id in the body, and no Authorization header, " +
+			"client_secret or client_assertion"
 	}
-	return strings.Join(names, " or ")
+	return "this client authenticates by its secret: send it in the Authorization header (client_secret_basic) or as " +
+		"client_secret in the body (client_secret_post)"
 }
 
 // clientOf returns the credentials of a request. It refuses more than one method (RFC 6749 section 2.3).
@@ -123,9 +128,11 @@ func clientOf(r *http.Request, f Form) (clientCredentials, error) {
 	}
 	switch {
 	case ways > 1:
-		return clientCredentials{}, domain.ErrInvalidRequest.Say("the client authenticates in more than one way")
+		return clientCredentials{}, domain.ErrInvalidRequest.Say("the client authenticates in more than one way: " +
+			"send one of the Authorization header, client_secret and client_assertion")
 	case g.id == "" && g.method != domain.AuthPrivateKeyJWT:
-		return clientCredentials{}, refused("the client does not authenticate")
+		return clientCredentials{}, refused("the client is missing: send client_id and client_secret, in the " +
+			"Authorization header or in the body, or client_assertion")
 	}
 	return g, nil
 }
@@ -136,7 +143,8 @@ func basic(header []string) (id, password string, err error) {
 	r := http.Request{Header: http.Header{"Authorization": header}}
 	user, word, ok := r.BasicAuth()
 	if !ok || len(header) != 1 {
-		return "", "", refused("the Authorization header is not that of HTTP Basic")
+		return "", "", refused("the Authorization header is not that of HTTP Basic: Basic, a space, and " +
+			"client_id:client_secret in base64")
 	}
 	id, badID := url.QueryUnescape(user)
 	password, badPassword := url.QueryUnescape(word)

@@ -131,7 +131,7 @@ func statuses(t *testing.T, code string) string {
 	var all []string
 	for _, refusal := range refusals {
 		w := httptest.NewRecorder()
-		protocol.Fail(t.Context(), slog.New(slog.DiscardHandler), w, refusal)
+		protocol.Fail(slog.New(slog.DiscardHandler), w, httptest.NewRequest("POST", "/", nil), refusal)
 		all = append(all, strconv.Itoa(w.Code))
 	}
 	if more := elsewhere[code]; more != "" {

@@ -22,7 +22,8 @@ func (e *Endpoint) code(ctx context.Context, f protocol.Form, c domain.Client) (
 	hash := secret.Hash(text)
 	stored, err := e.Store.Code(ctx, hash)
 	if err != nil {
-		return granted{}, unknown(err, "the code is unknown, has expired, or was ended")
+		return granted{}, unknown(err, "the code is unknown, has expired, or has ended, as after a request "+
+			"with another redirect_uri or code_verifier: send the user to the authorization endpoint again")
 	}
 	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_CODE_MISUSED
 	err = stored.Redeem(c.ID, f["redirect_uri"], f["code_verifier"], e.Now())
@@ -69,7 +70,8 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 	hash := secret.Hash(text)
 	stored, err := e.Store.RefreshToken(ctx, hash)
 	if err != nil {
-		return granted{}, unknown(err, "the refresh token is unknown, has expired, or was ended")
+		return granted{}, unknown(err, "the refresh token is unknown, has expired, or its login has ended: "+
+			"send the user to the authorization endpoint again")
 	}
 	misused := authv1.AuthorizationEnd_AUTHORIZATION_END_REFRESH_TOKEN_MISUSED
 	if err := stored.Redeem(c.ID); err != nil {

@@ -115,7 +115,7 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Pragma", "no-cache")
 	}
 	e.count.WithLabelValues(name, result).Inc()
-	protocol.Answer(r.Context(), e.Log, w, answer, err)
+	protocol.Answer(e.Log, w, r, answer, err)
 }
 
 // answered is a response of the endpoint (RFC 6749 section 5.1).

@@ -57,7 +57,7 @@ func (e Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if refusal := protocol.Refusal(err); !refusal.Failure() {
 		w.Header().Set("WWW-Authenticate", challenge(refusal))
 	}
-	protocol.Fail(r.Context(), e.Log, w, err)
+	protocol.Fail(e.Log, w, r, err)
 }
 
 // about returns the claims that the token of a request allows. It refuses a token of an application that logged in by
