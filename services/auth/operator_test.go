@@ -33,19 +33,23 @@ func TestOperatorChangesKeys(t *testing.T) {
 		}
 		return strings.Join(list, ", ")
 	}
-	if got := states(); got != "RS256-signs signs, RS256-waits announced, ES256-signs signs, ES256-waits announced" {
+	if _, err := s.DB.Exec(t.Context(), `insert into signing_keys select 'RS256-later', algorithm, private_key,
+		signs_at + interval '1 day', sequence, created_at, changed_at from signing_keys where id = 'RS256-waits'`); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(); got != "RS256-signs signs, RS256-waits announced, RS256-later announced" {
 		t.Error(got)
 	}
 	if err := keys.Use(t.Context(), "RS256-waits"); err != nil {
 		t.Error(err)
 	}
-	if err := keys.Remove(t.Context(), "ES256-signs"); err != nil {
+	if err := keys.Remove(t.Context(), "RS256-waits"); err != nil {
 		t.Error(err)
 	}
-	if got := states(); got != "RS256-signs published, RS256-waits signs, ES256-waits signs" {
+	if got := states(); got != "RS256-signs published, RS256-later signs" {
 		t.Error(got)
 	}
-	if err := keys.Remove(t.Context(), "ES256-waits"); !errors.Is(err, authfault.ErrSigningKeyLast) {
+	if err := keys.Remove(t.Context(), "RS256-later"); !errors.Is(err, authfault.ErrSigningKeyLast) {
 		t.Errorf("the last one: %v", err)
 	}
 	if err := keys.Use(t.Context(), "missing"); !errors.Is(err, authfault.ErrSigningKeyNotFound) {
@@ -54,7 +58,7 @@ func TestOperatorChangesKeys(t *testing.T) {
 	var events string
 	if err := s.DB.QueryRow(t.Context(), `select string_agg(name || ' ' || aggregate_id, ', ' order by position)
 		from events where actor = 'operator'`).Scan(&events); err != nil ||
-		events != "activated RS256-waits, removed ES256-signs, activated ES256-waits" {
+		events != "activated RS256-waits, removed RS256-waits, activated RS256-later" {
 		t.Errorf("%s, %v", events, err)
 	}
 }

@@ -114,8 +114,7 @@ func TestGoClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verifier := provider.VerifierContext(ctx,
-		&oidc.Config{ClientID: p.JWTUserID, SupportedSigningAlgs: []string{"ES256"}})
+	verifier := provider.VerifierContext(ctx, &oidc.Config{ClientID: p.JWTUserID})
 	if read, err := verifier.Verify(ctx, token.AccessToken); err != nil || read.Subject != p.JWTUserID {
 		t.Errorf("a JWT access token: %v, %v", read, err)
 	}

@@ -12,14 +12,12 @@ import (
 // Algorithm is how a key signs (RFC 7518 section 3.1).
 type Algorithm string
 
-// The algorithms of id tokens and of JWT access tokens.
-const (
-	RS256 Algorithm = "RS256"
-	ES256 Algorithm = "ES256"
-)
+// RS256 is the algorithm of all tokens. Every client of OpenID Connect can verify it (Core section 15.1), and every
+// resource server that accepts JWT access tokens (RFC 9068 section 2.1).
+const RS256 Algorithm = "RS256"
 
 // Algorithms returns all algorithms. There is always one signing key for each.
-func Algorithms() []Algorithm { return []Algorithm{RS256, ES256} }
+func Algorithms() []Algorithm { return []Algorithm{RS256} }
 
 const (
 	// Announcement is the least time that a key is published before it signs, so that clients that read the published

@@ -116,8 +116,8 @@ func TestPeriodIsOneDayToOneYear(t *testing.T) {
 			t.Errorf("%d days: %v, %v", days, got, err)
 		}
 	}
-	both := domain.SigningKeys{{ID: "r", Algorithm: domain.RS256}, {ID: "e", Algorithm: domain.ES256}}
-	if of := both.Of(domain.ES256); len(of) != 1 || of[0].ID != "e" {
+	both := domain.SigningKeys{{ID: "r", Algorithm: domain.RS256}, {ID: "e", Algorithm: "ES256"}}
+	if of := both.Of("ES256"); len(of) != 1 || of[0].ID != "e" {
 		t.Errorf("of ES256: %v", of)
 	}
 }

@@ -74,7 +74,7 @@ func TestSecondReplicaAddsNoKey(t *testing.T) {
 	w := newWorld(t)
 	w.add("a", domain.RS256, 0, time.Time{})
 	w.add("b", domain.RS256, 0, time.Time{}) // another replica that saw none
-	w.add("c", domain.ES256, 0, time.Time{})
+	w.add("c", "ES256", 0, time.Time{})
 	w.add("d", domain.RS256, time.Hour, now)
 	w.add("e", domain.RS256, 2*time.Hour, now) // another replica that saw only a
 	if got := w.ids(); got != "a!c!d" {
@@ -108,7 +108,7 @@ func TestNextKeySignsAfterRemoval(t *testing.T) {
 			w := newWorld(t)
 			w.add("old", domain.RS256, -2*time.Hour, time.Time{})
 			w.add("now", domain.RS256, -time.Hour, now.Add(-2*time.Hour))
-			w.add("ec", domain.ES256, -time.Hour/2, time.Time{})
+			w.add("ec", "ES256", -time.Hour/2, time.Time{})
 			w.add("next", domain.RS256, time.Hour, now.Add(-time.Hour))
 			if err := w.remove(test.id); !errors.Is(err, test.err) {
 				t.Error(err)

@@ -88,7 +88,8 @@ await is(await oauth.processGenericTokenEndpointResponse(server, bearer, sent), 
 // A JWT access token, verified with the keys (RFC 9068).
 const token = (await ask(p.JWTUserID, oauth.ClientSecretBasic(p.JWTUserSecret), { scope })).access_token;
 const request = new Request(p.Issuer, { headers: { Authorization: `Bearer ${token}` } });
-const claims = await oauth.validateJwtAccessToken(server, request, p.JWTUserID, { signingAlgorithms: ["ES256"], ...http });
+const signingAlgorithms = server.id_token_signing_alg_values_supported;
+const claims = await oauth.validateJwtAccessToken(server, request, p.JWTUserID, { signingAlgorithms, ...http });
 assert.equal(claims.sub, p.JWTUserID);
 checks++;
 

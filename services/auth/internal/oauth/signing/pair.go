@@ -2,8 +2,6 @@ package signing
 
 import (
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -23,8 +21,6 @@ func NewPair(a domain.Algorithm) ([]byte, error) {
 	switch a {
 	case domain.RS256:
 		pair, err = rsa.GenerateKey(rand.Reader, bits)
-	case domain.ES256:
-		pair, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	default:
 		err = fmt.Errorf("unknown algorithm %q", a)
 	}

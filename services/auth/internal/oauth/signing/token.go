@@ -29,15 +29,16 @@ type Kind struct {
 // Algorithm returns the name of the algorithm (RFC 7518 section 3.1).
 func (k Kind) Algorithm() string { return string(k.algorithm) }
 
-// IDToken is the kind of id tokens (OpenID Connect Core section 2). Every client can verify RS256 (section 15.1).
+// IDToken is the kind of id tokens (OpenID Connect Core section 2).
 func IDToken() Kind { return Kind{domain.RS256, "JWT"} }
 
 // LogoutToken is the kind of logout tokens (OpenID Connect Back-Channel Logout section 2.4). They are signed like id
 // tokens, because the same clients verify it.
 func LogoutToken() Kind { return Kind{domain.RS256, "logout+jwt"} }
 
-// AccessToken is the kind of JWT access tokens (RFC 9068 section 2.1).
-func AccessToken() Kind { return Kind{domain.ES256, "at+jwt"} }
+// AccessToken is the kind of JWT access tokens (RFC 9068 section 2.1). Resource servers accept the algorithms that the
+// discovery document names for id tokens, because it has no member for access tokens.
+func AccessToken() Kind { return Kind{domain.RS256, "at+jwt"} }
 
 // Sign returns a token with claims, which are anything that encoding/json writes as an object. It does no I/O.
 func (k *Keys) Sign(kind Kind, claims any) (string, error) {

@@ -88,9 +88,9 @@ func TestSignedTokenIsVerifiedAsItsKind(t *testing.T) {
 
 // forger makes forged tokens, with Herald's keys and with foreign keys.
 type forger struct {
-	rsa, ec                            *key
-	ownRS, ownES, foreignRS, foreignES func(input []byte) []byte
-	foreignEC                          *ecdsa.PrivateKey
+	rsa                       *key
+	own, foreignRS, foreignES func(input []byte) []byte
+	foreignEC                 *ecdsa.PrivateKey
 }
 
 func newForger(t *testing.T, k *Keys) forger {
@@ -100,18 +100,21 @@ func newForger(t *testing.T, k *Keys) forger {
 		t.Fatal(err)
 	}
 	f := forger{
-		rsa: k.ring.Load().signing("RS256", k.Now()), ec: k.ring.Load().signing("ES256", k.Now()),
-		foreignRS: withRSA(t, foreignRSA()), foreignES: withECDSA(t, foreign), foreignEC: foreign,
+		rsa: k.ring.Load().signing("RS256", k.Now()), foreignRS: withRSA(t, foreignRSA()),
+		foreignES: withECDSA(t, foreign), foreignEC: foreign,
 	}
-	f.ownRS, f.ownES = withRSA(t, f.rsa.pair.(*rsa.PrivateKey)), withECDSA(t, f.ec.pair.(*ecdsa.PrivateKey))
+	f.own = withRSA(t, f.rsa.pair.(*rsa.PrivateKey))
 	return f
 }
 
-// rs returns the header of an id token with more members behind.
-func (f forger) rs(more string) string { return header("RS256", f.rsa.id, `"JWT"`+more) }
+// id returns the header of an id token with more members behind.
+func (f forger) id(more string) string { return header("RS256", f.rsa.id, `"JWT"`+more) }
 
-// es returns the header of an access token with more members behind.
-func (f forger) es(more string) string { return header("ES256", f.ec.id, `"at+jwt"`+more) }
+// at returns the header of an access token with more members behind.
+func (f forger) at(more string) string { return header("RS256", f.rsa.id, `"at+jwt"`+more) }
+
+// es returns the header of an access token by an algorithm that Herald does not use, with more members behind.
+func (f forger) es(more string) string { return header("ES256", f.rsa.id, `"at+jwt"`+more) }
 
 func header(alg, kid, typ string) string {
 	return fmt.Sprintf(`{"alg":%q,"kid":%q,"typ":%s}`, alg, kid, typ)
@@ -146,39 +149,38 @@ func TestForeignKeyOrAlgorithmIsRefused(t *testing.T) {
 	k := newWorld(t).replica()
 	f := newForger(t, k)
 	id, typ := f.rsa.id, `"JWT"`
-	der, ecDER := publicDER(t, f.rsa.pair.Public()), publicDER(t, f.ec.pair.Public())
+	der := publicDER(t, f.rsa.pair.Public())
 	inPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	own, ownJWK := header("HS256", id, typ), jwk(t, f.rsa.pair.Public(), id)
-	foreignJWK, foreignEC := jwk(t, foreignRSA().Public(), id), jwk(t, f.foreignEC.Public(), f.ec.id)
+	foreignJWK, foreignEC := jwk(t, foreignRSA().Public(), id), jwk(t, f.foreignEC.Public(), id)
 	const jku, x5u = `,"jku":"https://evil.example/keys"`, `,"x5u":"https://evil.example/cert"`
 	refuse(t, k, map[string]string{
 		"none":                             forged(header("none", id, typ), claims, unsigned),
-		"none in capitals":                 forged(header("NONE", f.ec.id, `"at+jwt"`), claims, unsigned),
+		"none in capitals":                 forged(header("NONE", id, `"at+jwt"`), claims, unsigned),
 		"no alg":                           forged(`{"kid":"`+id+`","typ":"JWT"}`, claims, unsigned),
-		"no signature":                     forged(f.rs(""), claims, unsigned),
+		"no signature":                     forged(f.id(""), claims, unsigned),
 		"HS256 with the public key":        forged(own, claims, withHMAC(der)),
 		"HS256 with the public key in PEM": forged(own, claims, withHMAC(inPEM)),
 		"HS256 with the JWK":               forged(own, claims, withHMAC([]byte(ownJWK))),
-		"HS256 with the EC public key":     forged(header("HS256", f.ec.id, `"at+jwt"`), claims, withHMAC(ecDER)),
-		"HMAC called RS256":                forged(f.rs(""), claims, withHMAC(der)),
-		"PS256":                            forged(header("PS256", id, typ), claims, f.ownRS),
-		"another RSA key under our kid":    forged(f.rs(""), claims, f.foreignRS),
+		"HS256 as access token":            forged(header("HS256", id, `"at+jwt"`), claims, withHMAC(der)),
+		"HMAC called RS256":                forged(f.id(""), claims, withHMAC(der)),
+		"PS256":                            forged(header("PS256", id, typ), claims, f.own),
+		"another RSA key under our kid":    forged(f.id(""), claims, f.foreignRS),
+		"the same as access token":         forged(f.at(""), claims, f.foreignRS),
 		"another EC key under our kid":     forged(f.es(""), claims, f.foreignES),
-		"jwk":                              forged(f.rs(`,"jwk":`+foreignJWK), claims, f.foreignRS),
+		"jwk":                              forged(f.id(`,"jwk":`+foreignJWK), claims, f.foreignRS),
 		"jwk of EC":                        forged(f.es(`,"jwk":`+foreignEC), claims, f.foreignES),
-		"jwk and an own signature":         forged(f.rs(`,"jwk":`+ownJWK), claims, f.ownRS),
-		"jku":                              forged(f.rs(jku), claims, f.foreignRS),
-		"jku and an own signature":         forged(f.es(jku), claims, f.ownES),
-		"x5u":                              forged(f.rs(x5u), claims, f.foreignRS),
-		"x5u and an own signature":         forged(f.rs(x5u), claims, f.ownRS),
-		"x5c":                              forged(f.rs(`,"x5c":["AAAA"]`), claims, f.foreignRS),
-		"unknown kid":                      forged(header("RS256", "x", typ), claims, f.ownRS),
+		"jwk and an own signature":         forged(f.id(`,"jwk":`+ownJWK), claims, f.own),
+		"jku":                              forged(f.id(jku), claims, f.foreignRS),
+		"jku and an own signature":         forged(f.at(jku), claims, f.own),
+		"x5u":                              forged(f.id(x5u), claims, f.foreignRS),
+		"x5u and an own signature":         forged(f.id(x5u), claims, f.own),
+		"x5c":                              forged(f.id(`,"x5c":["AAAA"]`), claims, f.foreignRS),
+		"unknown kid":                      forged(header("RS256", "x", typ), claims, f.own),
 		"kid of a path":                    forged(header("RS256", "../../dev/null", typ), claims, withHMAC(nil)),
-		"no kid":                           forged(`{"alg":"RS256","typ":"JWT"}`, claims, f.ownRS),
-		"kid twice":                        forged(f.rs(`,"kid":"x"`), claims, f.ownRS),
-		"kid of the EC key":                forged(header("RS256", f.ec.id, typ), claims, f.ownRS),
-		"kid of the RSA key":               forged(header("ES256", id, `"at+jwt"`), claims, f.ownES),
-		"signature of zeros":               forged(f.es(""), claims, func([]byte) []byte { return make([]byte, 64) }),
+		"no kid":                           forged(`{"alg":"RS256","typ":"JWT"}`, claims, f.own),
+		"kid twice":                        forged(f.id(`,"kid":"x"`), claims, f.own),
+		"signature of zeros":               forged(f.at(""), claims, func([]byte) []byte { return make([]byte, bits/8) }),
 	})
 }
 
@@ -189,33 +191,33 @@ func TestWrongHeaderOrFormIsRefused(t *testing.T) {
 	f := newForger(t, k)
 	id, many := f.rsa.id, strings.Repeat("a", 1<<20)
 	refuse(t, k, map[string]string{
-		"no typ":                         forged(`{"alg":"RS256","kid":"`+id+`"}`, claims, f.ownRS),
-		"another typ":                    forged(header("RS256", id, `"at+jwt"`), claims, f.ownRS),
-		"the other algorithm of the typ": forged(header("ES256", f.ec.id, `"JWT"`), claims, f.ownES),
-		"typ that is no text":            forged(header("RS256", id, `["JWT"]`), claims, f.ownRS),
-		"typ in lower case":              forged(header("RS256", id, `"jwt"`), claims, f.ownRS),
-		"crit":                           forged(f.rs(`,"crit":["exp"],"exp":1`), claims, f.ownRS),
-		"payload not encoded":            forged(f.rs(`,"b64":false,"crit":["b64"]`), claims, f.ownRS),
-		"a header that is no object":     forged(`[]`, claims, f.ownRS),
-		"1 MB":                           forged(f.rs(""), `{"a":"`+many+`"}`, f.ownRS),
-		"1 MB of header":                 forged(f.rs(`,"a":"`+many+`"`), claims, f.ownRS),
+		"no typ":                         forged(`{"alg":"RS256","kid":"`+id+`"}`, claims, f.own),
+		"another typ":                    forged(header("RS256", id, `"logout+jwt"`), claims, f.own),
+		"the other algorithm of the typ": forged(header("ES256", id, `"JWT"`), claims, f.foreignES),
+		"typ that is no text":            forged(header("RS256", id, `["JWT"]`), claims, f.own),
+		"typ in lower case":              forged(header("RS256", id, `"jwt"`), claims, f.own),
+		"crit":                           forged(f.id(`,"crit":["exp"],"exp":1`), claims, f.own),
+		"payload not encoded":            forged(f.id(`,"b64":false,"crit":["b64"]`), claims, f.own),
+		"a header that is no object":     forged(`[]`, claims, f.own),
+		"1 MB":                           forged(f.id(""), `{"a":"`+many+`"}`, f.own),
+		"1 MB of header":                 forged(f.id(`,"a":"`+many+`"`), claims, f.own),
 		"1 MB of dots":                   strings.Repeat(".", 1<<20),
-		"one byte more than the limit":   long(f.rs(""), f.ownRS, MaxToken+1),
+		"one byte more than the limit":   long(f.id(""), f.own, MaxToken+1),
 		"nothing":                        "",
 		"dots alone":                     "..",
 		"JSON serialization":             `{"payload":"e30","signatures":[]}`,
-		"five parts":                     forged(f.rs(""), claims, f.ownRS) + ".e30.e30",
+		"five parts":                     forged(f.id(""), claims, f.own) + ".e30.e30",
 	})
 	// The same tokens without these faults are accepted.
 	for name, token := range map[string]string{
-		"RS256": forged(f.rs(""), claims, f.ownRS), "the longest": long(f.rs(""), f.ownRS, MaxToken),
+		"RS256": forged(f.id(""), claims, f.own), "the longest": long(f.id(""), f.own, MaxToken),
 	} {
 		if _, err := k.Verify(IDToken(), token); err != nil {
 			t.Errorf("%s of %d bytes: %v", name, len(token), err)
 		}
 	}
-	if _, err := k.Verify(AccessToken(), forged(f.es(""), claims, f.ownES)); err != nil {
-		t.Errorf("ES256: %v", err)
+	if _, err := k.Verify(AccessToken(), forged(f.at(""), claims, f.own)); err != nil {
+		t.Errorf("access token: %v", err)
 	}
 }
 
