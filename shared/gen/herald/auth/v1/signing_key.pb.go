@@ -26,7 +26,7 @@ const (
 // A key was made and is published from now on.
 type SigningKeyAdded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the key signs: RS256 or ES256.
+	// How the key signs: RS256. Older keys also signed by ES256.
 	Algorithm string `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
 	// From when on the key signs.
 	SignsAt       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=signs_at,json=signsAt,proto3" json:"signs_at,omitempty"`
