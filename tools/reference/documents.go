@@ -23,7 +23,9 @@ type shown struct {
 	*Contract
 	Faults   []Fault
 	Settings []Setting
-	Guide    template.HTML
+	Guides   []Guide
+	// Guide is the one that is shown.
+	Guide Guide
 }
 
 // Documents returns all generated files below docs, by name. It makes them from buf's image of the
@@ -48,11 +50,14 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 	if all["site/style.css"], err = site.ReadFile("site/style.css"); err != nil {
 		return nil, err
 	}
-	guide, err := guide(root)
-	if err != nil {
+	s := shown{Contract: c, Faults: Faults(c.files), Settings: settings}
+	if err := s.texts(all); err != nil {
 		return nil, err
 	}
-	return all, shown{c, Faults(c.files), settings, guide}.write(all)
+	if s.Guides, err = readGuides(root, all); err != nil {
+		return nil, err
+	}
+	return all, s.pages(all)
 }
 
 // compress returns what the program embeds instead of a large document.
@@ -69,25 +74,36 @@ func compress(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// write adds the pages and the Markdown files.
-func (s shown) write(all map[string][]byte) error {
+// pages adds the pages.
+func (s shown) pages(all map[string][]byte) error {
 	pages, err := template.New("").Funcs(functions).ParseFS(site, "site/*.html")
 	if err != nil {
 		return err
 	}
+	add := func(name, from string) error {
+		var b bytes.Buffer
+		err := pages.ExecuteTemplate(&b, from, s)
+		all["site/"+name+".html"] = b.Bytes()
+		return err
+	}
+	for _, name := range []string{"index", "api", "events", "errors", "settings", "protos"} {
+		if err := add(name, name+".html"); err != nil {
+			return err
+		}
+	}
+	for _, s.Guide = range s.Guides {
+		if err := add(s.Guide.Name, "guide.html"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts adds the Markdown files.
+func (s shown) texts(all map[string][]byte) error {
 	texts, err := texttemplate.New("").Funcs(functions).ParseFS(site, "site/*.md")
 	if err != nil {
 		return err
-	}
-	for _, name := range []string{
-		"index.html", "api.html", "events.html", "errors.html", "settings.html", "protos.html",
-		"login-by-program.html",
-	} {
-		var b bytes.Buffer
-		if err := pages.ExecuteTemplate(&b, name, s); err != nil {
-			return err
-		}
-		all["site/"+name] = b.Bytes()
 	}
 	for _, name := range []string{"errors.md", "settings.md", "threats.md"} {
 		var b bytes.Buffer

@@ -4,6 +4,7 @@
 package documents
 
 import (
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"herald/docs"
 	"herald/gateway/internal/exchange"
 	"herald/shared/fault"
 )
@@ -33,8 +35,8 @@ const (
 		"'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 )
 
-// New lists the documents, with the public address in their examples. Each is read and compressed when it is first
-// asked for.
+// New lists the documents and the pages of the guides, with the public address in their examples. Each is read and
+// compressed when it is first asked for.
 func New(public *url.URL) (Library, error) {
 	l := Library{}
 	for at, p := range map[string]struct{ file, policy string }{
@@ -44,16 +46,21 @@ func New(public *url.URL) (Library, error) {
 		"/docs/":                {"site/index.html", plain},
 		"/docs/api":             {"site/api.html", viewer},
 		"/docs/events":          {"site/events.html", viewer},
-		"/docs/errors":          {"site/errors.html", plain},
-		"/docs/settings":        {"site/settings.html", plain},
-		"/docs/protos":          {"site/protos.html", plain},
 		"/docs/style.css":       {"site/style.css", closed},
 		"/docs/viewer/redoc.js": {"viewer/redoc.js.gz", closed},
 		"/docs/viewer/LICENSE":  {"viewer/LICENSE", closed},
-
-		"/docs/login-by-program": {"site/login-by-program.html", plain},
 	} {
 		l.add(at, p.policy, file(p.file, []byte(public.String())))
+	}
+	pages, err := fs.Glob(docs.Files, "site/*.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range pages {
+		at := "/docs/" + strings.TrimSuffix(path.Base(page), ".html")
+		if l[at] == nil && at != "/docs/index" {
+			l.add(at, plain, file(page, []byte(public.String())))
+		}
 	}
 	l.add("/docs/protos.zip", closed, archive)
 	names, err := protos()

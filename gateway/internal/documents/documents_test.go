@@ -57,7 +57,10 @@ func TestReference(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/docs/api", "/docs/events", "/docs/errors", "/docs/settings", "/docs/protos.zip",
-		"/docs/viewer/redoc.js", "/docs/protos/herald/users/v1/users.proto", "/docs/login-by-program"} {
+		"/docs/viewer/redoc.js", "/docs/protos/herald/users/v1/users.proto", "/docs/login-by-program",
+		"/docs/moving-in", "/docs/threats", "/docs/faults", "/docs/performance", "/docs/concepts", "/docs/people",
+		"/docs/machines", "/docs/applications", "/docs/providers", "/docs/command-line", "/docs/subscribing",
+		"/docs/containers", "/docs/operating", "/docs/security"} {
 		if !seen[path] {
 			t.Errorf("nothing leads to %s", path)
 		}

@@ -141,8 +141,8 @@ func login() *cobra.Command {
 				s.ClientID = clientID
 			}
 			if s.ClientID == "" {
-				return errors.New("--client-id is needed for the first login: the client id of an application for the " +
-					"command line; `herald login --help` says how to make one")
+				return errors.New("--client-id is needed for the first login: the client id of an application for " +
+					"the command line; `herald login --help` says how to make one")
 			}
 			return s.begin(c.Context(), client(), address, c.OutOrStdout())
 		},

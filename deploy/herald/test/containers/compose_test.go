@@ -55,7 +55,7 @@ func TestCompose(t *testing.T) {
 		name string
 		tell func()
 	}{
-		{"cold start", p.coldStart}, {"containers", p.hardened}, {"README", p.readme}, {"journey", p.journey},
+		{"cold start", p.coldStart}, {"containers", p.hardened}, {"guide", p.guide}, {"journey", p.journey},
 		{"subscriber", p.subscriber}, {"replicas", p.replicas}, {"rolling restart", p.rollingRestart},
 		{"gateway restart", p.gatewayRestart}, {"crashes", p.crashes}, {"upgrade", p.upgrade},
 		{"down and up", p.downAndUp}, {"removal", p.removal},
@@ -223,9 +223,9 @@ func (p *project) hardened() {
 	}
 }
 
-// readme runs the commands of the README.
-func (p *project) readme() {
-	_, steps := whole.README(p.T)
+// guide runs the commands of the guide to containers.
+func (p *project) guide() {
+	steps := whole.Steps(p.T, "docs/containers.md")
 	var shell strings.Builder
 	shell.WriteString("set -euo pipefail\n")
 	for _, s := range steps {

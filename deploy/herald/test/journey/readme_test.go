@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,23 +18,66 @@ import (
 // `make run` started. The command `make test` itself is not run, because it runs this test.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	steps, _ := whole.README(t)
+	steps := whole.Steps(t, "README.md")
 	if !strings.Contains(steps[0].Command, "make run") || !strings.Contains(steps[0].Command, "make test") {
 		t.Fatalf("the first block is not the two commands: %s", steps[0].Command)
 	}
 	i := whole.New(t)
-	file := makeRun(i)
+	follow(i, makeRun(i), steps[1:])
+}
+
+// Guides are documents whose commands the test follows on a new instance. The commands of the others are followed by
+// the tests that are named here; the reference and some guides have none.
+var (
+	guides = []string{"applications", "command-line", "machines", "operating", "people", "providers", "subscribing"}
+	others = map[string]string{
+		"concepts": "", "errors": "", "faults": "", "performance": "", "settings": "", "threats": "",
+		"containers": "TestCompose", "connect-an-application": "its own", "login-by-program": "TestLogInByProgram",
+		"moving-in": "TestMovingIn",
+	}
+)
+
+// Every command of a guide has the answer that the guide shows, on a machine where `make run` has just worked. A guide
+// needs no other one.
+func TestGuides(t *testing.T) {
+	t.Parallel()
+	for _, name := range guides {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := whole.Steps(t, "docs/"+name+".md")
+			follow(whole.Start(t), whole.Binary(t), steps)
+		})
+	}
+	files, err := filepath.Glob(whole.Root(t) + "/docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".md")
+		test, known := others[name]
+		if !known && !slices.Contains(guides, name) {
+			t.Errorf("no test follows %s", file)
+		}
+		if known && test == "" && strings.Contains(whole.File(t, "docs/"+name+".md"), "```sh") {
+			t.Errorf("no test follows the commands of %s", file)
+		}
+	}
+}
+
+// follow types the commands of a document. A binary is in the place of the one that `make run` builds.
+func follow(i *whole.Instance, binary string, steps []whole.Step) {
+	i.T.Helper()
 	here := strings.NewReplacer("localhost:8080", strings.TrimPrefix(i.URL, "http://"), ".data/", i.Dir+"/data/",
-		".build/herald", file)
-	shell := ""
-	var events *watcher
-	for _, s := range steps[1:] {
+		".build/herald", binary)
+	shell, ends := "", func() {}
+	for _, s := range steps {
 		command := here.Replace(s.Command)
 		if strings.Contains(s.Answer, "mini-mouse") && strings.Contains(s.Answer, "USER_STATE_ACTIVE") {
 			i.ChoosePassword("mini@example.com")
 		}
 		if strings.Contains(command, "examples/subscriber") { // does not end
-			events = watch(t, "bash", "-euo", "pipefail", "-c", shell+command)
+			events := watch(i.T, "bash", "-euo", "pipefail", "-c", shell+command)
+			ends = func() { events.until("herald.users.pat.added.v1") }
 			continue
 		}
 		for line := range strings.Lines(command) { // a line may set variables for later ones
@@ -41,17 +86,17 @@ func TestReadme(t *testing.T) {
 				command = strings.Replace(command, line, "", 1)
 			}
 		}
+		if command == "" {
+			continue
+		}
 		out := typed(i, shell+command)
 		if s.Answer != "" {
-			alike(t, command, here.Replace(s.Answer), out)
+			alike(i.T, command, here.Replace(s.Answer), out)
 		} else if strings.HasPrefix(out, `{"code":`) {
-			t.Errorf("%s\nwas refused: %s", command, out)
+			i.T.Errorf("%s\nwas refused: %s", command, out)
 		}
 	}
-	if events == nil {
-		t.Fatal("the README does not show the events")
-	}
-	events.until("herald.users.pat.added.v1")
+	ends()
 }
 
 var variable = regexp.MustCompile(`^[A-Z]+$`)
@@ -80,7 +125,7 @@ func makeRun(i *whole.Instance) (file string) {
 
 // alike checks that an answer has the same fields and values as the one in the README, except for
 // values that differ from run to run.
-func alike(t *testing.T, command, pasted, got string) {
+func alike(t testing.TB, command, pasted, got string) {
 	t.Helper()
 	var want, have any
 	if err := json.Unmarshal([]byte(pasted), &want); err != nil {

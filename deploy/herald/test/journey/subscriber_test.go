@@ -18,13 +18,13 @@ import (
 
 // watcher is a running examples/subscriber.
 type watcher struct {
-	t     *testing.T
+	t     testing.TB
 	cmd   *exec.Cmd
 	lines chan string
 }
 
 // watch starts a command that runs the subscriber, and returns when it gets events.
-func watch(t *testing.T, name string, args ...string) *watcher {
+func watch(t testing.TB, name string, args ...string) *watcher {
 	t.Helper()
 	w := &watcher{t, exec.Command(name, args...), make(chan string, 1000)}
 	w.cmd.Dir = whole.Root(t)

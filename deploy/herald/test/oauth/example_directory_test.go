@@ -9,7 +9,7 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// A person who follows the README logs in to the example application with the account of the example directory.
+// A person who follows docs/providers.md logs in to the example application with the account of the example directory.
 func TestExampleDirectory(t *testing.T) {
 	t.Parallel()
 	origin := nodeOrigin(t)
