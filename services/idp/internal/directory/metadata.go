@@ -174,7 +174,7 @@ func (d *Directory) read(r *http.Request, into any) error {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return away("%s answers %s", r.URL.Redacted(), answer.Status)
+		return idpfault.ErrIdpAway.Because(statusError{r.URL.Redacted(), answer.StatusCode})
 	}
 	text, err := io.ReadAll(answer.Body)
 	if err == nil {

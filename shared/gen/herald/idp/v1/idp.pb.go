@@ -172,6 +172,65 @@ func (DirectoryTenantType) EnumDescriptor() ([]byte, []int) {
 	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{2}
 }
 
+type IdpTestStep int32
+
+const (
+	IdpTestStep_IDP_TEST_STEP_UNSPECIFIED IdpTestStep = 0
+	// The directory describes the tenant (OpenID Connect Discovery).
+	IdpTestStep_IDP_TEST_STEP_METADATA IdpTestStep = 1
+	// The directory publishes the keys that sign its tokens.
+	IdpTestStep_IDP_TEST_STEP_KEYS IdpTestStep = 2
+	// The directory accepts the client id with the client secret.
+	IdpTestStep_IDP_TEST_STEP_CLIENT IdpTestStep = 3
+	// The directory begins a login with the redirect URI and the scopes, as far as it tells without a person.
+	IdpTestStep_IDP_TEST_STEP_LOGIN IdpTestStep = 4
+)
+
+// Enum value maps for IdpTestStep.
+var (
+	IdpTestStep_name = map[int32]string{
+		0: "IDP_TEST_STEP_UNSPECIFIED",
+		1: "IDP_TEST_STEP_METADATA",
+		2: "IDP_TEST_STEP_KEYS",
+		3: "IDP_TEST_STEP_CLIENT",
+		4: "IDP_TEST_STEP_LOGIN",
+	}
+	IdpTestStep_value = map[string]int32{
+		"IDP_TEST_STEP_UNSPECIFIED": 0,
+		"IDP_TEST_STEP_METADATA":    1,
+		"IDP_TEST_STEP_KEYS":        2,
+		"IDP_TEST_STEP_CLIENT":      3,
+		"IDP_TEST_STEP_LOGIN":       4,
+	}
+)
+
+func (x IdpTestStep) Enum() *IdpTestStep {
+	p := new(IdpTestStep)
+	*p = x
+	return p
+}
+
+func (x IdpTestStep) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (IdpTestStep) Descriptor() protoreflect.EnumDescriptor {
+	return file_herald_idp_v1_idp_proto_enumTypes[3].Descriptor()
+}
+
+func (IdpTestStep) Type() protoreflect.EnumType {
+	return &file_herald_idp_v1_idp_proto_enumTypes[3]
+}
+
+func (x IdpTestStep) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use IdpTestStep.Descriptor instead.
+func (IdpTestStep) EnumDescriptor() ([]byte, []int) {
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{3}
+}
+
 // Which accounts of the directory may log in: those of one tenant, or those of a type. If both
 // fields are missing, the type is COMMON. Answers have only the field that applies.
 type DirectoryTenant struct {
@@ -858,6 +917,123 @@ func (x *GetIdpResponse) GetIdp() *Idp {
 	return nil
 }
 
+type TestIdpResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of a login. A step that needs one that went wrong is left out.
+	Findings      []*IdpTestFinding `protobuf:"bytes,1,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TestIdpResponse) Reset() {
+	*x = TestIdpResponse{}
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TestIdpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TestIdpResponse) ProtoMessage() {}
+
+func (x *TestIdpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TestIdpResponse.ProtoReflect.Descriptor instead.
+func (*TestIdpResponse) Descriptor() ([]byte, []int) {
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *TestIdpResponse) GetFindings() []*IdpTestFinding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// What a step of the test of a provider found.
+type IdpTestFinding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Step  IdpTestStep            `protobuf:"varint,1,opt,name=step,proto3,enum=herald.idp.v1.IdpTestStep" json:"step,omitempty"`
+	// Whether the step went well.
+	Ok bool `protobuf:"varint,2,opt,name=ok,proto3" json:"ok,omitempty"`
+	// What was found, for people.
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// The settings of which one is wrong, by their JSON names. Empty if the step went well, or if it is not a setting.
+	Settings      []string `protobuf:"bytes,4,rep,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdpTestFinding) Reset() {
+	*x = IdpTestFinding{}
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdpTestFinding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdpTestFinding) ProtoMessage() {}
+
+func (x *IdpTestFinding) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdpTestFinding.ProtoReflect.Descriptor instead.
+func (*IdpTestFinding) Descriptor() ([]byte, []int) {
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *IdpTestFinding) GetStep() IdpTestStep {
+	if x != nil {
+		return x.Step
+	}
+	return IdpTestStep_IDP_TEST_STEP_UNSPECIFIED
+}
+
+func (x *IdpTestFinding) GetOk() bool {
+	if x != nil {
+		return x.Ok
+	}
+	return false
+}
+
+func (x *IdpTestFinding) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *IdpTestFinding) GetSettings() []string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
 type SearchIdpsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Query         *v1.ListQuery          `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
@@ -868,7 +1044,7 @@ type SearchIdpsRequest struct {
 
 func (x *SearchIdpsRequest) Reset() {
 	*x = SearchIdpsRequest{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[10]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +1056,7 @@ func (x *SearchIdpsRequest) String() string {
 func (*SearchIdpsRequest) ProtoMessage() {}
 
 func (x *SearchIdpsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[10]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +1069,7 @@ func (x *SearchIdpsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchIdpsRequest.ProtoReflect.Descriptor instead.
 func (*SearchIdpsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{10}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SearchIdpsRequest) GetQuery() *v1.ListQuery {
@@ -921,7 +1097,7 @@ type IdpFilter struct {
 
 func (x *IdpFilter) Reset() {
 	*x = IdpFilter{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[11]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1109,7 @@ func (x *IdpFilter) String() string {
 func (*IdpFilter) ProtoMessage() {}
 
 func (x *IdpFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[11]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1122,7 @@ func (x *IdpFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdpFilter.ProtoReflect.Descriptor instead.
 func (*IdpFilter) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{11}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *IdpFilter) GetNameQuery() *IdpNameQuery {
@@ -973,7 +1149,7 @@ type IdpNameQuery struct {
 
 func (x *IdpNameQuery) Reset() {
 	*x = IdpNameQuery{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[12]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1161,7 @@ func (x *IdpNameQuery) String() string {
 func (*IdpNameQuery) ProtoMessage() {}
 
 func (x *IdpNameQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[12]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1174,7 @@ func (x *IdpNameQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdpNameQuery.ProtoReflect.Descriptor instead.
 func (*IdpNameQuery) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{12}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *IdpNameQuery) GetName() string {
@@ -1024,7 +1200,7 @@ type IdpStateQuery struct {
 
 func (x *IdpStateQuery) Reset() {
 	*x = IdpStateQuery{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[13]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1212,7 @@ func (x *IdpStateQuery) String() string {
 func (*IdpStateQuery) ProtoMessage() {}
 
 func (x *IdpStateQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[13]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1225,7 @@ func (x *IdpStateQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdpStateQuery.ProtoReflect.Descriptor instead.
 func (*IdpStateQuery) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{13}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *IdpStateQuery) GetState() IdpState {
@@ -1069,7 +1245,7 @@ type SearchIdpsResponse struct {
 
 func (x *SearchIdpsResponse) Reset() {
 	*x = SearchIdpsResponse{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[14]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +1257,7 @@ func (x *SearchIdpsResponse) String() string {
 func (*SearchIdpsResponse) ProtoMessage() {}
 
 func (x *SearchIdpsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[14]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +1270,7 @@ func (x *SearchIdpsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchIdpsResponse.ProtoReflect.Descriptor instead.
 func (*SearchIdpsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{14}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SearchIdpsResponse) GetDetails() *v1.ListDetails {
@@ -1121,7 +1297,7 @@ type SearchIdpChangesRequest struct {
 
 func (x *SearchIdpChangesRequest) Reset() {
 	*x = SearchIdpChangesRequest{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[15]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1309,7 @@ func (x *SearchIdpChangesRequest) String() string {
 func (*SearchIdpChangesRequest) ProtoMessage() {}
 
 func (x *SearchIdpChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[15]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1322,7 @@ func (x *SearchIdpChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchIdpChangesRequest.ProtoReflect.Descriptor instead.
 func (*SearchIdpChangesRequest) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{15}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SearchIdpChangesRequest) GetId() string {
@@ -1173,7 +1349,7 @@ type ResolveIdpsRequest struct {
 
 func (x *ResolveIdpsRequest) Reset() {
 	*x = ResolveIdpsRequest{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[16]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1361,7 @@ func (x *ResolveIdpsRequest) String() string {
 func (*ResolveIdpsRequest) ProtoMessage() {}
 
 func (x *ResolveIdpsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[16]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1374,7 @@ func (x *ResolveIdpsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveIdpsRequest.ProtoReflect.Descriptor instead.
 func (*ResolveIdpsRequest) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{16}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResolveIdpsRequest) GetOrgId() string {
@@ -1225,7 +1401,7 @@ type ResolveIdpsResponse struct {
 
 func (x *ResolveIdpsResponse) Reset() {
 	*x = ResolveIdpsResponse{}
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[17]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1413,7 @@ func (x *ResolveIdpsResponse) String() string {
 func (*ResolveIdpsResponse) ProtoMessage() {}
 
 func (x *ResolveIdpsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_idp_v1_idp_proto_msgTypes[17]
+	mi := &file_herald_idp_v1_idp_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1426,7 @@ func (x *ResolveIdpsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveIdpsResponse.ProtoReflect.Descriptor instead.
 func (*ResolveIdpsResponse) Descriptor() ([]byte, []int) {
-	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{17}
+	return file_herald_idp_v1_idp_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResolveIdpsResponse) GetIdps() []*Idp {
@@ -1320,7 +1496,14 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\vIdpResponse\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"6\n" +
 	"\x0eGetIdpResponse\x12$\n" +
-	"\x03idp\x18\x01 \x01(\v2\x12.herald.idp.v1.IdpR\x03idp\"}\n" +
+	"\x03idp\x18\x01 \x01(\v2\x12.herald.idp.v1.IdpR\x03idp\"L\n" +
+	"\x0fTestIdpResponse\x129\n" +
+	"\bfindings\x18\x01 \x03(\v2\x1d.herald.idp.v1.IdpTestFindingR\bfindings\"\x86\x01\n" +
+	"\x0eIdpTestFinding\x12.\n" +
+	"\x04step\x18\x01 \x01(\x0e2\x1a.herald.idp.v1.IdpTestStepR\x04step\x12\x0e\n" +
+	"\x02ok\x18\x02 \x01(\bR\x02ok\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1a\n" +
+	"\bsettings\x18\x04 \x03(\tR\bsettings\"}\n" +
 	"\x11SearchIdpsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\x12<\n" +
 	"\aqueries\x18\x02 \x03(\v2\x18.herald.idp.v1.IdpFilterB\b\xbaH\x05\x92\x01\x02\x10\x14R\aqueries\"\x8c\x01\n" +
@@ -1356,7 +1539,13 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\x13DirectoryTenantType\x12 \n" +
 	"\x1cDIRECTORY_TENANT_TYPE_COMMON\x10\x00\x12'\n" +
 	"#DIRECTORY_TENANT_TYPE_ORGANISATIONS\x10\x01\x12#\n" +
-	"\x1fDIRECTORY_TENANT_TYPE_CONSUMERS\x10\x02B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
+	"\x1fDIRECTORY_TENANT_TYPE_CONSUMERS\x10\x02*\x93\x01\n" +
+	"\vIdpTestStep\x12\x1d\n" +
+	"\x19IDP_TEST_STEP_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16IDP_TEST_STEP_METADATA\x10\x01\x12\x16\n" +
+	"\x12IDP_TEST_STEP_KEYS\x10\x02\x12\x18\n" +
+	"\x14IDP_TEST_STEP_CLIENT\x10\x03\x12\x17\n" +
+	"\x13IDP_TEST_STEP_LOGIN\x10\x04B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var (
 	file_herald_idp_v1_idp_proto_rawDescOnce sync.Once
@@ -1370,65 +1559,70 @@ func file_herald_idp_v1_idp_proto_rawDescGZIP() []byte {
 	return file_herald_idp_v1_idp_proto_rawDescData
 }
 
-var file_herald_idp_v1_idp_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_herald_idp_v1_idp_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_herald_idp_v1_idp_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_herald_idp_v1_idp_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_herald_idp_v1_idp_proto_goTypes = []any{
 	(IdpState)(0),                      // 0: herald.idp.v1.IdpState
 	(IdpType)(0),                       // 1: herald.idp.v1.IdpType
 	(DirectoryTenantType)(0),           // 2: herald.idp.v1.DirectoryTenantType
-	(*DirectoryTenant)(nil),            // 3: herald.idp.v1.DirectoryTenant
-	(*IdpProviderOptions)(nil),         // 4: herald.idp.v1.IdpProviderOptions
-	(*DirectoryConfig)(nil),            // 5: herald.idp.v1.DirectoryConfig
-	(*Idp)(nil),                        // 6: herald.idp.v1.Idp
-	(*CreateDirectoryIdpRequest)(nil),  // 7: herald.idp.v1.CreateDirectoryIdpRequest
-	(*CreateDirectoryIdpResponse)(nil), // 8: herald.idp.v1.CreateDirectoryIdpResponse
-	(*UpdateDirectoryIdpRequest)(nil),  // 9: herald.idp.v1.UpdateDirectoryIdpRequest
-	(*IdpRequest)(nil),                 // 10: herald.idp.v1.IdpRequest
-	(*IdpResponse)(nil),                // 11: herald.idp.v1.IdpResponse
-	(*GetIdpResponse)(nil),             // 12: herald.idp.v1.GetIdpResponse
-	(*SearchIdpsRequest)(nil),          // 13: herald.idp.v1.SearchIdpsRequest
-	(*IdpFilter)(nil),                  // 14: herald.idp.v1.IdpFilter
-	(*IdpNameQuery)(nil),               // 15: herald.idp.v1.IdpNameQuery
-	(*IdpStateQuery)(nil),              // 16: herald.idp.v1.IdpStateQuery
-	(*SearchIdpsResponse)(nil),         // 17: herald.idp.v1.SearchIdpsResponse
-	(*SearchIdpChangesRequest)(nil),    // 18: herald.idp.v1.SearchIdpChangesRequest
-	(*ResolveIdpsRequest)(nil),         // 19: herald.idp.v1.ResolveIdpsRequest
-	(*ResolveIdpsResponse)(nil),        // 20: herald.idp.v1.ResolveIdpsResponse
-	(*v1.ObjectDetails)(nil),           // 21: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),               // 22: herald.v1.ListQuery
-	(v1.TextQueryMethod)(0),            // 23: herald.v1.TextQueryMethod
-	(*v1.ListDetails)(nil),             // 24: herald.v1.ListDetails
+	(IdpTestStep)(0),                   // 3: herald.idp.v1.IdpTestStep
+	(*DirectoryTenant)(nil),            // 4: herald.idp.v1.DirectoryTenant
+	(*IdpProviderOptions)(nil),         // 5: herald.idp.v1.IdpProviderOptions
+	(*DirectoryConfig)(nil),            // 6: herald.idp.v1.DirectoryConfig
+	(*Idp)(nil),                        // 7: herald.idp.v1.Idp
+	(*CreateDirectoryIdpRequest)(nil),  // 8: herald.idp.v1.CreateDirectoryIdpRequest
+	(*CreateDirectoryIdpResponse)(nil), // 9: herald.idp.v1.CreateDirectoryIdpResponse
+	(*UpdateDirectoryIdpRequest)(nil),  // 10: herald.idp.v1.UpdateDirectoryIdpRequest
+	(*IdpRequest)(nil),                 // 11: herald.idp.v1.IdpRequest
+	(*IdpResponse)(nil),                // 12: herald.idp.v1.IdpResponse
+	(*GetIdpResponse)(nil),             // 13: herald.idp.v1.GetIdpResponse
+	(*TestIdpResponse)(nil),            // 14: herald.idp.v1.TestIdpResponse
+	(*IdpTestFinding)(nil),             // 15: herald.idp.v1.IdpTestFinding
+	(*SearchIdpsRequest)(nil),          // 16: herald.idp.v1.SearchIdpsRequest
+	(*IdpFilter)(nil),                  // 17: herald.idp.v1.IdpFilter
+	(*IdpNameQuery)(nil),               // 18: herald.idp.v1.IdpNameQuery
+	(*IdpStateQuery)(nil),              // 19: herald.idp.v1.IdpStateQuery
+	(*SearchIdpsResponse)(nil),         // 20: herald.idp.v1.SearchIdpsResponse
+	(*SearchIdpChangesRequest)(nil),    // 21: herald.idp.v1.SearchIdpChangesRequest
+	(*ResolveIdpsRequest)(nil),         // 22: herald.idp.v1.ResolveIdpsRequest
+	(*ResolveIdpsResponse)(nil),        // 23: herald.idp.v1.ResolveIdpsResponse
+	(*v1.ObjectDetails)(nil),           // 24: herald.v1.ObjectDetails
+	(*v1.ListQuery)(nil),               // 25: herald.v1.ListQuery
+	(v1.TextQueryMethod)(0),            // 26: herald.v1.TextQueryMethod
+	(*v1.ListDetails)(nil),             // 27: herald.v1.ListDetails
 }
 var file_herald_idp_v1_idp_proto_depIdxs = []int32{
 	2,  // 0: herald.idp.v1.DirectoryTenant.tenant_type:type_name -> herald.idp.v1.DirectoryTenantType
-	3,  // 1: herald.idp.v1.DirectoryConfig.tenant:type_name -> herald.idp.v1.DirectoryTenant
-	21, // 2: herald.idp.v1.Idp.details:type_name -> herald.v1.ObjectDetails
+	4,  // 1: herald.idp.v1.DirectoryConfig.tenant:type_name -> herald.idp.v1.DirectoryTenant
+	24, // 2: herald.idp.v1.Idp.details:type_name -> herald.v1.ObjectDetails
 	0,  // 3: herald.idp.v1.Idp.state:type_name -> herald.idp.v1.IdpState
 	1,  // 4: herald.idp.v1.Idp.type:type_name -> herald.idp.v1.IdpType
-	5,  // 5: herald.idp.v1.Idp.directory:type_name -> herald.idp.v1.DirectoryConfig
-	4,  // 6: herald.idp.v1.Idp.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
-	3,  // 7: herald.idp.v1.CreateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
-	4,  // 8: herald.idp.v1.CreateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
-	21, // 9: herald.idp.v1.CreateDirectoryIdpResponse.details:type_name -> herald.v1.ObjectDetails
-	3,  // 10: herald.idp.v1.UpdateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
-	4,  // 11: herald.idp.v1.UpdateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
-	21, // 12: herald.idp.v1.IdpResponse.details:type_name -> herald.v1.ObjectDetails
-	6,  // 13: herald.idp.v1.GetIdpResponse.idp:type_name -> herald.idp.v1.Idp
-	22, // 14: herald.idp.v1.SearchIdpsRequest.query:type_name -> herald.v1.ListQuery
-	14, // 15: herald.idp.v1.SearchIdpsRequest.queries:type_name -> herald.idp.v1.IdpFilter
-	15, // 16: herald.idp.v1.IdpFilter.name_query:type_name -> herald.idp.v1.IdpNameQuery
-	16, // 17: herald.idp.v1.IdpFilter.state_query:type_name -> herald.idp.v1.IdpStateQuery
-	23, // 18: herald.idp.v1.IdpNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	0,  // 19: herald.idp.v1.IdpStateQuery.state:type_name -> herald.idp.v1.IdpState
-	24, // 20: herald.idp.v1.SearchIdpsResponse.details:type_name -> herald.v1.ListDetails
-	6,  // 21: herald.idp.v1.SearchIdpsResponse.result:type_name -> herald.idp.v1.Idp
-	22, // 22: herald.idp.v1.SearchIdpChangesRequest.query:type_name -> herald.v1.ListQuery
-	6,  // 23: herald.idp.v1.ResolveIdpsResponse.idps:type_name -> herald.idp.v1.Idp
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	6,  // 5: herald.idp.v1.Idp.directory:type_name -> herald.idp.v1.DirectoryConfig
+	5,  // 6: herald.idp.v1.Idp.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
+	4,  // 7: herald.idp.v1.CreateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
+	5,  // 8: herald.idp.v1.CreateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
+	24, // 9: herald.idp.v1.CreateDirectoryIdpResponse.details:type_name -> herald.v1.ObjectDetails
+	4,  // 10: herald.idp.v1.UpdateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
+	5,  // 11: herald.idp.v1.UpdateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
+	24, // 12: herald.idp.v1.IdpResponse.details:type_name -> herald.v1.ObjectDetails
+	7,  // 13: herald.idp.v1.GetIdpResponse.idp:type_name -> herald.idp.v1.Idp
+	15, // 14: herald.idp.v1.TestIdpResponse.findings:type_name -> herald.idp.v1.IdpTestFinding
+	3,  // 15: herald.idp.v1.IdpTestFinding.step:type_name -> herald.idp.v1.IdpTestStep
+	25, // 16: herald.idp.v1.SearchIdpsRequest.query:type_name -> herald.v1.ListQuery
+	17, // 17: herald.idp.v1.SearchIdpsRequest.queries:type_name -> herald.idp.v1.IdpFilter
+	18, // 18: herald.idp.v1.IdpFilter.name_query:type_name -> herald.idp.v1.IdpNameQuery
+	19, // 19: herald.idp.v1.IdpFilter.state_query:type_name -> herald.idp.v1.IdpStateQuery
+	26, // 20: herald.idp.v1.IdpNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	0,  // 21: herald.idp.v1.IdpStateQuery.state:type_name -> herald.idp.v1.IdpState
+	27, // 22: herald.idp.v1.SearchIdpsResponse.details:type_name -> herald.v1.ListDetails
+	7,  // 23: herald.idp.v1.SearchIdpsResponse.result:type_name -> herald.idp.v1.Idp
+	25, // 24: herald.idp.v1.SearchIdpChangesRequest.query:type_name -> herald.v1.ListQuery
+	7,  // 25: herald.idp.v1.ResolveIdpsResponse.idps:type_name -> herald.idp.v1.Idp
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_herald_idp_v1_idp_proto_init() }
@@ -1443,8 +1637,8 @@ func file_herald_idp_v1_idp_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_idp_v1_idp_proto_rawDesc), len(file_herald_idp_v1_idp_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   18,
+			NumEnums:      4,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

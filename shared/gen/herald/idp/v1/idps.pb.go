@@ -28,7 +28,7 @@ var File_herald_idp_v1_idps_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\n" +
-	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\xbb\x10\n" +
+	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x90\x13\n" +
 	"\x04Idps\x12\xc4\x01\n" +
 	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\"Y\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\xb2\x82)\x12IDP_TENANT_INVALID\xba\x82)\x04idps\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\xc3\x01\n" +
@@ -44,7 +44,11 @@ const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\rReactivateIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"j\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\xb2\x82)\rIDP_NOT_FOUND\xb2\x82)\x10IDP_NOT_INACTIVE\x82\xd3\xe4\x93\x02):\x01*\"$/management/v1/idps/{id}/_reactivate\x90\x02\x02\x12\x88\x01\n" +
 	"\tRemoveIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1a.herald.idp.v1.IdpResponse\"D\x8a\x82)\x0f\n" +
-	"\rorg.idp.write\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02\x1a*\x18/management/v1/idps/{id}\x12\xbe\x01\n" +
+	"\rorg.idp.write\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02\x1a*\x18/management/v1/idps/{id}\x12\x9a\x01\n" +
+	"\aTestIdp\x12\x19.herald.idp.v1.IdpRequest\x1a\x1e.herald.idp.v1.TestIdpResponse\"T\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xa8\x82)\x16\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/idps/{id}/_test\x90\x02\x01\x12\xb5\x01\n" +
+	"\x13TestNewDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a\x1e.herald.idp.v1.TestIdpResponse\"T\x8a\x82)\x0f\n" +
+	"\rorg.idp.write\xa8\x82)\x16\xb2\x82)\x12IDP_TENANT_INVALID\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/management/v1/idps/_test\x90\x02\x01\x12\xbe\x01\n" +
 	"\x10SearchIdpChanges\x12&.herald.idp.v1.SearchIdpChangesRequest\x1a .herald.v1.SearchChangesResponse\"`\x8a\x82)\x0e\n" +
 	"\forg.idp.read\x9a\x82)\x03idp\xb2\x82)\rIDP_NOT_FOUND\x82\xd3\xe4\x93\x02-:\x01*\"(/management/v1/idps/{id}/changes/_search\x90\x02\x01\x12j\n" +
 	"\vResolveIdps\x12!.herald.idp.v1.ResolveIdpsRequest\x1a\".herald.idp.v1.ResolveIdpsResponse\"\x14\x8a\x82)\r*\x05users*\x04auth\x90\x02\x01\x12o\n" +
@@ -68,12 +72,13 @@ var file_herald_idp_v1_idps_proto_goTypes = []any{
 	(*IdpResponse)(nil),                // 11: herald.idp.v1.IdpResponse
 	(*GetIdpResponse)(nil),             // 12: herald.idp.v1.GetIdpResponse
 	(*SearchIdpsResponse)(nil),         // 13: herald.idp.v1.SearchIdpsResponse
-	(*v1.SearchChangesResponse)(nil),   // 14: herald.v1.SearchChangesResponse
-	(*ResolveIdpsResponse)(nil),        // 15: herald.idp.v1.ResolveIdpsResponse
-	(*ListOfferedIdpsResponse)(nil),    // 16: herald.idp.v1.ListOfferedIdpsResponse
-	(*BeginIdpLoginResponse)(nil),      // 17: herald.idp.v1.BeginIdpLoginResponse
-	(*FinishIdpLoginResponse)(nil),     // 18: herald.idp.v1.FinishIdpLoginResponse
-	(*NoteRefusedLoginResponse)(nil),   // 19: herald.idp.v1.NoteRefusedLoginResponse
+	(*TestIdpResponse)(nil),            // 14: herald.idp.v1.TestIdpResponse
+	(*v1.SearchChangesResponse)(nil),   // 15: herald.v1.SearchChangesResponse
+	(*ResolveIdpsResponse)(nil),        // 16: herald.idp.v1.ResolveIdpsResponse
+	(*ListOfferedIdpsResponse)(nil),    // 17: herald.idp.v1.ListOfferedIdpsResponse
+	(*BeginIdpLoginResponse)(nil),      // 18: herald.idp.v1.BeginIdpLoginResponse
+	(*FinishIdpLoginResponse)(nil),     // 19: herald.idp.v1.FinishIdpLoginResponse
+	(*NoteRefusedLoginResponse)(nil),   // 20: herald.idp.v1.NoteRefusedLoginResponse
 }
 var file_herald_idp_v1_idps_proto_depIdxs = []int32{
 	0,  // 0: herald.idp.v1.Idps.CreateDirectoryIdp:input_type -> herald.idp.v1.CreateDirectoryIdpRequest
@@ -83,27 +88,31 @@ var file_herald_idp_v1_idps_proto_depIdxs = []int32{
 	2,  // 4: herald.idp.v1.Idps.DeactivateIdp:input_type -> herald.idp.v1.IdpRequest
 	2,  // 5: herald.idp.v1.Idps.ReactivateIdp:input_type -> herald.idp.v1.IdpRequest
 	2,  // 6: herald.idp.v1.Idps.RemoveIdp:input_type -> herald.idp.v1.IdpRequest
-	4,  // 7: herald.idp.v1.Idps.SearchIdpChanges:input_type -> herald.idp.v1.SearchIdpChangesRequest
-	5,  // 8: herald.idp.v1.Idps.ResolveIdps:input_type -> herald.idp.v1.ResolveIdpsRequest
-	6,  // 9: herald.idp.v1.Idps.ListOfferedIdps:input_type -> herald.idp.v1.ListOfferedIdpsRequest
-	7,  // 10: herald.idp.v1.Idps.BeginIdpLogin:input_type -> herald.idp.v1.BeginIdpLoginRequest
-	8,  // 11: herald.idp.v1.Idps.FinishIdpLogin:input_type -> herald.idp.v1.FinishIdpLoginRequest
-	9,  // 12: herald.idp.v1.Idps.NoteRefusedLogin:input_type -> herald.idp.v1.NoteRefusedLoginRequest
-	10, // 13: herald.idp.v1.Idps.CreateDirectoryIdp:output_type -> herald.idp.v1.CreateDirectoryIdpResponse
-	11, // 14: herald.idp.v1.Idps.UpdateDirectoryIdp:output_type -> herald.idp.v1.IdpResponse
-	12, // 15: herald.idp.v1.Idps.GetIdp:output_type -> herald.idp.v1.GetIdpResponse
-	13, // 16: herald.idp.v1.Idps.SearchIdps:output_type -> herald.idp.v1.SearchIdpsResponse
-	11, // 17: herald.idp.v1.Idps.DeactivateIdp:output_type -> herald.idp.v1.IdpResponse
-	11, // 18: herald.idp.v1.Idps.ReactivateIdp:output_type -> herald.idp.v1.IdpResponse
-	11, // 19: herald.idp.v1.Idps.RemoveIdp:output_type -> herald.idp.v1.IdpResponse
-	14, // 20: herald.idp.v1.Idps.SearchIdpChanges:output_type -> herald.v1.SearchChangesResponse
-	15, // 21: herald.idp.v1.Idps.ResolveIdps:output_type -> herald.idp.v1.ResolveIdpsResponse
-	16, // 22: herald.idp.v1.Idps.ListOfferedIdps:output_type -> herald.idp.v1.ListOfferedIdpsResponse
-	17, // 23: herald.idp.v1.Idps.BeginIdpLogin:output_type -> herald.idp.v1.BeginIdpLoginResponse
-	18, // 24: herald.idp.v1.Idps.FinishIdpLogin:output_type -> herald.idp.v1.FinishIdpLoginResponse
-	19, // 25: herald.idp.v1.Idps.NoteRefusedLogin:output_type -> herald.idp.v1.NoteRefusedLoginResponse
-	13, // [13:26] is the sub-list for method output_type
-	0,  // [0:13] is the sub-list for method input_type
+	2,  // 7: herald.idp.v1.Idps.TestIdp:input_type -> herald.idp.v1.IdpRequest
+	0,  // 8: herald.idp.v1.Idps.TestNewDirectoryIdp:input_type -> herald.idp.v1.CreateDirectoryIdpRequest
+	4,  // 9: herald.idp.v1.Idps.SearchIdpChanges:input_type -> herald.idp.v1.SearchIdpChangesRequest
+	5,  // 10: herald.idp.v1.Idps.ResolveIdps:input_type -> herald.idp.v1.ResolveIdpsRequest
+	6,  // 11: herald.idp.v1.Idps.ListOfferedIdps:input_type -> herald.idp.v1.ListOfferedIdpsRequest
+	7,  // 12: herald.idp.v1.Idps.BeginIdpLogin:input_type -> herald.idp.v1.BeginIdpLoginRequest
+	8,  // 13: herald.idp.v1.Idps.FinishIdpLogin:input_type -> herald.idp.v1.FinishIdpLoginRequest
+	9,  // 14: herald.idp.v1.Idps.NoteRefusedLogin:input_type -> herald.idp.v1.NoteRefusedLoginRequest
+	10, // 15: herald.idp.v1.Idps.CreateDirectoryIdp:output_type -> herald.idp.v1.CreateDirectoryIdpResponse
+	11, // 16: herald.idp.v1.Idps.UpdateDirectoryIdp:output_type -> herald.idp.v1.IdpResponse
+	12, // 17: herald.idp.v1.Idps.GetIdp:output_type -> herald.idp.v1.GetIdpResponse
+	13, // 18: herald.idp.v1.Idps.SearchIdps:output_type -> herald.idp.v1.SearchIdpsResponse
+	11, // 19: herald.idp.v1.Idps.DeactivateIdp:output_type -> herald.idp.v1.IdpResponse
+	11, // 20: herald.idp.v1.Idps.ReactivateIdp:output_type -> herald.idp.v1.IdpResponse
+	11, // 21: herald.idp.v1.Idps.RemoveIdp:output_type -> herald.idp.v1.IdpResponse
+	14, // 22: herald.idp.v1.Idps.TestIdp:output_type -> herald.idp.v1.TestIdpResponse
+	14, // 23: herald.idp.v1.Idps.TestNewDirectoryIdp:output_type -> herald.idp.v1.TestIdpResponse
+	15, // 24: herald.idp.v1.Idps.SearchIdpChanges:output_type -> herald.v1.SearchChangesResponse
+	16, // 25: herald.idp.v1.Idps.ResolveIdps:output_type -> herald.idp.v1.ResolveIdpsResponse
+	17, // 26: herald.idp.v1.Idps.ListOfferedIdps:output_type -> herald.idp.v1.ListOfferedIdpsResponse
+	18, // 27: herald.idp.v1.Idps.BeginIdpLogin:output_type -> herald.idp.v1.BeginIdpLoginResponse
+	19, // 28: herald.idp.v1.Idps.FinishIdpLogin:output_type -> herald.idp.v1.FinishIdpLoginResponse
+	20, // 29: herald.idp.v1.Idps.NoteRefusedLogin:output_type -> herald.idp.v1.NoteRefusedLoginResponse
+	15, // [15:30] is the sub-list for method output_type
+	0,  // [0:15] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

@@ -22,19 +22,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Idps_CreateDirectoryIdp_FullMethodName = "/herald.idp.v1.Idps/CreateDirectoryIdp"
-	Idps_UpdateDirectoryIdp_FullMethodName = "/herald.idp.v1.Idps/UpdateDirectoryIdp"
-	Idps_GetIdp_FullMethodName             = "/herald.idp.v1.Idps/GetIdp"
-	Idps_SearchIdps_FullMethodName         = "/herald.idp.v1.Idps/SearchIdps"
-	Idps_DeactivateIdp_FullMethodName      = "/herald.idp.v1.Idps/DeactivateIdp"
-	Idps_ReactivateIdp_FullMethodName      = "/herald.idp.v1.Idps/ReactivateIdp"
-	Idps_RemoveIdp_FullMethodName          = "/herald.idp.v1.Idps/RemoveIdp"
-	Idps_SearchIdpChanges_FullMethodName   = "/herald.idp.v1.Idps/SearchIdpChanges"
-	Idps_ResolveIdps_FullMethodName        = "/herald.idp.v1.Idps/ResolveIdps"
-	Idps_ListOfferedIdps_FullMethodName    = "/herald.idp.v1.Idps/ListOfferedIdps"
-	Idps_BeginIdpLogin_FullMethodName      = "/herald.idp.v1.Idps/BeginIdpLogin"
-	Idps_FinishIdpLogin_FullMethodName     = "/herald.idp.v1.Idps/FinishIdpLogin"
-	Idps_NoteRefusedLogin_FullMethodName   = "/herald.idp.v1.Idps/NoteRefusedLogin"
+	Idps_CreateDirectoryIdp_FullMethodName  = "/herald.idp.v1.Idps/CreateDirectoryIdp"
+	Idps_UpdateDirectoryIdp_FullMethodName  = "/herald.idp.v1.Idps/UpdateDirectoryIdp"
+	Idps_GetIdp_FullMethodName              = "/herald.idp.v1.Idps/GetIdp"
+	Idps_SearchIdps_FullMethodName          = "/herald.idp.v1.Idps/SearchIdps"
+	Idps_DeactivateIdp_FullMethodName       = "/herald.idp.v1.Idps/DeactivateIdp"
+	Idps_ReactivateIdp_FullMethodName       = "/herald.idp.v1.Idps/ReactivateIdp"
+	Idps_RemoveIdp_FullMethodName           = "/herald.idp.v1.Idps/RemoveIdp"
+	Idps_TestIdp_FullMethodName             = "/herald.idp.v1.Idps/TestIdp"
+	Idps_TestNewDirectoryIdp_FullMethodName = "/herald.idp.v1.Idps/TestNewDirectoryIdp"
+	Idps_SearchIdpChanges_FullMethodName    = "/herald.idp.v1.Idps/SearchIdpChanges"
+	Idps_ResolveIdps_FullMethodName         = "/herald.idp.v1.Idps/ResolveIdps"
+	Idps_ListOfferedIdps_FullMethodName     = "/herald.idp.v1.Idps/ListOfferedIdps"
+	Idps_BeginIdpLogin_FullMethodName       = "/herald.idp.v1.Idps/BeginIdpLogin"
+	Idps_FinishIdpLogin_FullMethodName      = "/herald.idp.v1.Idps/FinishIdpLogin"
+	Idps_NoteRefusedLogin_FullMethodName    = "/herald.idp.v1.Idps/NoteRefusedLogin"
 )
 
 // IdpsClient is the client API for Idps service.
@@ -60,6 +62,11 @@ type IdpsClient interface {
 	ReactivateIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
 	// Removes a provider with its client secret, and the links of users to it.
 	RemoveIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
+	// Tries what a login with an account of the provider needs, without logging anybody in, and names the settings to
+	// change. The provider may be inactive, so that nobody meets a wrong setting.
+	TestIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*TestIdpResponse, error)
+	// Does the same for the settings of a provider that does not exist yet.
+	TestNewDirectoryIdp(ctx context.Context, in *CreateDirectoryIdpRequest, opts ...grpc.CallOption) (*TestIdpResponse, error)
 	// Lists the changes of a provider.
 	SearchIdpChanges(ctx context.Context, in *SearchIdpChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
 	// Returns those of the given providers that belong to an organization.
@@ -156,6 +163,26 @@ func (c *idpsClient) RemoveIdp(ctx context.Context, in *IdpRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *idpsClient) TestIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*TestIdpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TestIdpResponse)
+	err := c.cc.Invoke(ctx, Idps_TestIdp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idpsClient) TestNewDirectoryIdp(ctx context.Context, in *CreateDirectoryIdpRequest, opts ...grpc.CallOption) (*TestIdpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TestIdpResponse)
+	err := c.cc.Invoke(ctx, Idps_TestNewDirectoryIdp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *idpsClient) SearchIdpChanges(ctx context.Context, in *SearchIdpChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(v1.SearchChangesResponse)
@@ -239,6 +266,11 @@ type IdpsServer interface {
 	ReactivateIdp(context.Context, *IdpRequest) (*IdpResponse, error)
 	// Removes a provider with its client secret, and the links of users to it.
 	RemoveIdp(context.Context, *IdpRequest) (*IdpResponse, error)
+	// Tries what a login with an account of the provider needs, without logging anybody in, and names the settings to
+	// change. The provider may be inactive, so that nobody meets a wrong setting.
+	TestIdp(context.Context, *IdpRequest) (*TestIdpResponse, error)
+	// Does the same for the settings of a provider that does not exist yet.
+	TestNewDirectoryIdp(context.Context, *CreateDirectoryIdpRequest) (*TestIdpResponse, error)
 	// Lists the changes of a provider.
 	SearchIdpChanges(context.Context, *SearchIdpChangesRequest) (*v1.SearchChangesResponse, error)
 	// Returns those of the given providers that belong to an organization.
@@ -284,6 +316,12 @@ func (UnimplementedIdpsServer) ReactivateIdp(context.Context, *IdpRequest) (*Idp
 }
 func (UnimplementedIdpsServer) RemoveIdp(context.Context, *IdpRequest) (*IdpResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveIdp not implemented")
+}
+func (UnimplementedIdpsServer) TestIdp(context.Context, *IdpRequest) (*TestIdpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TestIdp not implemented")
+}
+func (UnimplementedIdpsServer) TestNewDirectoryIdp(context.Context, *CreateDirectoryIdpRequest) (*TestIdpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TestNewDirectoryIdp not implemented")
 }
 func (UnimplementedIdpsServer) SearchIdpChanges(context.Context, *SearchIdpChangesRequest) (*v1.SearchChangesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchIdpChanges not implemented")
@@ -449,6 +487,42 @@ func _Idps_RemoveIdp_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Idps_TestIdp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(IdpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdpsServer).TestIdp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Idps_TestIdp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdpsServer).TestIdp(ctx, req.(*IdpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Idps_TestNewDirectoryIdp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateDirectoryIdpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdpsServer).TestNewDirectoryIdp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Idps_TestNewDirectoryIdp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdpsServer).TestNewDirectoryIdp(ctx, req.(*CreateDirectoryIdpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Idps_SearchIdpChanges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SearchIdpChangesRequest)
 	if err := dec(in); err != nil {
@@ -591,6 +665,14 @@ var Idps_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemoveIdp",
 			Handler:    _Idps_RemoveIdp_Handler,
+		},
+		{
+			MethodName: "TestIdp",
+			Handler:    _Idps_TestIdp_Handler,
+		},
+		{
+			MethodName: "TestNewDirectoryIdp",
+			Handler:    _Idps_TestNewDirectoryIdp_Handler,
 		},
 		{
 			MethodName: "SearchIdpChanges",
