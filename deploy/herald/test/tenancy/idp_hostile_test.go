@@ -24,8 +24,8 @@ func TestHostileIdps(t *testing.T) {
 			methods = append(methods, m)
 		}
 	}
-	if len(methods) != 10 {
-		t.Errorf("only %d methods", len(methods))
+	if len(methods) != 12 {
+		t.Errorf("%d methods", len(methods))
 	}
 	places := w.placed(methods[slices.IndexFunc(methods, func(m contract.Method) bool { return m.Name() == "GetIdp" })])
 	id, theirs := places[own]["id"], places[foreign]["id"]

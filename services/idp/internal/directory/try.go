@@ -24,7 +24,7 @@ func (d *Directory) Test(ctx context.Context, i domain.Idp, clientSecret secret.
 	}
 	return []domain.Finding{
 		{Step: domain.TestMetadata, Message: "The directory describes the tenant."},
-		d.testKeys(ctx, m), d.testClient(ctx, i, clientSecret, m), d.testLogin(ctx, i, m),
+		d.testKeys(ctx, m), d.testClient(ctx, i, clientSecret, m), d.testLogin(ctx, i),
 	}
 }
 
@@ -72,7 +72,8 @@ const randomLength = 43
 
 // testLogin opens the page of a login as a browser does. The directory must not redirect to an address that is not
 // registered (RFC 6749 section 4.1.2.1), so it shows an error itself.
-func (d *Directory) testLogin(ctx context.Context, i domain.Idp, m metadata) domain.Finding {
+func (d *Directory) testLogin(ctx context.Context, i domain.Idp) domain.Finding {
+	found := domain.Finding{Step: domain.TestLogin}
 	challenge := base64.RawURLEncoding.EncodeToString(secret.Hash(secret.RandomString(randomLength)))
 	address, err := d.Address(ctx, i, Login{
 		State: secret.RandomString(randomLength), Nonce: secret.RandomString(randomLength), Challenge: challenge,
@@ -87,21 +88,22 @@ func (d *Directory) testLogin(ctx context.Context, i domain.Idp, m metadata) dom
 	}
 	switch {
 	case err != nil, status >= http.StatusInternalServerError:
-		return domain.Finding{Step: domain.TestLogin, Failed: true,
-			Message: "The directory's login page does not answer as it should. This is not a setting of the provider."}
+		found.Failed = true
+		found.Message = "The directory's login page does not answer as it should. This is no setting of the provider."
 	case status >= http.StatusBadRequest:
-		return domain.Finding{Step: domain.TestLogin, Settings: []string{"redirectUri", "clientId"}, Message: fmt.Sprintf(
-			"The directory refuses the login with the status %d: register the redirect URI %s for the client there.",
-			status, d.callback)}
+		found.Settings = []string{"redirectUri", "clientId"}
+		found.Message = fmt.Sprintf("The directory refuses the login with the status %d: register the redirect URI %s "+
+			"for the client there.", status, d.callback)
 	case code == "invalid_scope":
-		return domain.Finding{Step: domain.TestLogin, Settings: []string{"scopes"},
-			Message: "The directory does not know one of the scopes (invalid_scope)."}
+		found.Settings = []string{"scopes"}
+		found.Message = "The directory does not know one of the scopes (invalid_scope)."
 	case code == "unauthorized_client":
-		return domain.Finding{Step: domain.TestLogin, Settings: []string{"clientId"},
-			Message: "The directory does not let the client log people in (unauthorized_client)."}
+		found.Settings = []string{"clientId"}
+		found.Message = "The directory does not let the client log people in (unauthorized_client)."
+	default:
+		found.Message = "The directory begins a login. Whether it ends well, only a login shows."
 	}
-	return domain.Finding{Step: domain.TestLogin, Message: "The directory begins a login. Whether it ends well, only a " +
-		"login shows."}
+	return found
 }
 
 // page opens a page and returns its status and where it redirects to, if it does.

@@ -26,6 +26,7 @@ func answer(status int, location string) http.HandlerFunc {
 func TestTestNamesTheWrongSetting(t *testing.T) {
 	t.Parallel()
 	const metadata, keys, client, login = domain.TestMetadata, domain.TestKeys, domain.TestClient, domain.TestLogin
+	tenant := []string{"tenant"}
 	for name, c := range map[string]struct {
 		what    string
 		handler http.HandlerFunc
@@ -35,8 +36,8 @@ func TestTestNamesTheWrongSetting(t *testing.T) {
 		steps   int
 	}{
 		"all is well":         {secret: outside.ClientSecret, steps: 4},
-		"unknown tenant":      {outside.Metadata, answer(404, ""), outside.ClientSecret, metadata, []string{"tenant"}, 1},
-		"refused tenant":      {outside.Metadata, answer(400, ""), outside.ClientSecret, metadata, []string{"tenant"}, 1},
+		"unknown tenant":      {outside.Metadata, answer(404, ""), outside.ClientSecret, metadata, tenant, 1},
+		"refused tenant":      {outside.Metadata, answer(400, ""), outside.ClientSecret, metadata, tenant, 1},
 		"directory is away":   {outside.Metadata, answer(503, ""), outside.ClientSecret, metadata, nil, 1},
 		"no keys":             {outside.Keys, answer(404, ""), outside.ClientSecret, keys, nil, 4},
 		"wrong secret":        {"", nil, "another", client, []string{"clientId", "clientSecret"}, 4},
