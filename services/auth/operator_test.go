@@ -34,7 +34,8 @@ func TestOperatorChangesKeys(t *testing.T) {
 		return strings.Join(list, ", ")
 	}
 	if _, err := s.DB.Exec(t.Context(), `insert into signing_keys select 'RS256-later', algorithm, private_key,
-		signs_at + interval '1 day', sequence, created_at, changed_at from signing_keys where id = 'RS256-waits'`); err != nil {
+		signs_at + interval '1 day', sequence, created_at, changed_at
+		from signing_keys where id = 'RS256-waits'`); err != nil {
 		t.Fatal(err)
 	}
 	if got := states(); got != "RS256-signs signs, RS256-waits announced, RS256-later announced" {

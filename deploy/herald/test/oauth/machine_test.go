@@ -286,6 +286,16 @@ func (w world) scopeOfAssertion() {
 	if got := w.token("", signed(own)...).text("scope"); got != own {
 		w.Errorf("the token for an own project has the scope %q", got)
 	}
+	w.refused(w.post("/oauth/v2/token", "", append(signed("openid"), "resource",
+		"urn:service:iam:org:project:id:"+foreign)...), 400, "invalid_target")
+	resource := strings.TrimSuffix(own, ":aud")
+	if got := w.token("", append(signed("openid"), "resource", resource)...).text("scope"); got != "openid "+own {
+		w.Errorf("the token for an own resource has the scope %q", got)
+	}
+	api := w.token("", append(signed("openid"), "resource", "urn:service:iam:org:project:id:service")...)
+	if status, _ := w.me(api.text("access_token")); status != 200 || api.text("scope") != apiScope {
+		w.Errorf("with a token for the API as resource it answers %d: %v", status, api.Body)
+	}
 }
 
 // Both sides end a membership over REST too, by a path without the id of the membership.

@@ -75,14 +75,13 @@ func (r Reach) On(projectID string) Access {
 	return Access{}
 }
 
-// Admit returns ErrInvalidScope if the client's organization may not have tokens for a project that the scopes name,
-// and ErrAccessDenied for a user who gets no tokens for one of the projects. The checks of a project are about users,
-// so an application that logs in by itself passes them.
+// Admit returns ErrInvalidScope or ErrInvalidTarget if the client's organization may not have tokens for a project that
+// the scopes name, and ErrAccessDenied for a user who gets no tokens for one of the projects. The checks of a project
+// are about users, so an application that logs in by itself passes them.
 func (a Authorization) Admit(r Reach) error {
 	for _, id := range a.Named() {
 		if r.On(id).Grounds == "" {
-			return ErrInvalidScope.Say("scope: it names a project that does not belong to the client's organization, " +
-				"or of which the organization has accepted no grant")
+			return a.foreign(id)
 		}
 	}
 	if a.UserID == "" {
@@ -94,6 +93,16 @@ func (a Authorization) Admit(r Reach) error {
 		}
 	}
 	return nil
+}
+
+// foreign refuses a project for which the client may not have tokens, as the parameter that named it.
+func (a Authorization) foreign(projectID string) error {
+	const names = ": it names a project that does not belong to the client's organization, or of which the " +
+		"organization has accepted no grant"
+	if slices.Contains(a.Targets, ScopeOfProject(projectID)) {
+		return ErrInvalidTarget.Say("resource" + names)
+	}
+	return ErrInvalidScope.Say("scope" + names)
 }
 
 // GroundsIn returns a name for why the client may have tokens for all projects that the scopes name; empty if they name

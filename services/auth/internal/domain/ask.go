@@ -22,6 +22,9 @@ const (
 	challenge = 43
 )
 
+// Resource is the parameter that names projects for which a token is (RFC 8707 section 2). A request may have several.
+const Resource = "resource"
+
 // Asked is the parameters of an authorization request, each with all its values.
 type Asked map[string][]string
 
@@ -91,7 +94,10 @@ func (a Asked) Request(c Client, now time.Time) (AuthRequest, error) {
 		}
 		r.MaxAge = time.Duration(min(seconds, maxMaxAge)) * time.Second
 	}
-	if r.Scopes, err = Scopes(a.get("scope")); err != nil {
+	if r.Targets, err = Targets(a[Resource]); err != nil {
+		return AuthRequest{}, err
+	}
+	if r.Scopes, err = Scopes(a.get("scope"), r.Targets...); err != nil {
 		return AuthRequest{}, err
 	}
 	if !c.MayUse(GrantRefresh) {
@@ -136,10 +142,11 @@ func (a Asked) check(c Client) error {
 	return a.checkPKCE(c)
 }
 
-// checkText refuses parameters that occur more than once, and known ones that are not plain text.
+// checkText refuses parameters that occur more than once, and known ones that are not plain text. Only resource may
+// occur more than once, and Targets checks it.
 func (a Asked) checkText() error {
-	for _, values := range a {
-		if len(values) > 1 {
+	for name, values := range a {
+		if len(values) > 1 && name != Resource {
 			return ErrInvalidRequest.Say("a parameter is there more than once")
 		}
 	}

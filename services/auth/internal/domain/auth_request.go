@@ -30,7 +30,9 @@ type AuthRequest struct {
 	// CodeChallenge is the S256 challenge of PKCE (RFC 7636), or empty.
 	CodeChallenge string
 	Scopes        []string
-	Prompts       []string
+	// Targets are the scopes that the client named by the parameter resource. Only new requests have it.
+	Targets []string `db:"-"`
+	Prompts []string
 	// MaxAge is how old the login may be; negative if the client does not say.
 	MaxAge    time.Duration
 	LoginHint string

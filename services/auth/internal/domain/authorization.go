@@ -43,6 +43,8 @@ type Authorization struct {
 	// Manages reports whether the person has a role of a manager. Only new authorizations have it.
 	Manages bool `db:"-"`
 	Scopes  []string
+	// Targets are the scopes that the request named by the parameter resource. Only new authorizations have it.
+	Targets []string `db:"-"`
 	// ByTrust reports whether nobody asked the person before the client acts for them, because it is trusted. It ends
 	// when the client is not trusted any more, or the person gets a role.
 	ByTrust bool

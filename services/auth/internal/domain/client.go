@@ -137,9 +137,12 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
-// Asks returns what the client asks for, before it is known which user gives it.
-func (c Client) Asks(scopes []string) Authorization {
-	return Authorization{ClientID: c.ID, ClientOrgID: c.OrgID, ProjectID: c.Project.ID, Scopes: scopes}
+// Asks returns what the client asks for, before it is known which user gives it. Targets are the scopes that it named
+// by the parameter resource.
+func (c Client) Asks(scopes []string, targets ...string) Authorization {
+	return Authorization{
+		ClientID: c.ID, ClientOrgID: c.OrgID, ProjectID: c.Project.ID, Scopes: scopes, Targets: targets,
+	}
 }
 
 // MayUse reports whether the client may use a grant.

@@ -74,10 +74,12 @@ var (
 	ErrMisused = &Refusal{Code: "invalid_grant", misuse: true,
 		Description: "it was used before, so the login has ended: send the user to log in"}
 	// ErrReplayed refuses an assertion that was used before.
-	ErrReplayed                = ErrInvalidGrant.Say("the assertion was used before")
-	ErrUnauthorizedClient      = &Refusal{Code: "unauthorized_client"}
-	ErrUnsupportedGrantType    = &Refusal{Code: "unsupported_grant_type"}
-	ErrInvalidScope            = &Refusal{Code: "invalid_scope"}
+	ErrReplayed             = ErrInvalidGrant.Say("the assertion was used before")
+	ErrUnauthorizedClient   = &Refusal{Code: "unauthorized_client"}
+	ErrUnsupportedGrantType = &Refusal{Code: "unsupported_grant_type"}
+	ErrInvalidScope         = &Refusal{Code: "invalid_scope"}
+	// RFC 8707 section 2.
+	ErrInvalidTarget           = &Refusal{Code: "invalid_target"}
 	ErrAccessDenied            = &Refusal{Code: "access_denied"}
 	ErrUnsupportedResponseType = &Refusal{Code: "unsupported_response_type"}
 	// RFC 6750 section 3.1.

@@ -28,17 +28,40 @@ const (
 	maxScope  = 4 << 10 // bytes of the parameter
 	maxScopes = 50
 	maxScoped = 200 // characters of an id or key inside a scope
+	// maxResources is how many resource parameters a request may have.
+	maxResources = 20
 )
 
+// Targets returns the scopes for what the values of the parameter resource name, each once (RFC 8707 section 2). A
+// resource is a project, named as in the scope of its audience, with or without the end of it. So all else treats it
+// like that scope. The project of Herald's own API is called "service".
+func Targets(resources []string) ([]string, error) {
+	resources = slices.DeleteFunc(slices.Clone(resources), func(r string) bool { return r == "" })
+	if len(resources) > maxResources {
+		return nil, ErrInvalidTarget.Say("resource: at most 20 of them")
+	}
+	var scopes []string
+	for _, r := range resources {
+		scope := strings.TrimSuffix(r, audienceSuffix) + audienceSuffix
+		if _, ok := audienceOf(scope); !ok || strings.ContainsFunc(r, notScope) || strings.Contains(r, " ") {
+			return nil, ErrInvalidTarget.Say("resource: it must be " + audiencePrefix + "{projectId}")
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes, nil
+}
+
 // Scopes returns the scopes that a scope parameter names and Herald knows, each once, in their order (RFC 6749 section
-// 3.3). Scopes that Herald does not know are left out. The answer names the scopes that are left. It never returns nil
-// without an error.
-func Scopes(parameter string) ([]string, error) {
+// 3.3), and then those of targets. Scopes that Herald does not know are left out. The answer names the scopes that are
+// left. It never returns nil without an error.
+func Scopes(parameter string, targets ...string) ([]string, error) {
 	if len(parameter) > maxScope || strings.ContainsFunc(parameter, notScope) {
 		return nil, ErrInvalidScope.Say("scope: at most 4096 printable ASCII characters")
 	}
 	scopes := []string{}
-	for s := range strings.SplitSeq(parameter, " ") {
+	for _, s := range append(strings.Split(parameter, " "), targets...) {
 		if known(s) && !slices.Contains(scopes, s) {
 			if scopes = append(scopes, s); len(scopes) > maxScopes {
 				return nil, ErrInvalidScope.Say("scope: at most 50 scopes")
@@ -138,20 +161,36 @@ func AskedRoles(scopes []string) []string {
 	return keys
 }
 
-// Narrow returns the scopes of a request for fewer ones than were granted (RFC 6749 section 6): all of them without a
-// request.
-func Narrow(granted []string, parameter string) ([]string, error) {
-	if parameter == "" {
-		return granted, nil
+// Narrow returns the scopes of an access token: all that were granted, or fewer if a request names scopes (RFC 6749
+// section 6) or targets (RFC 8707 section 2.2). With targets the token is for no other projects. Every token is for the
+// client's own project.
+func Narrow(granted []string, parameter string, targets []string, own string) ([]string, error) {
+	scopes := granted
+	if parameter != "" {
+		var err error
+		if scopes, err = Scopes(parameter); err != nil {
+			return nil, err
+		}
 	}
-	asked, err := Scopes(parameter)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range asked {
+	for _, s := range scopes {
 		if !slices.Contains(granted, s) {
 			return nil, ErrInvalidScope.Say("scope: more than was granted")
 		}
 	}
-	return asked, nil
+	if len(targets) == 0 {
+		return scopes, nil
+	}
+	scopes = slices.DeleteFunc(slices.Clone(scopes), func(s string) bool {
+		_, named := audienceOf(s)
+		return named
+	})
+	for _, t := range targets {
+		switch {
+		case slices.Contains(granted, t):
+			scopes = append(scopes, t)
+		case t != ScopeOfProject(own):
+			return nil, ErrInvalidTarget.Say("resource: it was not granted; name it in the request for the login too")
+		}
+	}
+	return scopes, nil
 }

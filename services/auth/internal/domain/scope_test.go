@@ -78,17 +78,75 @@ func TestAskedOrg(t *testing.T) {
 
 func TestNarrow(t *testing.T) {
 	t.Parallel()
-	granted := []string{"openid", "email"}
+	own, one, two := ScopeOfProject("own"), ScopeOfProject("1"), ScopeOfProject("2")
+	granted := []string{"openid", one, "email", two}
 	for _, c := range []struct {
 		parameter string
+		targets   []string
 		want      []string
 		err       error
 	}{
-		{"", granted, nil}, {"email", []string{"email"}, nil}, {"email openid", []string{"email", "openid"}, nil},
-		{"profile", nil, ErrInvalidScope}, {"openid profile", nil, ErrInvalidScope}, {"\n", nil, ErrInvalidScope},
+		{"", nil, granted, nil}, {"email", nil, []string{"email"}, nil},
+		{"email openid", nil, []string{"email", "openid"}, nil}, {"profile", nil, nil, ErrInvalidScope},
+		{"openid profile", nil, nil, ErrInvalidScope}, {"\n", nil, nil, ErrInvalidScope},
+		{"", []string{one}, []string{"openid", "email", one}, nil},
+		{"", []string{two, one}, []string{"openid", "email", two, one}, nil},
+		{"", []string{own}, []string{"openid", "email"}, nil},
+		{"openid", []string{one}, []string{"openid", one}, nil},
+		{"openid " + two, []string{one}, []string{"openid", one}, nil},
+		{"", []string{ScopeOfProject("3")}, nil, ErrInvalidTarget},
+		{"", []string{one, ScopeService}, nil, ErrInvalidTarget},
+		{"profile", []string{one}, nil, ErrInvalidScope},
 	} {
-		if got, err := Narrow(granted, c.parameter); !slices.Equal(got, c.want) || !errors.Is(err, c.err) {
-			t.Errorf("%q: %v, %v", c.parameter, got, err)
+		if got, err := Narrow(granted, c.parameter, c.targets, "own"); !slices.Equal(got, c.want) ||
+			!errors.Is(err, c.err) {
+			t.Errorf("%q, %v: %v, %v", c.parameter, c.targets, got, err)
 		}
 	}
+}
+
+// A resource is the scope of its project.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	const prefix = "urn:service:iam:org:project:id:"
+	for name, c := range map[string]struct {
+		resources, want []string
+		err             error
+	}{
+		"none":            {nil, nil, nil},
+		"empty":           {[]string{""}, nil, nil},
+		"a project":       {[]string{prefix + "1"}, []string{ScopeOfProject("1")}, nil},
+		"as in its scope": {[]string{prefix + "1:aud"}, []string{ScopeOfProject("1")}, nil},
+		"Herald":          {[]string{prefix + "service"}, []string{ScopeService}, nil},
+		"two, one of them once": {[]string{prefix + "2", prefix + "1", prefix + "2"},
+			[]string{ScopeOfProject("2"), ScopeOfProject("1")}, nil},
+		"only an id":           {[]string{"1"}, nil, ErrInvalidTarget},
+		"no id":                {[]string{prefix}, nil, ErrInvalidTarget},
+		"no id in a scope":     {[]string{prefix + ":aud"}, nil, ErrInvalidTarget},
+		"an address":           {[]string{"https://api.example"}, nil, ErrInvalidTarget},
+		"two in one":           {[]string{prefix + "1 " + prefix + "2"}, nil, ErrInvalidTarget},
+		"a line break":         {[]string{prefix + "1\n"}, nil, ErrInvalidTarget},
+		"no ASCII":             {[]string{prefix + "\u00e9"}, nil, ErrInvalidTarget},
+		"a long id":            {[]string{prefix + strings.Repeat("1", maxScoped+1)}, nil, ErrInvalidTarget},
+		"too many":             {slices.Repeat([]string{prefix + "1"}, maxResources+1), nil, ErrInvalidTarget},
+		"a good one and a bad": {[]string{prefix + "1", "x"}, nil, ErrInvalidTarget},
+	} {
+		if got, err := Targets(c.resources); !slices.Equal(got, c.want) || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func FuzzTargets(f *testing.F) {
+	f.Add("urn:service:iam:org:project:id:1", "urn:service:iam:org:project:id:service:aud")
+	f.Fuzz(func(t *testing.T, one, two string) {
+		targets, err := Targets([]string{one, two})
+		if err != nil && !errors.Is(err, ErrInvalidTarget) {
+			t.Fatal(err)
+		}
+		// Each is a scope that can be asked for as such.
+		if got, err := Scopes(strings.Join(targets, " ")); err != nil || !slices.Equal(got, targets) {
+			t.Fatalf("%q: %q, %v", targets, got, err)
+		}
+	})
 }

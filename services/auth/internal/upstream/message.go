@@ -63,8 +63,8 @@ func configure(c *domain.Client, o *projectsv1.OidcConfig) {
 	c.IDTokenUserinfoAssertion, c.ClockSkew = o.GetIdTokenUserinfoAssertion(), o.GetClockSkew().AsDuration()
 }
 
-// bySecret are the methods of a client with a secret. Libraries choose one of them without asking the client's owner, so
-// all that have a secret may use both.
+// bySecret are the methods of a client with a secret. Libraries choose one of them without asking the client's owner,
+// so all that have a secret may use both.
 var bySecret = []domain.AuthMethod{domain.AuthBasic, domain.AuthPost}
 
 var methods = map[projectsv1.OidcAuthMethodType][]domain.AuthMethod{

@@ -121,7 +121,7 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	}
 	request, err := asked.Request(client, e.Now())
 	if err == nil { // before a person is asked to log in for nothing
-		err = e.Upstream.Admit(r.Context(), client.Project, new(client.Asks(request.Scopes)))
+		err = e.Upstream.Admit(r.Context(), client.Project, new(client.Asks(request.Scopes, request.Targets...)))
 	}
 	if hint := values.Get("id_token_hint"); err == nil && hint != "" {
 		request.UserID, _, err = protocol.Hint(e.Keys, e.Issuer, hint)

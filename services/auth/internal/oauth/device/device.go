@@ -77,10 +77,7 @@ func (e Endpoint) answer(r *http.Request) (answered, error) {
 	if !client.MayUse(domain.GrantDevice) {
 		return answered{}, domain.ErrUnauthorizedClient.Say("the client may not use the device_code grant")
 	}
-	scopes, err := domain.Scopes(f["scope"])
-	if err == nil {
-		err = e.Upstream.Admit(r.Context(), client.Project, new(client.Asks(scopes)))
-	}
+	scopes, err := e.scopes(r.Context(), f, client)
 	if err != nil {
 		return answered{}, err
 	}
@@ -100,6 +97,19 @@ func (e Endpoint) answer(r *http.Request) (answered, error) {
 		ExpiresIn:               int64(domain.DeviceLifetime / time.Second),
 		Interval:                int64(domain.DeviceInterval / time.Second),
 	}, nil
+}
+
+// scopes returns the scopes of a request. It refuses those with which the client could get no tokens.
+func (e Endpoint) scopes(ctx context.Context, f protocol.Form, client domain.Client) ([]string, error) {
+	targets, err := f.Targets()
+	if err != nil {
+		return nil, err
+	}
+	scopes, err := domain.Scopes(f["scope"], targets...)
+	if err == nil {
+		err = e.Upstream.Admit(ctx, client.Project, new(client.Asks(scopes, targets...)))
+	}
+	return scopes, err
 }
 
 // add stores a request with a user code that no other device shows.

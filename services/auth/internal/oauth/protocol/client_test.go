@@ -69,13 +69,13 @@ func TestClientsAuthenticateBySecretInHeaderOrBody(t *testing.T) {
 		"wrong in the header":      {header: "web:secre", status: 401, says: wrong},
 		"wrong in the body":        {form: body("web", "secre"), status: 401, says: wrong},
 		"unknown":                  {form: body("x", "secret"), status: 401, says: wrong},
-		"header and body":          {header: "web:secret", form: body("web", "secret"), status: 400, says: "send one of"},
+		"header and body":          {header: "web:secret", form: body("web", "secret"), status: 400, says: "one of"},
 		"no client":                {status: 401, says: "send client_id and client_secret"},
 		"only an id":               {form: body("web", ""), status: 401, says: "send it in the Authorization header"},
 		"bearer":                   {header: "Bearer x", status: 401, says: "not that of HTTP Basic: Basic, a space"},
 		"a secret for a key":       {form: body("key", "secret"), status: 401, says: "send client_assertion"},
 		"a header for a key":       {header: "key:secret", status: 401, says: "send client_assertion"},
-		"a secret of a public one": {form: body("spa", "secret"), status: 401, says: "no secret (none): send client_id"},
+		"a secret of a public one": {form: body("spa", "secret"), status: 401, says: "(none): send client_id"},
 	} {
 		w.Run(name, func() {
 			for path, form := range paths {

@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"herald/services/auth/internal/domain"
@@ -34,11 +36,18 @@ func ReadForm(r *http.Request) (Form, error) {
 	return Single(r.PostForm)
 }
 
-// Single returns the parameters of a form or a query, each of which may occur once. A scope with control characters is
-// left to domain.Scopes, whose refusal is invalid_scope.
+// Single returns the parameters of a form or a query, each of which may occur once, except domain.Resource. A scope
+// with control characters is left to domain.Scopes, whose refusal is invalid_scope.
 func Single(values url.Values) (Form, error) {
 	f := Form{}
 	for name, all := range values {
+		if name == domain.Resource {
+			if slices.ContainsFunc(all, func(value string) bool { return !domain.Plain(value) }) {
+				return nil, domain.ErrInvalidTarget.Say("resource: not UTF-8, or with control characters")
+			}
+			f[name] = strings.Join(all, resourceEnd)
+			continue
+		}
 		if len(all) > 1 {
 			return nil, domain.ErrInvalidRequest.Say("a parameter is there more than once")
 		}
@@ -50,6 +59,14 @@ func Single(values url.Values) (Form, error) {
 		}
 	}
 	return f, nil
+}
+
+// resourceEnd separates the values of domain.Resource, none of which has it.
+const resourceEnd = "\n"
+
+// Targets returns the scopes that the resources of a request stand for.
+func (f Form) Targets() ([]string, error) {
+	return domain.Targets(strings.Split(f[domain.Resource], resourceEnd))
 }
 
 // Needed returns a required parameter.

@@ -180,7 +180,9 @@ func TestForeignKeyOrAlgorithmIsRefused(t *testing.T) {
 		"kid of a path":                    forged(header("RS256", "../../dev/null", typ), claims, withHMAC(nil)),
 		"no kid":                           forged(`{"alg":"RS256","typ":"JWT"}`, claims, f.own),
 		"kid twice":                        forged(f.id(`,"kid":"x"`), claims, f.own),
-		"signature of zeros":               forged(f.at(""), claims, func([]byte) []byte { return make([]byte, bits/8) }),
+		"signature of zeros": forged(f.at(""), claims, func([]byte) []byte {
+			return make([]byte, bits/8)
+		}),
 	})
 }
 

@@ -32,13 +32,19 @@ func devices(w *testworld.OAuth) {
 func begin(w *testworld.OAuth, scope string) (code, name string) {
 	w.Helper()
 	a := w.Post("/oauth/v2/device_authorization", "scope", scope)
-	entered := w.Visit("POST", "/ui/login/device", url.Values{"user_code": {a.Text("user_code")}}, "Sec-Fetch-Site",
+	return a.Text("device_code"), entered(w, a)
+}
+
+// entered enters the user code of an answer to a device. It returns the name of the device.
+func entered(w *testworld.OAuth, a testworld.Answer) string {
+	w.Helper()
+	out := w.Visit("POST", "/ui/login/device", url.Values{"user_code": {a.Text("user_code")}}, "Sec-Fetch-Site",
 		"same-origin")
-	name, ok := strings.CutPrefix(entered.Header().Get("Location"), "/ui/login/device/confirm?device=")
+	name, ok := strings.CutPrefix(out.Header().Get("Location"), "/ui/login/device/confirm?device=")
 	if !ok {
-		w.Fatalf("%v %d %v", a, entered.Code, entered.Header())
+		w.Fatalf("%v %d %v", a, out.Code, out.Header())
 	}
-	return a.Text("device_code"), name
+	return name
 }
 
 // letIn answers the question about a device and returns the title of the page that follows.

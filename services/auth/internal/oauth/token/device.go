@@ -29,7 +29,11 @@ func (e *Endpoint) device(ctx context.Context, f protocol.Form, c domain.Client)
 	if err != nil {
 		return granted{}, unknown(err, deviceUnknown)
 	}
-	g, err := e.person(ctx, a, a.Scopes)
+	scopes, err := narrowed(f, a, a.Scopes, "")
+	if err != nil {
+		return granted{}, err
+	}
+	g, err := e.person(ctx, a, scopes)
 	if err != nil {
 		return granted{}, err
 	}

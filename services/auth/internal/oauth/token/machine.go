@@ -22,20 +22,19 @@ func (e *Endpoint) credentials(ctx context.Context, f protocol.Form, c domain.Cl
 	if err != nil {
 		return granted{}, err
 	}
-	scopes, err := machineScopes(f, c.OrgID)
+	a, err := e.login(f, c.OrgID)
 	if err != nil {
 		return granted{}, err
 	}
-	a := e.login(scopes)
 	a.ClientID, a.ClientGeneration, a.ClientOrgID = c.ID, c.Generation, c.OrgID
 	a.ClientOrgGeneration = orgs[c.OrgID].Generation
 	a.ProjectID, a.ProjectGeneration, a.Credential = c.Project.ID, c.Project.Generation, c.Credential
-	a.Audience = domain.Audience(c.ID, c.Project.ID, scopes)
+	a.Audience = domain.Audience(c.ID, c.Project.ID, a.Scopes)
 	if !a.Alive(c, domain.Subject{Orgs: orgs}) {
 		return granted{}, domain.ErrInvalidClient.Say("the organization of the client is not active")
 	}
 	err = e.Upstream.Admit(ctx, c.Project, &a)
-	return granted{Authorization: a, Scopes: scopes, JWT: c.JWT}, err
+	return granted{Authorization: a, Scopes: a.Scopes, JWT: c.JWT}, err
 }
 
 // assertion gives a machine user a token for a JWT that one of its keys has signed (RFC 7523 section 2.1).
@@ -73,41 +72,41 @@ func (e *Endpoint) assertion(ctx context.Context, f protocol.Form, _ domain.Clie
 
 // machine gives a machine user that has authenticated a token of its own.
 func (e *Endpoint) machine(ctx context.Context, f protocol.Form, user domain.Subject) (granted, error) {
-	scopes, err := machineScopes(f, user.OrgID)
+	a, err := e.login(f, user.OrgID)
 	if err != nil {
 		return granted{}, err
 	}
-	a := e.login(scopes)
 	a.ClientID, a.UserID, a.UserGeneration, a.Credential = user.ID, user.ID, user.Generation, user.Credential
 	a.OrgID, a.OrgGeneration = user.OrgID, user.Orgs[user.OrgID].Generation
-	a.Audience = domain.Audience(user.ID, "", scopes)
+	a.Audience = domain.Audience(user.ID, "", a.Scopes)
 	if !a.Alive(domain.Client{}, user) {
 		return granted{}, domain.ErrInvalidGrant.Say("the user or the organization is not active")
 	}
 	err = e.Upstream.Admit(ctx, domain.Project{}, &a)
-	return granted{Authorization: a, Scopes: scopes, JWT: user.JWT, user: user}, err
+	return granted{Authorization: a, Scopes: a.Scopes, JWT: user.JWT, user: user}, err
 }
 
-// login returns the authorization of a machine that authenticates now.
-func (e *Endpoint) login(scopes []string) domain.Authorization {
-	now := e.Now()
-	return domain.Authorization{ID: resource.NewID(), Scopes: scopes, AuthTime: now, AMR: []string{},
-		ExpiresAt: now.Add(domain.AccessLifetime)}
-}
-
-// machineScopes returns the scopes of a request without the one that asks for a refresh token. It refuses a scope with
-// another organization than the machine's.
-func machineScopes(f protocol.Form, orgID string) ([]string, error) {
-	scopes, err := domain.Scopes(f["scope"])
+// login returns the authorization of a machine that authenticates now. Its scopes are those of the request without the
+// one that asks for a refresh token. It refuses a scope with another organization than the machine's.
+func (e *Endpoint) login(f protocol.Form, orgID string) (domain.Authorization, error) {
+	targets, err := f.Targets()
 	if err != nil {
-		return nil, err
+		return domain.Authorization{}, err
+	}
+	scopes, err := domain.Scopes(f["scope"], targets...)
+	if err != nil {
+		return domain.Authorization{}, err
 	}
 	asked, err := domain.AskedOrg(scopes)
 	if err != nil {
-		return nil, err
+		return domain.Authorization{}, err
 	}
 	if asked != "" && asked != orgID {
-		return nil, domain.ErrInvalidScope.Say("scope: the user or application belongs to another organization")
+		return domain.Authorization{}, domain.ErrInvalidScope.Say(
+			"scope: the user or application belongs to another organization")
 	}
-	return slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess }), nil
+	scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess })
+	now := e.Now()
+	return domain.Authorization{ID: resource.NewID(), Scopes: scopes, Targets: targets, AuthTime: now, AMR: []string{},
+		ExpiresAt: now.Add(domain.AccessLifetime)}, nil
 }

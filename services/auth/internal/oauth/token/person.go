@@ -30,7 +30,11 @@ func (e *Endpoint) code(ctx context.Context, f protocol.Form, c domain.Client) (
 	if err != nil {
 		return granted{}, e.misuse(ctx, stored.Authorization, misused, err)
 	}
-	g, err := e.person(ctx, stored.Authorization, stored.Scopes)
+	scopes, err := narrowed(f, stored.Authorization, stored.Scopes, "")
+	if err != nil {
+		return granted{}, err
+	}
+	g, err := e.person(ctx, stored.Authorization, scopes)
 	if err != nil {
 		return granted{}, err
 	}
@@ -54,9 +58,9 @@ func unknown(err error, description string) error {
 // person lets it act in their absence.
 func (g *granted) begins(c domain.Client, now time.Time) {
 	g.ExpiresAt = now.Add(domain.AccessLifetime)
-	if slices.Contains(g.Scopes, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
+	if all := g.Authorization.Scopes; slices.Contains(all, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
 		g.ExpiresAt = g.ExpiresAt.Add(domain.RefreshLifetime)
-		g.next, g.refresh = secret.RefreshToken.New(), g.Scopes
+		g.next, g.refresh = secret.RefreshToken.New(), all
 	}
 }
 
@@ -77,7 +81,7 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 	if err := stored.Redeem(c.ID); err != nil {
 		return granted{}, e.misuse(ctx, stored.Authorization, misused, err)
 	}
-	scopes, err := domain.Narrow(stored.TokenScopes, f["scope"])
+	scopes, err := narrowed(f, stored.Authorization, stored.TokenScopes, f["scope"])
 	if err != nil {
 		return granted{}, err
 	}
@@ -90,6 +94,16 @@ func (e *Endpoint) refresh(ctx context.Context, f protocol.Form, c domain.Client
 		return e.misuse(ctx, g.Authorization, misused, e.Store.Rotate(ctx, g.Authorization, hash, tokens))
 	}
 	return g, nil
+}
+
+// narrowed returns the scopes of the access token for a request: those that were granted, or the fewer ones that it
+// asks for, and only the projects that it names by resource.
+func narrowed(f protocol.Form, a domain.Authorization, granted []string, asked string) ([]string, error) {
+	targets, err := f.Targets()
+	if err != nil {
+		return nil, err
+	}
+	return domain.Narrow(granted, asked, targets, a.ProjectID)
 }
 
 // person gives tokens of a person's login if everything on which they depend is active, and the person may get tokens
