@@ -53,13 +53,15 @@ func (o *output) printTable(w io.Writer, contract protoreflect.MessageDescriptor
 	return writeList(w, values)
 }
 
-// rows returns the names of the columns, and the cells of each result. The times of the last changes are last, because
-// they are left out first on a narrow terminal.
+// rows returns the names of the columns, and the cells of each result. Lists and the times of the last changes are
+// last, because they are left out first on a narrow terminal.
 func (o *output) rows(contract protoreflect.MessageDescriptor, results []any) (names []string, rows [][]string) {
 	all := o.columns
 	if len(all) == 0 {
 		all = namesOf(contract)
-		slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+		slices.SortStableFunc(all, func(a, b string) int {
+			return cmp.Compare(rank(contract, a), rank(contract, b))
+		})
 	}
 	rows = make([][]string, len(results))
 	for _, name := range all {
@@ -78,8 +80,12 @@ func (o *output) rows(contract protoreflect.MessageDescriptor, results []any) (n
 	return names, rows
 }
 
-func rank(name string) int {
-	if name == "details.changeDate" {
+func rank(contract protoreflect.MessageDescriptor, name string) int {
+	f := contract.Fields().ByJSONName(name)
+	switch {
+	case name == "details.changeDate":
+		return 2
+	case f != nil && f.IsList():
 		return 1
 	}
 	return 0

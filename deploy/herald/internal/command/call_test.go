@@ -206,9 +206,9 @@ func TestCallPrints(t *testing.T) {
 		{"Users.GetUser", "json", `{"user":{"id":"u1","later":["` + "\u009b\u202e" + `ü"]}}`,
 			"{\n  \"user\": {\n    \"id\": \"u1\",\n    \"later\": [\n      \"\\u009b\\u202eü\"\n    ]\n  }\n}\n"},
 		{"Users.SearchUsers", "table", twoUsers, strings.Join([]string{
-			"id  userName" + strings.Repeat(" ", 88) + "loginNames  machine.hasSecret  details.changeDate",
-			`u1  mini\u001b[2J\n` + strings.Repeat(" ", 81) + "a, b" + strings.Repeat(" ", 27) + "2030-01-02T03:04:05Z",
-			`u2  \u202e\u009b\udb40\udc01` + strings70 + "              false              ",
+			"id  userName" + strings.Repeat(" ", 88) + "machine.hasSecret  loginNames  details.changeDate",
+			`u1  mini\u001b[2J\n` + strings.Repeat(" ", 100) + "a, b" + strings.Repeat(" ", 8) + "2030-01-02T03:04:05Z",
+			`u2  \u202e\u009b\udb40\udc01` + strings70 + "  false                          ",
 			"2 of 7", "",
 		}, "\n")},
 		{"Users.SearchUsers", "table", `{"result":[{"id":"u1","human":{"profile":{"firstName":"Mini",` +

@@ -14,8 +14,8 @@ import (
 	"herald/deploy/herald/test/whole"
 )
 
-// Every command of the README has the answer that the README shows, on a new instance that
-// `make run` started. The command `make test` itself is not run, because it runs this test.
+// Every command of the README has the answer that the README shows, on a new instance that `make run` started, and so
+// have those of the guides after it. The command `make test` itself is not run, because it runs this test.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	steps := whole.Steps(t, "README.md")
@@ -23,7 +23,11 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("the first block is not the two commands: %s", steps[0].Command)
 	}
 	i := whole.New(t)
-	follow(i, makeRun(i), steps[1:])
+	binary := makeRun(i)
+	follow(i, binary, steps[1:])
+	for _, name := range guides { // one after the other, as a reader may
+		follow(i, binary, whole.Steps(t, "docs/"+name+".md"))
+	}
 }
 
 // Guides are documents whose commands the test follows on a new instance. The commands of the others are followed by
