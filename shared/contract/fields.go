@@ -31,7 +31,9 @@ func Validate(m proto.Message) error {
 		err := protovalidate.Validate(m)
 		if invalid, ok := errors.AsType[*protovalidate.ValidationError](err); ok {
 			for _, v := range invalid.Violations {
-				flaws = append(flaws, fault.Field{Path: jsonPath(v.Proto.GetField()), Reason: reason(v)})
+				flaws = append(flaws, fault.Field{
+					Path: jsonPath(v.Proto.GetField()), Reason: reason(m.ProtoReflect().Descriptor(), v),
+				})
 			}
 		} else if err != nil {
 			return err

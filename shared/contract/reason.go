@@ -14,21 +14,32 @@ import (
 	heraldv1 "herald/shared/gen/herald/v1"
 )
 
-// reason returns what is wrong with a field, in words for a person. checkFields makes sure that every rule of a
-// contract has such words.
-func reason(v *protovalidate.Violation) string {
-	if v.FieldDescriptor == nil { // a rule for a whole message has its own text
-		return v.Proto.GetMessage()
-	}
-	f, rules := v.FieldDescriptor, rulesOf(v.FieldDescriptor)
+// reason returns what is wrong with a field of a message, in words for a person. checkFields makes sure that every
+// rule of a contract has such words.
+func reason(m protoreflect.MessageDescriptor, v *protovalidate.Violation) string {
+	f := v.FieldDescriptor
+	rules := rulesOf(f)
 	path := v.Proto.GetRule().GetElements()
 	if len(path) > 1 && path[0].GetFieldName() == "repeated" && path[1].GetFieldName() == "items" {
-		rules = rules.GetRepeated().GetItems()
+		f = fieldAt(m, v.Proto.GetField()) // the validator names no field for an element of a list
+		rules = rulesOf(f).GetRepeated().GetItems()
+	}
+	if f == nil { // a rule for a whole message has its own text
+		return v.Proto.GetMessage()
 	}
 	if said := words(f, rules, v.Proto.GetRuleId()); said != "" {
 		return said
 	}
 	return v.Proto.GetMessage()
+}
+
+// fieldAt returns the field at a path below a message.
+func fieldAt(m protoreflect.MessageDescriptor, path *validate.FieldPath) (f protoreflect.FieldDescriptor) {
+	for _, e := range path.GetElements() {
+		f = m.Fields().ByNumber(protoreflect.FieldNumber(e.GetFieldNumber()))
+		m = f.Message()
+	}
+	return f
 }
 
 // words returns what a rule demands of a field. It returns an empty text for an unknown rule.
@@ -93,7 +104,11 @@ func allowed(e protoreflect.EnumDescriptor, not []int32) (names []string) {
 	return names
 }
 
+// rulesOf returns the rules of a field, or nil if there is no field or no rule.
 func rulesOf(f protoreflect.FieldDescriptor) *validate.FieldRules {
+	if f == nil {
+		return nil
+	}
 	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
 	return rules
 }
