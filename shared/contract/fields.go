@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -11,6 +12,7 @@ import (
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"buf.build/go/protovalidate"
+	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -46,15 +48,34 @@ func Validate(m proto.Message) error {
 }
 
 // Check checks the ids in the path, and then the request with Validate. For an id that cannot exist it returns
-// fault.ErrNotFound, so that the id never reaches a database.
+// fault.ErrNotFound, so that the id never reaches a database. A REST path always has its ids. Over the other protocols
+// an id can be missing, and then the fault names its field.
 func (m Method) Check(request proto.Message) error {
+	var missing []fault.Field
 	for _, f := range m.ids {
 		v := request.ProtoReflect().Get(f).String()
 		if utf8.RuneCountInString(v) > MaxIDLength || strings.ContainsRune(v, 0) {
 			return fault.ErrNotFound
 		}
+		if v == "" && m.names(f) {
+			missing = append(missing, fault.Field{Path: f.JSONName(), Reason: "must not be empty"})
+		}
+	}
+	if missing != nil {
+		return fault.ErrInvalidArgument.Naming(missing...)
 	}
 	return Validate(request)
+}
+
+// names reports whether a field is the id of an object that every REST path of the method names.
+func (m Method) names(f protoreflect.FieldDescriptor) bool {
+	if f.Name() != "id" && !strings.HasSuffix(string(f.Name()), "_id") {
+		return false // such as the key of a role, whose fault says more
+	}
+	return !slices.ContainsFunc(m.Rules, func(rule *annotations.HttpRule) bool {
+		_, path, _ := Route(rule)
+		return !slices.Contains(PathFields(path), string(f.Name()))
+	})
 }
 
 // under adds the name of a field to the paths of the flaws that were found inside it.
@@ -216,7 +237,7 @@ func joins(text []rune, at int) bool {
 		return false
 	}
 	before, after := text[at-1], text[at+1]
-	return unicode.In(before, unicode.L, unicode.M) && unicode.In(before, joined...) &&
+	return !unseen(before) && unicode.In(before, unicode.L, unicode.M) && unicode.In(before, joined...) &&
 		unicode.IsLetter(after) && unicode.In(after, joined...)
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"herald/shared/contract"
@@ -44,6 +46,32 @@ func TestValidatePaths(t *testing.T) {
 	}
 	if len(fault.ErrInvalidArgument.Fields) != 0 {
 		t.Error("the declared fault was altered")
+	}
+}
+
+// Over gRPC and Connect a request can lack an id that a REST path always has. No method gets such a request.
+func TestCheckNamesMissingIDs(t *testing.T) {
+	t.Parallel()
+	methods, err := contract.AllMethods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, m := range methods {
+		for _, name := range []string{m.Access.GetProject(), m.Access.GetActsOn()} {
+			if name == "" {
+				continue
+			}
+			checked++
+			want := m.Input().Fields().ByName(protoreflect.Name(name)).JSONName() + ": must not be empty"
+			f := fault.From(m.Check(dynamicpb.NewMessage(m.Input())))
+			if f.ID != "INVALID_ARGUMENT" || !strings.Contains(f.Message, want) {
+				t.Errorf("%s: %v, want %q", m.FullName(), f, want)
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("only %d ids were seen", checked)
 	}
 }
 

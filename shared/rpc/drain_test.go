@@ -54,7 +54,7 @@ func TestDrainWaitsForThoseUnderWay(t *testing.T) {
 	var slow sync.WaitGroup
 	for range 20 {
 		slow.Go(func() {
-			if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil {
+			if _, err := w.get(w.as("ORG_OWNER"), "u"); err != nil {
 				t.Error(err)
 			}
 		})

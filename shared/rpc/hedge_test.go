@@ -32,7 +32,7 @@ func TestSafeMethodsAreAskedAgain(t *testing.T) {
 	}})
 	for len(frozen.entered) < 3 {
 		within(t, 5*time.Second, func() {
-			if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil {
+			if _, err := w.get(w.as("ORG_OWNER"), "u"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -43,7 +43,7 @@ func TestSafeMethodsAreAskedAgain(t *testing.T) {
 	}
 	for before := len(frozen.entered); len(frozen.entered) == before; {
 		within(t, 5*time.Second, func() {
-			if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil {
+			if _, err := w.get(w.as("ORG_OWNER"), "u"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -69,7 +69,7 @@ func TestSlowReplicaIsNotAskedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(done chan<- error) {
-		_, err := w.get(w.as("ORG_OWNER"), "")
+		_, err := w.get(w.as("ORG_OWNER"), "u")
 		done <- err
 	}
 	done := make(chan error, 2)
@@ -152,7 +152,7 @@ func TestOutcomes(t *testing.T) {
 		{errors.New("other"), "INTERNAL", "INTERNAL"},
 	} {
 		fail(c.err)
-		_, err := w.get(w.as("ORG_OWNER"), "")
+		_, err := w.get(w.as("ORG_OWNER"), "u")
 		wants(t, err, c.read)
 		_, err = w.gateway.LockUser(w.as("ORG_OWNER"), &usersv1.LockUserRequest{UserId: "x"})
 		wants(t, err, c.write)

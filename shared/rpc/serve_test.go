@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 
 	"herald/shared/bus"
 	"herald/shared/caller"
@@ -139,13 +140,13 @@ func TestDeadlineCrosses(t *testing.T) {
 		}
 		return &usersv1.GetUserResponse{}, nil
 	}})
-	if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil || left() > 7*time.Second ||
+	if _, err := w.get(w.as("ORG_OWNER"), "u"); err != nil || left() > 7*time.Second ||
 		left() < 2*time.Second {
 		t.Errorf("without a limit: %v left, %v", left(), err)
 	}
 	ctx, cancel := context.WithTimeout(w.as("ORG_OWNER"), 6*time.Second)
 	defer cancel()
-	if _, err := w.get(ctx, ""); err != nil || left() > 6*time.Second || left() < time.Second {
+	if _, err := w.get(ctx, "u"); err != nil || left() > 6*time.Second || left() < time.Second {
 		t.Errorf("with 6 s: %v left, %v", left(), err)
 	}
 	ctx, cancel = context.WithTimeout(w.as("ORG_OWNER"), 100*time.Millisecond)
@@ -153,7 +154,7 @@ func TestDeadlineCrosses(t *testing.T) {
 	_, err := w.get(ctx, "wait")
 	wants(t, err, "DEADLINE_EXCEEDED")
 	long := w.raw("GetUser", nats.Header{"Herald-Caller": {w.signer().Sign(member("ORG_OWNER"))},
-		"Herald-Timeout": {"100h"}}, nil)
+		"Herald-Timeout": {"100h"}}, []byte("\x0a\x01u"))
 	if long.Header.Get("Fault") != "" || left() > rpc.MaxDuration {
 		t.Errorf("with 100 h: %v left", left())
 	}
@@ -191,7 +192,7 @@ func TestContextCrosses(t *testing.T) {
 		},
 	})
 	ctx, span := w.g.Traces.Tracer("client").Start(rpc.WithRequestID(w.as("ORG_OWNER"), "r-1"), "request")
-	if _, err := w.get(ctx, ""); err != nil {
+	if _, err := w.get(ctx, "u"); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range hops {
@@ -214,8 +215,8 @@ func TestRequestsAreMeasured(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{get: fails(fault.ErrOverloaded)})
 	w.serve(users{get: fails(fault.ErrOverloaded)}) // a second service of the process shares the registry
-	_, _ = w.get(w.as("ORG_OWNER"), "")
-	_, _ = w.get(w.as(), "")
+	_, _ = w.get(w.as("ORG_OWNER"), "u")
+	_, _ = w.get(w.as(), "u")
 	if _, err := w.gateway.GetMyUser(w.as(), &usersv1.GetMyUserRequest{}); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func TestLostConnectionEndsRequests(t *testing.T) {
 	w := newWorld(t, users{get: g.pass})
 	answered := make(chan error, 1)
 	go func() {
-		_, err := w.get(w.as("ORG_OWNER"), "")
+		_, err := w.get(w.as("ORG_OWNER"), "u")
 		answered <- err
 	}()
 	<-g.entered
@@ -307,7 +308,7 @@ func TestManyAtOnceAndOverload(t *testing.T) {
 	var slow sync.WaitGroup
 	for range 128 {
 		slow.Go(func() {
-			if _, err := w.get(w.as("ORG_OWNER"), ""); err != nil {
+			if _, err := w.get(w.as("ORG_OWNER"), "u"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -316,13 +317,14 @@ func TestManyAtOnceAndOverload(t *testing.T) {
 		<-g.entered
 	}
 	within(t, 10*time.Second, func() {
-		_, err := w.get(w.as("ORG_OWNER"), "")
+		_, err := w.get(w.as("ORG_OWNER"), "u")
 		if f := wants(t, err, "OVERLOADED"); f.Code != fault.Exhausted || f.RetryAfter == 0 {
 			t.Errorf("%+v", f)
 		}
 	})
 	flood := nats.NewMsg("rpc.herald.users.v1.Users.GetUser")
 	flood.Reply = "_INBOX_gateway.nobody"
+	flood.Data, _ = proto.Marshal(&usersv1.GetUserRequest{UserId: "u"})
 	flood.Header.Set("Herald-Caller", w.signer().Sign(member("ORG_OWNER")))
 	for range 1024 {
 		if err := w.conn.PublishMsg(flood); err != nil {
@@ -330,21 +332,21 @@ func TestManyAtOnceAndOverload(t *testing.T) {
 		}
 	}
 	within(t, 1500*time.Millisecond, func() { // the queue is full: without waiting for a turn
-		_, err := w.get(w.as("ORG_OWNER"), "")
+		_, err := w.get(w.as("ORG_OWNER"), "u")
 		wants(t, err, "OVERLOADED")
 	})
 	other := member("ORG_OWNER")
 	other.OrganizationID = "other"
 	other.Memberships[0].OrganizationID = "other"
 	slow.Go(func() { // it finds the queue full
-		if _, err := w.get(testkit.As(t.Context(), w.g, other), ""); err != nil {
+		if _, err := w.get(testkit.As(t.Context(), w.g, other), "u"); err != nil {
 			t.Errorf("another organization's: %v", err)
 		}
 	})
 	g.Open()
 	slow.Wait()
 	for start := time.Now(); ; {
-		_, err := w.get(w.as("ORG_OWNER"), "")
+		_, err := w.get(w.as("ORG_OWNER"), "u")
 		if err == nil {
 			break
 		}
@@ -357,7 +359,7 @@ func TestManyAtOnceAndOverload(t *testing.T) {
 func TestLogsAreLines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, users{get: fails(errors.New("a\r\nb\x1b[31m"))})
-	_, err := w.get(rpc.WithRequestID(w.as("ORG_OWNER"), "x"), "")
+	_, err := w.get(rpc.WithRequestID(w.as("ORG_OWNER"), "x"), "u")
 	wants(t, err, "INTERNAL")
 	lines := strings.Split(strings.TrimSpace(w.log.String()), "\n")
 	if len(lines) != 1 || !json.Valid([]byte(lines[0])) || strings.ContainsAny(lines[0], "\r\x1b") {

@@ -154,7 +154,7 @@ func TestTokenEndsItself(t *testing.T) {
 		w.Unwritten(func() {
 			testkit.Refused(t, end(w.As(c), last), "FRESH_LOGIN_REQUIRED")
 			testkit.Refused(t, end(w.As(c), "none"), "FRESH_LOGIN_REQUIRED")
-			testkit.Refused(t, end(w.As(c), ""), "FRESH_LOGIN_REQUIRED")
+			testkit.Refused(t, end(w.As(c), ""), "INVALID_ARGUMENT", "tokenId")
 		})
 		if err := end(w.As(c), own.TokenId); err != nil {
 			t.Errorf("%s: %v", path, err)
