@@ -143,9 +143,9 @@ func (m Method) checkFreshLogin() error {
 		return errors.New("fresh_login is asked of callers who change their own way in: " +
 			"it goes with authenticated, or with acts_on, which says whose it is")
 	}
-	if a.GetNotForApps() && !a.GetAuthenticated() && a.GetActsOn() == "" {
+	if a.GetNotForApps() && !a.GetAuthenticated() && a.GetActsOn() == "" && m.whose() == nil {
 		return errors.New("not_for_apps is about callers who change what is their own: " +
-			"it goes with authenticated, or with acts_on, which says whose it is")
+			"it goes with authenticated, with acts_on, which says whose it is, or with acts_on_nobody and a user_id")
 	}
 	if on := a.GetEndsToken(); on != "" && (!a.GetFreshLogin() || !isText(m.field(on))) {
 		return fmt.Errorf("ends_token goes with fresh_login and names a text field of the request, and %q is none", on)
@@ -168,6 +168,23 @@ func (m Method) checkQuota() error {
 			"line of the table in shared/quota and a trigger keep_quota, or herald.v1.no_quota with the reason")
 	}
 	return nil
+}
+
+// whose returns the user_id of a method with acts_on_nobody. It returns nil for any other method.
+func (m Method) whose() protoreflect.FieldDescriptor {
+	if f := m.field("user_id"); m.Access.GetActsOnNobody() != "" && isText(f) {
+		return f
+	}
+	return nil
+}
+
+// User returns the field of the request with the user who is acted on. It is nil if the method acts on the caller or on
+// no user.
+func (m Method) User() protoreflect.FieldDescriptor {
+	if on := m.Access.GetActsOn(); on != "" {
+		return m.field(on)
+	}
+	return m.whose()
 }
 
 func (m Method) field(name string) protoreflect.FieldDescriptor {

@@ -148,6 +148,9 @@ func TestContractFaults(t *testing.T) {
 			access: &heraldv1.Access{Permission: "user.read", NotForApps: true}, rule: put,
 			want: "not_for_apps is about callers",
 		},
+		"good not for apps, of a member": {
+			access: &heraldv1.Access{Permission: "user.write", ActsOnNobody: "why", NotForApps: true}, rule: put,
+		},
 		"good end of a token": {
 			access: &heraldv1.Access{Authenticated: true, FreshLogin: true, EndsToken: "user_id"}, rule: put,
 		},

@@ -27,8 +27,8 @@ type method struct {
 	guard          Guard
 	now            func() time.Time
 	// project, actsOn and endsToken are the fields of the request that the contract names. They are nil if it names
-	// none.
-	project, actsOn, endsToken protoreflect.FieldDescriptor
+	// none. user is the field with the user who is acted on, also if the escalation rule does not protect that user.
+	project, actsOn, endsToken, user protoreflect.FieldDescriptor
 	// chain takes a *nats.Msg and returns the answer, a proto.Message.
 	chain endpoint.Endpoint
 	// safe reports whether the method changes nothing.
@@ -48,7 +48,7 @@ func (s *Server) method(m contract.Method, h grpc.MethodDesc, implementation any
 	served := &method{
 		Method: m, name: m.Procedure(), handle: h.Handler, implementation: implementation, guard: guard, now: s.Now,
 		project: field(m.Access.Project), actsOn: field(m.Access.ActsOn), endsToken: field(m.Access.EndsToken),
-		safe: m.Safe(),
+		user: m.User(), safe: m.Safe(),
 	}
 	served.chain = endpoint.Chain(declared(s.Log, served.name, m.Faults), logged(s.Log, served.name),
 		measured(s.seconds, served.name), traced(s.Tracer, served.name), decided(served.safe), recovered,
@@ -128,11 +128,11 @@ func Denied(permission, organizationID string) *fault.Fault {
 // fewer permissions. Applications may not keep the account of the caller. The fresh login protects callers whose token
 // was stolen.
 func (m *method) protect(ctx context.Context, c caller.Caller, request proto.Message) error {
-	self := true
+	self := m.user == nil || request.ProtoReflect().Get(m.user).String() == c.UserID
 	if m.actsOn != nil {
 		target := caller.TargetOf(ctx)
 		target.UserID = request.ProtoReflect().Get(m.actsOn).String()
-		if self = target.UserID == c.UserID; !self {
+		if !self {
 			if err := m.guard.MayActOn(ctx, target); err != nil {
 				return err
 			}

@@ -157,6 +157,7 @@ type Access struct {
 	// What the method changes does not end with an application's authorization: with a password or an address that it
 	// chose, an application could keep the account after the person has taken its access back. Callers whose token an
 	// application has that the organization does not trust may not change their own. They may change that of others.
+	// Callers of a method with acts_on_nobody change their own if user_id names them.
 	NotForApps    bool `protobuf:"varint,13,opt,name=not_for_apps,json=notForApps,proto3" json:"not_for_apps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

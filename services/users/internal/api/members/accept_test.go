@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"herald/services/users/internal/testworld"
+	"herald/shared/caller"
+	"herald/shared/fault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -252,6 +254,29 @@ func TestApplicationsAnswerForNobody(t *testing.T) {
 	c, err = w.Resolve(pat.Token, "")
 	if err != nil {
 		t.Fatal(err)
+	}
+	orgs := map[string]func(context.Context) error{
+		"added": func(ctx context.Context) error {
+			_, err := w.Gateway.AddOrgMember(ctx, &usersv1.AddMemberRequest{UserId: w.mini, Roles: []string{"ORG_OWNER"}})
+			return err
+		},
+		"updated": func(ctx context.Context) error {
+			_, err := w.Gateway.UpdateOrgMember(ctx, &usersv1.UpdateMemberRequest{
+				UserId: w.mini, Roles: []string{"ORG_OWNER_VIEWER"},
+			})
+			return err
+		},
+		"removed": func(ctx context.Context) error {
+			_, err := w.Gateway.RemoveOrgMember(ctx, &usersv1.RemoveMemberRequest{UserId: w.mini})
+			return err
+		},
+	}
+	owner := c
+	owner.Memberships = []caller.Membership{{OrganizationID: w.orgB, Roles: []string{"ORG_OWNER"}}}
+	for name, change := range orgs {
+		if err := change(w.As(owner)); fault.From(err).ID != "APP_NOT_TRUSTED" {
+			t.Errorf("an application has %s the person's own membership: %v", name, err)
+		}
 	}
 	for name, ctx := range map[string]context.Context{"application": app, "its token": w.As(c)} {
 		_, err := w.Gateway.AcceptMyMembership(ctx, &usersv1.AcceptMyMembershipRequest{MembershipId: id})

@@ -1473,44 +1473,44 @@ const file_herald_users_v1_members_proto_rawDesc = "" +
 	"\x02id\x18\a \x01(\tR\x02id\x126\n" +
 	"\x05state\x18\b \x01(\x0e2 .herald.users.v1.MembershipStateR\x05state\x12\x19\n" +
 	"\borg_name\x18\t \x01(\tR\aorgNameB\x06\n" +
-	"\x04type2\xff(\n" +
-	"\aMembers\x12\x99\x02\n" +
-	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc4\x01\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xa1\x02\n" +
-	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc6\x01\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\x8e\x02\n" +
-	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb3\x01\x8a\x82)K\n" +
-	"\x10org.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"\x04type2\x91)\n" +
+	"\aMembers\x12\x9b\x02\n" +
+	"\fAddOrgMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc6\x01\x8a\x82)M\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/management/v1/orgs/me/members\x12\xa3\x02\n" +
+	"\x0fUpdateOrgMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xc8\x01\x8a\x82)M\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02-:\x01*\x1a(/management/v1/orgs/me/members/{user_id}\x12\x90\x02\n" +
+	"\x0fRemoveOrgMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb5\x01\x8a\x82)M\n" +
+	"\x10org.member.writeB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
 	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02**(/management/v1/orgs/me/members/{user_id}\x12\xac\x01\n" +
 	"\x10SearchOrgMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"I\x8a\x82)\x11\n" +
 	"\x0forg.member.read\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/members/_search\x90\x02\x01\x12\xa0\x01\n" +
-	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xea\x02\n" +
-	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x8a\x02\x8a\x82)[\n" +
+	"\x14SearchOrgMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"=\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/management/v1/orgs/members/roles/_search\x90\x02\x01\x12\xec\x02\n" +
+	"\x10AddProjectMember\x12(.herald.users.v1.AddProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\x8c\x02\x8a\x82)]\n" +
 	"\x14project.member.write\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\xca\x02\n" +
-	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xe4\x01\x8a\x82)[\n" +
+	"project_idB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x11PROJECT_NOT_FOUND\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x021:\x01*\",/management/v1/projects/{project_id}/members\x12\xcc\x02\n" +
+	"\x13UpdateProjectMember\x12+.herald.users.v1.UpdateProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xe6\x01\x8a\x82)]\n" +
 	"\x14project.member.write\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\xb8\x02\n" +
-	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xd2\x01\x8a\x82)\\\n" +
+	"project_idB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02;:\x01*\x1a6/management/v1/projects/{project_id}/members/{user_id}\x12\xba\x02\n" +
+	"\x13RemoveProjectMember\x12+.herald.users.v1.RemoveProjectMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xd4\x01\x8a\x82)^\n" +
 	"\x15project.member.delete\x12\n" +
-	"project_idB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"project_idB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
 	"ESCALATION\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x028*6/management/v1/projects/{project_id}/members/{user_id}\x12\xea\x01\n" +
 	"\x14SearchProjectMembers\x12,.herald.users.v1.SearchProjectMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"|\x8a\x82)!\n" +
 	"\x13project.member.read\x12\n" +
 	"project_id\xb2\x82)\x11PROJECT_NOT_FOUND\x82\xd3\xe4\x93\x029:\x01*\"4/management/v1/projects/{project_id}/members/_search\x90\x02\x01\x12\xa8\x01\n" +
-	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\x8c\x02\n" +
-	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb7\x01\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xa6\x02\n" +
-	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xcb\x01\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\x93\x02\n" +
-	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb8\x01\x8a\x82)K\n" +
-	"\x10iam.member.writeB7the roles given or taken are compared with the caller's\xb2\x82)\n" +
+	"\x18SearchProjectMemberRoles\x12#.herald.users.v1.SearchRolesRequest\x1a$.herald.users.v1.SearchRolesResponse\"A\x8a\x82)\x02\x18\x01\x82\xd3\xe4\x93\x022:\x01*\"-/management/v1/projects/members/roles/_search\x90\x02\x01\x12\x8e\x02\n" +
+	"\fAddIamMember\x12!.herald.users.v1.AddMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xb9\x01\x8a\x82)M\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\xba\x82)\amembers\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/admin/v1/members\x12\xa8\x02\n" +
+	"\x0fUpdateIamMember\x12$.herald.users.v1.UpdateMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xcd\x01\x8a\x82)M\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
+	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\fROLE_UNKNOWN\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/admin/v1/members/{user_id}\x12\x95\x02\n" +
+	"\x0fRemoveIamMember\x12$.herald.users.v1.RemoveMemberRequest\x1a\x1f.herald.users.v1.MemberResponse\"\xba\x01\x8a\x82)M\n" +
+	"\x10iam.member.writeB7the roles given or taken are compared with the caller'sh\x01\xb2\x82)\n" +
 	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x10MEMBER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x1d*\x1b/admin/v1/members/{user_id}\x12\x9f\x01\n" +
 	"\x10SearchIamMembers\x12%.herald.users.v1.SearchMembersRequest\x1a&.herald.users.v1.SearchMembersResponse\"<\x8a\x82)\x11\n" +
 	"\x0fiam.member.read\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/admin/v1/members/_search\x90\x02\x01\x12\x96\x01\n" +
