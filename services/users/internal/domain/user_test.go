@@ -11,7 +11,7 @@ import (
 	"herald/shared/gen/fault/usersfault"
 )
 
-// A chosen id can be used in a path, and is not one of the words in paths or the name of the API.
+// A chosen id can be used in a path, and is not one of the words in paths or the name of the API or of a service.
 func TestCheckUserID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"a", "A-1", "mini@example.com", "a_b", "a.b", "...", "Me", "humans", "!$&'()*+,;=:~",
@@ -20,7 +20,8 @@ func TestCheckUserID(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "service", "_x", "_", "a b", " a", "a/b",
+	for _, id := range []string{".", "..", "me", "human", "machine", "grants", "service",
+		"auth", "gateway", "idp", "notification", "projects", "text", "users", "_x", "_", "a b", " a", "a/b",
 		`a\b`, "a?b", "a#b", "a%b", "ä", "a\x7f", "a\n", "\x00", strings.Repeat("a", 201)} {
 		if err := domain.CheckUserID(id); !errors.Is(err, usersfault.ErrUserIDInvalid) {
 			t.Errorf("%q: %v", id, err)
