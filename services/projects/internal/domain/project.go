@@ -3,6 +3,8 @@
 package domain
 
 import (
+	"golang.org/x/text/unicode/norm"
+
 	"herald/shared/gen/fault/projectsfault"
 	"herald/shared/resource"
 )
@@ -26,6 +28,10 @@ type Project struct {
 	Generation int64
 	Settings
 }
+
+// Name returns the name of a project or an application as it is stored and compared: in Unicode's form NFC, so that the
+// same letters are the same name, however a keyboard writes them.
+func Name(text string) string { return norm.NFC.String(text) }
 
 // Settings are what the owner of a project decides.
 type Settings struct {

@@ -67,7 +67,7 @@ func newApp(ctx context.Context, r interface {
 	GetName() string
 }) domain.Application {
 	return domain.Application{
-		ID: resource.NewID(), ProjectID: r.GetProjectId(), OrgID: base.OrgID(ctx), Name: r.GetName(),
+		ID: resource.NewID(), ProjectID: r.GetProjectId(), OrgID: base.OrgID(ctx), Name: domain.Name(r.GetName()),
 		State: domain.AppActive,
 	}
 }
@@ -92,7 +92,7 @@ func (s Server) SearchApps(
 	query := s.Store.Applications(base.OrgID(ctx), r.ProjectId)
 	for _, q := range r.Queries {
 		if f := q.NameQuery; f != nil {
-			query.Text(store.ApplicationName, f.Method, f.Name)
+			query.Text(store.ApplicationName, f.Method, domain.Name(f.Name))
 		}
 		if f := q.StateQuery; f != nil {
 			query.Where("state = ?", domain.AppState(f.State))
@@ -108,7 +108,7 @@ func (s Server) SearchApps(
 // UpdateApp renames an application.
 func (s Server) UpdateApp(ctx context.Context, r *projectsv1.UpdateAppRequest) (*projectsv1.AppResponse, error) {
 	return s.changeApp(ctx, r, func(app *domain.Application) (proto.Message, error) {
-		if !app.Rename(r.Name) {
+		if !app.Rename(domain.Name(r.Name)) {
 			return nil, nil
 		}
 		return &projectsv1.ApplicationChanged{ProjectId: app.ProjectID, Changed: []string{"name"}}, nil

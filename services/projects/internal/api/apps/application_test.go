@@ -41,6 +41,32 @@ func takes(w *testworld.World, appID, clientSecret, now string) bool {
 		former_secret_until > $3::timestamptz)`, appID, secret.Hash(clientSecret), now) == 1
 }
 
+// A name is stored, compared and searched in NFC.
+func TestNamesOfAppsAreInNFC(t *testing.T) {
+	t.Parallel()
+	w := newShop(t)
+	const composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+	app := w.WebApp(w.InA, w.id, decomposed)
+	if got := w.App(w.id, app.AppId).Name; got != composed {
+		t.Errorf("%+q", got)
+	}
+	for _, name := range []string{composed, decomposed} {
+		_, err := w.CreateApiApp(w.InA, &projectsv1.CreateApiAppRequest{ProjectId: w.id, Name: name})
+		refused(t, err, "APP_NAME_TAKEN")
+		found, err := w.SearchApps(w.InA, &projectsv1.SearchAppsRequest{ProjectId: w.id, Queries: []*projectsv1.AppFilter{
+			{NameQuery: &projectsv1.AppNameQuery{Name: name}},
+		}})
+		if err != nil || len(found.Result) != 1 {
+			t.Errorf("%+q: %v, %v", name, found, err)
+		}
+	}
+	before := w.Rows("events")
+	w.Must(w.UpdateApp(w.InA, &projectsv1.UpdateAppRequest{ProjectId: w.id, AppId: app.AppId, Name: decomposed}))
+	if w.Rows("events") != before {
+		t.Error("the same name is a change")
+	}
+}
+
 func TestOIDCAppHasDefaultsForWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newShop(t)

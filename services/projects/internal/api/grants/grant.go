@@ -188,7 +188,7 @@ func (s Server) SearchGrantedProjects(
 	query := s.Store.GrantedProjects(base.OrgID(ctx))
 	for _, q := range r.Queries {
 		if f := q.ProjectNameQuery; f != nil {
-			query.Text(store.GrantedProjectName, f.Method, f.ProjectName)
+			query.Text(store.GrantedProjectName, f.Method, domain.Name(f.ProjectName))
 		}
 		if f := q.ProjectResourceOwnerQuery; f != nil {
 			query.Where("p.org_id = ?", f.ResourceOwner)

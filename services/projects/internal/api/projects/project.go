@@ -144,7 +144,7 @@ func (s Server) SearchProjects(
 	}
 	for _, q := range r.Queries {
 		if f := q.NameQuery; f != nil {
-			query.Text(store.ProjectName, f.Method, f.Name)
+			query.Text(store.ProjectName, f.Method, domain.Name(f.Name))
 		}
 		if f := q.ProjectResourceOwnerQuery; f != nil {
 			query.Where("org_id = ?", f.ResourceOwner)
@@ -191,7 +191,7 @@ func settings(r interface {
 	GetPrivateLabelingSetting() projectsv1.PrivateLabelingSetting
 }) domain.Settings {
 	return domain.Settings{
-		Name: r.GetName(), ProjectRoleAssertion: r.GetProjectRoleAssertion(), ProjectRoleCheck: r.GetProjectRoleCheck(),
+		Name: domain.Name(r.GetName()), ProjectRoleAssertion: r.GetProjectRoleAssertion(), ProjectRoleCheck: r.GetProjectRoleCheck(),
 		HasProjectCheck: r.GetHasProjectCheck(), PrivateLabelingSetting: int16(r.GetPrivateLabelingSetting()),
 	}
 }

@@ -200,6 +200,35 @@ func TestSearchFindsProjectsByNameAndOwner(t *testing.T) {
 }
 
 // A user with roles on projects only sees these projects; a user without roles sees none.
+// A name is stored, compared and searched in NFC: keyboards write the same letter in two ways.
+func TestNamesOfProjectsAreInNFC(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	const composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+	id := w.Project(w.InA, decomposed)
+	got, err := w.GetProject(w.InA, &projectsv1.GetProjectRequest{ProjectId: id})
+	if err != nil || got.Project.Name != composed {
+		t.Errorf("%+q, %v", got.GetProject().GetName(), err)
+	}
+	for _, name := range []string{composed, decomposed} {
+		_, err := w.CreateProject(w.InA, &projectsv1.CreateProjectRequest{Name: name})
+		testkit.Refused(t, err, "PROJECT_NAME_TAKEN")
+		for method := range heraldv1.TextQueryMethod_name {
+			found, err := w.SearchProjects(w.InA, &projectsv1.SearchProjectsRequest{Queries: []*projectsv1.ProjectFilter{
+				{NameQuery: &projectsv1.ProjectNameQuery{Name: name, Method: heraldv1.TextQueryMethod(method)}},
+			}})
+			if err != nil || len(found.Result) != 1 {
+				t.Errorf("%+q, method %d: %v, %v", name, method, found, err)
+			}
+		}
+	}
+	before := w.Rows("events")
+	w.Must(w.UpdateProject(w.InA, &projectsv1.UpdateProjectRequest{ProjectId: id, Name: decomposed}))
+	if w.Rows("events") != before {
+		t.Error("the same name is a change")
+	}
+}
+
 func TestSearchFindsProjectsThatTheCallerMayRead(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
