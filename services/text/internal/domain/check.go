@@ -27,6 +27,8 @@ type part struct {
 	// outside reports that the part is visible without opening the mail, such as on a locked
 	// screen or in the log of a relay. It must not contain the code.
 	outside bool
+	// optional reports that white space alone stands for no text, because a message can do without the part.
+	optional bool
 }
 
 func (t *Texts) parts() []part {
@@ -37,7 +39,7 @@ func (t *Texts) parts() []part {
 		{name: "greeting", text: &t.Greeting},
 		{name: "text", text: &t.Text, lines: true},
 		{name: "buttonText", text: &t.ButtonText},
-		{name: "footerText", text: &t.FooterText, lines: true},
+		{name: "footerText", text: &t.FooterText, lines: true, optional: true},
 	}
 }
 
@@ -114,7 +116,7 @@ func (p part) fault(used []string) string {
 	text := *p.text
 	at := strings.IndexFunc(text, p.refuses)
 	switch {
-	case text == "":
+	case text == "", p.optional && strings.TrimSpace(text) == "":
 		return ""
 	case !utf8.ValidString(text):
 		return "is not valid UTF-8"

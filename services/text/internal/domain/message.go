@@ -5,6 +5,7 @@ package domain
 
 import (
 	"cmp"
+	"strings"
 
 	"herald/shared/gen/fault/textfault"
 	"herald/shared/mail"
@@ -32,6 +33,10 @@ type Texts struct {
 
 // Or returns the texts, with default texts in place of empty ones.
 func (t Texts) Or(d Texts) Texts {
+	footer := cmp.Or(t.FooterText, d.FooterText)
+	if strings.TrimSpace(footer) == "" {
+		footer = "" // the message has none
+	}
 	return Texts{
 		Title:      cmp.Or(t.Title, d.Title),
 		PreHeader:  cmp.Or(t.PreHeader, d.PreHeader),
@@ -39,7 +44,7 @@ func (t Texts) Or(d Texts) Texts {
 		Greeting:   cmp.Or(t.Greeting, d.Greeting),
 		Text:       cmp.Or(t.Text, d.Text),
 		ButtonText: cmp.Or(t.ButtonText, d.ButtonText),
-		FooterText: cmp.Or(t.FooterText, d.FooterText),
+		FooterText: footer,
 	}
 }
 

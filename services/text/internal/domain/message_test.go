@@ -34,6 +34,27 @@ func TestEmptyPartsHaveTheDefault(t *testing.T) {
 	}
 }
 
+// A message can do without a footer. An empty one still stands for the default text.
+func TestFooterOfWhiteSpaceIsNone(t *testing.T) {
+	t.Parallel()
+	defaults := Texts{Title: "title", FooterText: "footer"}
+	for given, want := range map[string]string{"": "footer", " ": "", "\r\n\t": "", "own": "own"} {
+		texts, err := Texts{FooterText: given}.Accept("init")
+		if err != nil {
+			t.Errorf("%q: %v", given, err)
+		}
+		if got := texts.Or(defaults); got.FooterText != want || got.Title != "title" {
+			t.Errorf("%q: %+v", given, got)
+		}
+		if c := (Custom{Texts: texts}); c.IsDefault() != (given == "") {
+			t.Errorf("%q is the default text: %t", given, c.IsDefault())
+		}
+	}
+	if _, err := (Texts{ButtonText: " "}).Accept("init"); err == nil {
+		t.Error("a button without text")
+	}
+}
+
 func TestOwnTextIsWrittenAndReset(t *testing.T) {
 	t.Parallel()
 	var c Custom
