@@ -25,6 +25,8 @@ func Handlers(asked Asked) []event.Handler {
 		on(asked, (*usersv1.HumanEmailChanged).GetMail, (*usersv1.HumanEmailChanged).GetNotice),
 		on(asked, (*usersv1.HumanEmailVerificationRequested).GetMail),
 		on(asked, (*usersv1.HumanPasswordResetRequested).GetMail),
+		on(asked, (*usersv1.UserReactivated).GetMail),
+		on(asked, (*usersv1.UserUnlocked).GetMail),
 		on(asked, nil, (*usersv1.HumanPasswordChanged).GetNotice),
 		on(asked, nil, (*usersv1.OtpVerified).GetNotice),
 		on(asked, nil, (*usersv1.OtpRemoved).GetNotice),

@@ -24,6 +24,32 @@ func TestLoginAtProviderIsFresh(t *testing.T) {
 	}
 }
 
+// A provider that does not say when it authenticated a person is believed if it was asked to do so for this link.
+func TestLinksNeedAPersonWhoWasJustAsked(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 11, 22, 12, 0, 0, 500, time.UTC)
+	for _, c := range []struct {
+		name  string
+		again bool
+		said  int64
+		after time.Duration
+		want  bool
+	}{
+		{"says it was now", false, begun.Unix(), time.Minute, true},
+		{"says it was long ago", true, begun.Unix() - 3600, time.Minute, false},
+		{"says nothing", true, 0, 9 * time.Minute, true},
+		{"says nothing, too late", true, 0, domain.FreshLogin, false},
+		{"says nothing and was not asked", false, 0, time.Minute, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := domain.ExternalLogin{BegunAt: begun, Again: c.again}
+			if got := l.MayLink(c.said, begun.Add(c.after)); got != c.want {
+				t.Errorf("it may link: %t", got)
+			}
+		})
+	}
+}
+
 func TestCredentialNamesProvider(t *testing.T) {
 	t.Parallel()
 	for credential, want := range map[string]string{"password": "", "": "", "idp:company:1:2": "company", "idp:": "",

@@ -71,7 +71,7 @@ func (a Idps) FinishIdpLogin(
 			TenantId: found.TenantID, ExternalUserId: found.ObjectID, UserName: found.UserName,
 			DisplayName: found.DisplayName, FirstName: found.First, LastName: found.Last, Email: found.Email,
 			EmailVerified: i.EmailVerified, PreferredLanguage: found.PreferredLanguage, AuthTime: found.AuthTime,
-			Amr: found.AMR,
+			Amr: found.AMR, NickName: found.Nick, Phone: found.Phone, PhoneVerified: found.PhoneVerified,
 		},
 		IdpName: i.Name, ProviderOptions: options(i), OnlyTenant: i.TenantID,
 	}, nil

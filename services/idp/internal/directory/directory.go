@@ -152,7 +152,7 @@ func (d *Directory) Account(
 	if err != nil {
 		return domain.Account{}, err
 	}
-	if i.Options.NeedsProfile() && c.lacksProfile() && m.UserinfoEndpoint != "" {
+	if c.lacks(i) && m.UserinfoEndpoint != "" {
 		if err := d.userinfo(ctx, m, token, &c); err != nil {
 			return domain.Account{}, err
 		}

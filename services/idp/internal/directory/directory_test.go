@@ -15,7 +15,9 @@ import (
 
 	"herald/services/idp/internal/directory"
 	"herald/services/idp/internal/domain"
+	"herald/shared/contract"
 	"herald/shared/gen/fault/idpfault"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit/outside"
 )
@@ -118,6 +120,61 @@ func TestNamesAreWhatTheyLookLike(t *testing.T) {
 	if err != nil || got.DisplayName != "Ada Lovelace" || got.First != "Ada" || got.Last != "" ||
 		got.UserName != "ada@company.example" || got.Email == got.UserName {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Names are cleaned until users accept them, whatever the directory sends: the rules are those of all names.
+func TestNamesPassTheRulesOfUsers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for claim, want := range map[string]string{
+		"Ada\tLove\nlace":         "AdaLovelace",
+		"می\u200cخواهم":           "می\u200cخواهم",
+		"A\u200cda":               "Ada",
+		strings.Repeat("ü", 300):  strings.Repeat("ü", 200),
+		strings.Repeat("a", 1000): strings.Repeat("a", 200),
+		strings.Repeat("م", 199) + "\u200c" + "خواهم": strings.Repeat("م", 199),
+		strings.Repeat("a", 199) + " " + "Lovelace":   strings.Repeat("a", 199),
+		"\u202e\u2066":        "",
+		"x\u180b\u200c\u1820": "x\u1820",
+	} {
+		w.LogIn(outside.Claims{"name": claim, "given_name": claim, "family_name": claim, "nickname": claim})
+		got, err := w.login(provider(anybody))
+		if err != nil || got.DisplayName != want || got.First != want || got.Last != want || got.Nick != want {
+			t.Errorf("%+q: %+q, %v", claim, got.First, err)
+		}
+		if want == "" {
+			continue
+		}
+		if err := contract.Validate(&usersv1.Profile{FirstName: got.First, LastName: got.Last}); err != nil {
+			t.Errorf("%+q: users refuse %+q: %v", claim, got.First, err)
+		}
+	}
+}
+
+// A directory says a phone in any of its forms. Only true is true.
+func TestPhoneOfADirectory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := provider(anybody)
+	i.Scopes, i.Options.IsAutoUpdate = []string{"openid", "phone"}, true
+	for _, c := range []struct {
+		phone, verified any
+		want            string
+		is              bool
+	}{
+		{"+41 (79) 123-45.67", true, "+41791234567", true},
+		{"+41791234567", "true", "+41791234567", true},
+		{"+41791234567", "yes", "+41791234567", false},
+		{"+41791234567", nil, "+41791234567", false},
+		{"079 123 45 67", true, "", false},
+		{nil, true, "", false},
+	} {
+		w.LogIn(outside.Claims{"phone_number": c.phone, "phone_number_verified": c.verified, "locale": "not a tag"})
+		got, err := w.login(i)
+		if err != nil || got.Phone != c.want || got.PhoneVerified != c.is || got.PreferredLanguage != "" {
+			t.Errorf("%v, %v: %q, %t, %v", c.phone, c.verified, got.Phone, got.PhoneVerified, err)
+		}
 	}
 }
 

@@ -44,6 +44,19 @@ type profile struct {
 	Email             string `json:"email"`
 	Locale            string `json:"locale"`
 	Language          string `json:"xms_pl"`
+	Nickname          string `json:"nickname"`
+	Phone             string `json:"phone_number"`
+	// PhoneVerified is about Phone of the same document.
+	PhoneVerified truth `json:"phone_number_verified"`
+}
+
+// truth is a claim that is true or "true". Everything else is false.
+type truth bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *truth) UnmarshalJSON(text []byte) error {
+	*t = string(text) == "true" || string(text) == `"true"`
+	return nil
 }
 
 // verify checks an id token (OpenID Connect Core section 3.1.3.7). It checks the signature too, although the token came
@@ -140,8 +153,17 @@ func (k key) signs(issuer, tenantID string) bool {
 	return k.issuer == "" || strings.ReplaceAll(k.issuer, "{tenantid}", tenantID) == issuer
 }
 
-// lacksProfile reports whether the id token lacks something that users need.
-func (c claims) lacksProfile() bool { return c.GivenName == "" || c.FamilyName == "" || c.Email == "" }
+// lacks reports whether the id token lacks something that a login at the provider uses.
+func (c claims) lacks(i domain.Idp) bool {
+	switch {
+	case c.Email == "" && i.EmailVerified:
+		return true
+	case !i.Options.NeedsProfile():
+		return false
+	}
+	return c.GivenName == "" || c.FamilyName == "" || c.Email == "" ||
+		c.Phone == "" && slices.Contains(i.Scopes, "phone")
+}
 
 // userinfo adds what the id token lacks (OpenID Connect Core section 5.3).
 func (d *Directory) userinfo(ctx context.Context, m metadata, token *oauth2.Token, c *claims) error {
@@ -160,13 +182,16 @@ func (d *Directory) userinfo(ctx context.Context, m metadata, token *oauth2.Toke
 	if more.Subject != c.subject {
 		return idpfault.ErrIdpTokenInvalid.Because(errors.New("userinfo speaks of somebody else"))
 	}
+	if c.Phone == "" {
+		c.PhoneVerified = more.PhoneVerified
+	}
 	for _, f := range []struct {
 		to   *string
 		from string
 	}{
 		{&c.Name, more.Name}, {&c.GivenName, more.GivenName}, {&c.FamilyName, more.FamilyName},
 		{&c.PreferredUsername, more.PreferredUsername}, {&c.Email, more.Email}, {&c.Locale, more.Locale},
-		{&c.Language, more.Language},
+		{&c.Language, more.Language}, {&c.Nickname, more.Nickname}, {&c.Phone, more.Phone},
 	} {
 		if *f.to == "" {
 			*f.to = f.from

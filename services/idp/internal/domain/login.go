@@ -68,6 +68,8 @@ type Account struct {
 	TenantID, ObjectID                 string
 	UserName, DisplayName, First, Last string
 	Email, PreferredLanguage           string
+	Nick, Phone                        string
+	PhoneVerified                      bool
 	// AuthTime is when the person authenticated, in seconds since 1970; 0 if the directory does not say it.
 	AuthTime int64
 	// AMR is how the person authenticated (RFC 8176).

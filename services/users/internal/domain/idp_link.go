@@ -3,6 +3,7 @@ package domain
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
@@ -22,10 +23,22 @@ type IdpLink struct {
 	DisplayName string
 }
 
+// Provider is an identity provider of the organization of a user.
+type Provider struct {
+	// OnlyTenant is the only tenant that the provider admits, or "".
+	OnlyTenant string
+	// EmailVerified reports whether the provider's addresses count as verified.
+	EmailVerified bool
+}
+
+// VerifiesEmail reports whether a provider of one of the links says that addresses are verified.
+func VerifiesEmail(links []IdpLink, known map[string]Provider) bool {
+	return slices.ContainsFunc(links, func(l IdpLink) bool { return known[l.IdpID].EmailVerified })
+}
+
 // CheckIdpLinks returns a fault if two links name the same account, or if a link names a provider that is not known.
-// known has, for each provider, the only tenant that the provider admits, or "". A link without a tenant gets that
-// tenant.
-func CheckIdpLinks(links []IdpLink, known map[string]string) error {
+// A link without a tenant gets the only tenant that its provider admits.
+func CheckIdpLinks(links []IdpLink, known map[string]Provider) error {
 	seen := map[[2]string]bool{}
 	for i, l := range links {
 		account := [2]string{l.IdpID, l.ExternalUserID}
@@ -33,7 +46,7 @@ func CheckIdpLinks(links []IdpLink, known map[string]string) error {
 			f := usersfault.ErrIdpLinkTwice.Say("idps[%d]: another link names the same account", i)
 			return f.On(fmt.Sprintf("idps[%d]", i), "names the same account as another link")
 		}
-		tenant, there := known[l.IdpID]
+		provider, there := known[l.IdpID]
 		if !there {
 			path := fmt.Sprintf("idps[%d].configId", i)
 			f := usersfault.ErrIdpUnknown.Say("%s: there is no identity provider %q", path, l.IdpID)
@@ -41,7 +54,7 @@ func CheckIdpLinks(links []IdpLink, known map[string]string) error {
 			return f
 		}
 		seen[account] = true
-		links[i].TenantID = cmp.Or(l.TenantID, tenant)
+		links[i].TenantID = cmp.Or(l.TenantID, provider.OnlyTenant)
 	}
 	return nil
 }

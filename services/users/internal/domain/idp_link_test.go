@@ -13,7 +13,7 @@ import (
 func TestCheckIdpLinks(t *testing.T) {
 	t.Parallel()
 	at := func(idp, external string) domain.IdpLink { return domain.IdpLink{IdpID: idp, ExternalUserID: external} }
-	known := map[string]string{"a": "", "b": "tenant"}
+	known := map[string]domain.Provider{"a": {}, "b": {OnlyTenant: "tenant"}}
 	for name, c := range map[string]struct {
 		links []domain.IdpLink
 		want  *fault.Fault

@@ -76,6 +76,17 @@ func (u *User) leave(to UserState) {
 	u.Generation++
 }
 
+// TakeOwedMail returns the kind of the first mail that the user did not get from an import, if the user needs it now. A
+// mail is owed once.
+func (u *User) TakeOwedMail() Kind {
+	kind := u.OwedMail
+	u.OwedMail = ""
+	if kind == "" || u.Awaits(kind) != nil {
+		return ""
+	}
+	return kind
+}
+
 // comeBack sets the state after a reactivation or unlock. A user who had not used the code of the
 // initialize-user mail is initial again, unless the user has a verified address and a password now.
 func (u *User) comeBack() {

@@ -49,7 +49,8 @@ var insertUsers = `created as (
 		@genders::smallint[], @emails::text[], @emails_folded::text[], @emails_verified::bool[],
 		@emails_outranked::bool[], @phones::text[], @phones_verified::bool[], @password_hashes::text[],
 		@password_changes_required::bool[],
-		@descriptions::text[], @access_token_types::smallint[], @uninitialized::bool[], @digests::jsonb[]
+		@descriptions::text[], @access_token_types::smallint[], @uninitialized::bool[],
+		@owed_mails::text[], @digests::jsonb[]
 	) with ordinality u (`+newUserColumns+`, n) on u.n = e.n
 	order by u.id -- imports at once wait for each other in one order
 	on conflict do nothing`) + `
@@ -87,6 +88,7 @@ func userValues(users []ImportRow) postgres.Args {
 			return u.AccessTokenType
 		}),
 		"uninitialized": search.Each(users, func(u ImportRow) bool { return u.Uninitialized }),
+		"owed_mails":    search.Each(users, func(u ImportRow) domain.Kind { return u.OwedMail }),
 		"digests":       search.Each(users, func(u ImportRow) domain.Digest { return u.Digest }),
 	}
 }

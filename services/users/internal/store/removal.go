@@ -55,15 +55,10 @@ func (s Store) RemoveUser(ctx context.Context, orgID, id string, removed proto.M
 }
 
 // RemoveOrg makes an organization removed, which no other method finds. Its objects are removed
-// later. It refuses the same callers as EndLogins. The organization of the instance cannot be removed.
+// later. It refuses the same callers as EndLogins.
 func (s Store) RemoveOrg(ctx context.Context, id string, removed proto.Message) (domain.Org, error) {
 	l := lockOrg(id)
 	l.Check = guardOrg(ctx, id)
-	l.Write = func(o domain.Org) event.Statement {
-		save := saveOrg(o)
-		save.If, save.Unless = `not exists (select from instance where org_id = @id)`, usersfault.ErrOrgOfInstance
-		return save
-	}
 	return event.Change(ctx, s.journal, l, func(o *domain.Org) (proto.Message, error) {
 		o.Remove()
 		return removed, nil

@@ -9,7 +9,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// The organization of the instance cannot be removed. No method finds another one after its
+// The organization of the only owner of the instance cannot be removed. No method finds another one after its
 // removal, and its names are free.
 func TestRemoveOrg(t *testing.T) {
 	t.Parallel()
@@ -18,8 +18,9 @@ func TestRemoveOrg(t *testing.T) {
 	w.org("org-a")
 	asOwner := caller.With(t.Context(), caller.Caller{UserID: "first-admin", OrganizationID: "first-org",
 		Memberships: []caller.Membership{{Roles: []string{"IAM_OWNER"}}}})
-	if _, err := w.RemoveOrg(asOwner, "first-org", happened); !errors.Is(err, usersfault.ErrOrgOfInstance) {
-		t.Errorf("the instance's own: %v", err)
+	// It is not usersfault.ErrOrgOfInstance any more.
+	if _, err := w.RemoveOrg(asOwner, "first-org", happened); !errors.Is(err, usersfault.ErrLastIAMOwner) {
+		t.Errorf("the organization of the only owner: %v", err)
 	}
 	w.user("org-a", "u1")
 	w.must(w.RemoveOrg(t.Context(), "org-a", happened))

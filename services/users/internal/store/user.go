@@ -17,8 +17,8 @@ import (
 const userColumns = `id, org_id, type, state, user_name,
 	first_name, last_name, nick_name, display_name, preferred_language, gender,
 	email, email_verified, email_outranked, phone, phone_verified, password_hash, password_change_required,
-	locked_until, description, access_token_type, secret_hash, generation, uninitialized, sequence, created_at,
-	changed_at`
+	locked_until, description, access_token_type, secret_hash, generation, uninitialized, owed_mail, sequence,
+	created_at, changed_at`
 
 const readUser = `select ` + userColumns + ` from users where id = @id and org_id is not distinct from @org_id`
 
@@ -90,7 +90,8 @@ func newUser(ctx context.Context, u NewUser) event.Statement {
 const newUserColumns = `id, type, state, user_name, user_name_folded,
 	first_name, first_name_folded, last_name, last_name_folded, nick_name, display_name, display_name_folded,
 	preferred_language, gender, email, email_folded, email_verified, email_outranked, phone, phone_verified,
-	password_hash, password_change_required, description, access_token_type, uninitialized, import_digest`
+	password_hash, password_change_required, description, access_token_type, uninitialized, owed_mail,
+	import_digest`
 
 // insertUser is SQL that inserts new users. Their values are named as the columns, with a prefix. joined is what
 // their events e are joined with.
@@ -117,7 +118,7 @@ func userArgs(u domain.User) postgres.Args {
 		"email_outranked": u.EmailOutranked,
 		"phone":           u.Phone, "phone_verified": u.PhoneVerified,
 		"password_hash": string(u.PasswordHash), "password_change_required": u.PasswordChangeRequired,
-		"description": u.Description, "access_token_type": u.AccessTokenType,
+		"description": u.Description, "access_token_type": u.AccessTokenType, "owed_mail": u.OwedMail,
 	}
 }
 
@@ -229,7 +230,7 @@ func saveUser(u domain.User, by credentialMakers) event.Statement {
 				phone = @phone, phone_verified = @phone_verified, password_hash = @password_hash,
 				password_change_required = @password_change_required, locked_until = @locked_until,
 				generation = @generation,
-				uninitialized = @uninitialized, description = @description,
+				uninitialized = @uninitialized, owed_mail = @owed_mail, description = @description,
 				access_token_type = @access_token_type, secret_hash = @secret_hash,
 				secret_makers = ` + by.secret + `, password_makers = ` + by.password + `,
 				email_makers = ` + by.email + `,

@@ -14,8 +14,8 @@ import (
 	"herald/shared/testkit"
 )
 
-// Idps is a double of the service idp. The organization org has the providers company and school, which admits one
-// tenant only.
+// Idps is a double of the service idp. The organization org has the providers company, school, which admits one tenant
+// only, and staff, whose addresses are verified.
 type Idps struct {
 	idpv1.UnimplementedIdpsServer
 	testkit.Unguarded
@@ -26,7 +26,7 @@ type Idps struct {
 func (i *Idps) ResolveIdps(_ context.Context, r *idpv1.ResolveIdpsRequest) (*idpv1.ResolveIdpsResponse, error) {
 	found, tenant := &idpv1.ResolveIdpsResponse{}, "School.example"
 	for _, known := range []*idpv1.Idp{
-		{Id: "company"},
+		{Id: "company"}, {Id: "staff", Directory: &idpv1.DirectoryConfig{EmailVerified: true}},
 		{Id: "school", Directory: &idpv1.DirectoryConfig{Tenant: &idpv1.DirectoryTenant{TenantId: &tenant}}},
 	} {
 		if r.OrgId == i.Org && slices.Contains(r.IdpIds, known.Id) {

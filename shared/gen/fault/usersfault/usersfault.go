@@ -60,7 +60,8 @@ var (
 	ErrOrgNotActive     = fault.New(fault.Precondition, "ORG_NOT_ACTIVE", "The organization is not active")
 	ErrOrgNotInactive   = fault.New(fault.Precondition, "ORG_NOT_INACTIVE", "The organization is active already")
 	ErrOrgIDTaken       = fault.New(fault.Exists, "ORG_ID_TAKEN", "The id is another organization's, or was that of one that was removed")
-	ErrOrgOfInstance    = fault.New(fault.Precondition, "ORG_OF_INSTANCE", "The organization that the first start made belongs to the instance and stays")
+	// Not returned any more: the organization can be removed if an IAM_OWNER of another one can log in.
+	ErrOrgOfInstance = fault.New(fault.Precondition, "ORG_OF_INSTANCE", "The organization that the first start made belongs to the instance and stays")
 	// Not returned to callers: another domain is tried.
 	ErrOrgDomainTaken      = fault.New(fault.Exists, "ORG_DOMAIN_TAKEN", "The primary domain is taken")
 	ErrOTPAlreadyReady     = fault.New(fault.Exists, "OTP_ALREADY_READY", "There is a one-time-password factor already: DELETE /auth/v1/users/me/auth_factors/otp removes it")

@@ -118,6 +118,21 @@ func TestUnlinkedAccountIsLinkedAfterALoginWithThePassword(t *testing.T) {
 	}
 }
 
+// A directory that does not say when it authenticated the person was asked to do so, and answers at once.
+func TestAccountIsLinkedWithoutTimeOfAuthentication(t *testing.T) {
+	t.Parallel()
+	b := newLinking(t)
+	b.idps.set(func(i *idps) { i.authTime = 0 })
+	login, state := b.beginLink()
+	if !b.idps.begun.Again {
+		t.Error("the directory was not asked to authenticate the person")
+	}
+	b.back(login, b.session, state, "mine")
+	if len(b.users.Linked) != 1 {
+		t.Errorf("linked %v, noted %q", b.users.Linked, b.idps.notes())
+	}
+}
+
 // Hostile: an account is linked only by the session that began it, while that may, and only once.
 func TestAccountIsLinkedOnlyByTheSessionThatBeganIt(t *testing.T) {
 	t.Parallel()
@@ -145,12 +160,22 @@ func TestAccountIsLinkedOnlyByTheSessionThatBeganIt(t *testing.T) {
 	}
 	login, state = b.beginLink()
 	testworld.Shows(t, b.back(login, b.session, state, "ended"), 400, "externalgone")
-	for what, authTime := range map[string]int64{"no": 0, "an old": time.Now().Add(-time.Hour).Unix()} {
+	for what, change := range map[string]func(){
+		"an old": func() {
+			b.idps.set(func(i *idps) { i.authTime = time.Now().Add(-time.Hour).Unix() })
+		},
+		"none, and nobody was asked to say it": func() {
+			b.idps.set(func(i *idps) { i.authTime = 0 })
+			if _, err := b.service.DB.Exec(t.Context(), `update external_logins set again = false`); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
 		login, state = b.beginLink()
-		b.idps.set(func(i *idps) { i.authTime = authTime })
+		change()
 		testworld.Shows(t, b.back(login, b.session, state, "mine"), 403, "externalrefused")
 		if noted := b.idps.notes(); !strings.Contains(noted[len(noted)-1], authfault.ErrExternalLinkingStale.ID) {
-			t.Errorf("%s time of authentication: noted %q", what, noted)
+			t.Errorf("time of authentication: %s: noted %q", what, noted)
 		}
 	}
 	login, state = b.beginLink()

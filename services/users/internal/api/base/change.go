@@ -51,6 +51,27 @@ func PasswordChanged(found *domain.User, c domain.PasswordChange, own bool) stor
 	return change
 }
 
+// ChangeEmail returns the change of a user's e-mail, with its mail and its notice.
+func (b Base) ChangeEmail(ctx context.Context, found *domain.User, to domain.Email) (store.UserChange, error) {
+	c, err := found.ChangeEmail(to)
+	if err != nil || len(c.Changed) == 0 {
+		return store.UserChange{}, err
+	}
+	changed := &usersv1.HumanEmailChanged{
+		State: usersv1.UserState(found.State), Changed: c.Changed, Mail: string(c.Mail),
+	}
+	change := store.UserChange{Event: changed, Ended: c.Ended}
+	if c.Mail != "" {
+		change.Code = b.NewCode(c.Mail, found.ID)
+	}
+	if c.Noticed.Address != "" {
+		changed.Notice = string(domain.KindEmailChanged)
+		change.Notice = NewNotice(c.Noticed, IsOwn(ctx, found))
+		change.Notice.Counted = true // the next one goes to the address that is set now
+	}
+	return change, nil
+}
+
 // NewNotice returns a notice. Notices to a verified address are not counted, because its owner must always be able to
 // make another such change.
 func NewNotice(to domain.Email, own bool) *store.Notice {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"herald/services/users/internal/domain"
+	"herald/services/users/internal/store"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/rpc"
@@ -22,9 +23,20 @@ func (b Base) CheckIdpLinks(ctx context.Context, orgID string, links []domain.Id
 	return domain.CheckIdpLinks(links, known)
 }
 
-// KnownIdps returns the providers of the links that belong to the organization, by id. The value is the only tenant
-// that the provider admits, or "".
-func (b Base) KnownIdps(ctx context.Context, orgID string, links []domain.IdpLink) (map[string]string, error) {
+// CheckLinked does the same for the links of a new user, whose address is verified if one of the providers says so.
+func (b Base) CheckLinked(ctx context.Context, n *store.NewUser) error {
+	known, err := b.KnownIdps(ctx, n.OrgID, n.IdpLinks)
+	if err != nil {
+		return err
+	}
+	n.EmailVerified = n.EmailVerified || domain.VerifiesEmail(n.IdpLinks, known)
+	return domain.CheckIdpLinks(n.IdpLinks, known)
+}
+
+// KnownIdps returns the providers of the links that belong to the organization, by id.
+func (b Base) KnownIdps(
+	ctx context.Context, orgID string, links []domain.IdpLink,
+) (map[string]domain.Provider, error) {
 	if len(links) == 0 {
 		return nil, nil
 	}
@@ -34,9 +46,12 @@ func (b Base) KnownIdps(ctx context.Context, orgID string, links []domain.IdpLin
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]string{}
+	known := map[string]domain.Provider{}
 	for _, i := range found.Idps {
-		known[i.Id] = strings.ToLower(i.Directory.GetTenant().GetTenantId())
+		known[i.Id] = domain.Provider{
+			OnlyTenant:    strings.ToLower(i.Directory.GetTenant().GetTenantId()),
+			EmailVerified: i.Directory.GetEmailVerified(),
+		}
 	}
 	return known, nil
 }

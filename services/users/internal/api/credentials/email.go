@@ -63,7 +63,7 @@ func (s Server) UpdateEmail(ctx context.Context, r *usersv1.UpdateEmailRequest) 
 			if err := mayChangeEmail(ctx, found, to); err != nil {
 				return store.UserChange{}, err
 			}
-			return s.changeEmail(ctx, found, to)
+			return s.ChangeEmail(ctx, found, to)
 		})
 	return &usersv1.UpdateEmailResponse{Details: details, NotificationId: notification}, err
 }
@@ -88,31 +88,11 @@ func (s Server) UpdateMyEmail(
 	c := caller.From(ctx)
 	details, notification, err := s.ChangeUser(ctx, c.HomeOrganizationID, c.UserID,
 		func(found *domain.User) (store.UserChange, error) {
-			return s.changeEmail(ctx, found, domain.Email{
+			return s.ChangeEmail(ctx, found, domain.Email{
 				Address: r.Email, Verified: found.EmailVerified && r.Email == found.Email,
 			})
 		})
 	return &usersv1.UpdateMyEmailResponse{Details: details, NotificationId: notification}, err
-}
-
-func (s Server) changeEmail(ctx context.Context, found *domain.User, to domain.Email) (store.UserChange, error) {
-	c, err := found.ChangeEmail(to)
-	if err != nil || len(c.Changed) == 0 {
-		return store.UserChange{}, err
-	}
-	changed := &usersv1.HumanEmailChanged{
-		State: usersv1.UserState(found.State), Changed: c.Changed, Mail: string(c.Mail),
-	}
-	change := store.UserChange{Event: changed, Ended: c.Ended}
-	if c.Mail != "" {
-		change.Code = s.NewCode(c.Mail, found.ID)
-	}
-	if c.Noticed.Address != "" {
-		changed.Notice = string(domain.KindEmailChanged)
-		change.Notice = base.NewNotice(c.Noticed, base.IsOwn(ctx, found))
-		change.Notice.Counted = true // the next one goes to the address that is set now
-	}
-	return change, nil
 }
 
 // ResendEmailVerification sends the mail that asks a user to verify the address again.

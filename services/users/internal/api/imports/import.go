@@ -67,7 +67,7 @@ func (s Server) ImportHumanUser(
 	if err := s.bringOTP(&n, data); err != nil {
 		return nil, err
 	}
-	if err := s.CheckIdpLinks(ctx, n.OrgID, n.IdpLinks); n.Digest != nil && errors.Is(err, usersfault.ErrIdpUnknown) {
+	if err := s.CheckLinked(ctx, &n); n.Digest != nil && errors.Is(err, usersfault.ErrIdpUnknown) {
 		return s.repeated(ctx, n, err) // the provider may have been removed since the first import
 	} else if err != nil {
 		return nil, err

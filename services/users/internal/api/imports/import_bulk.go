@@ -305,6 +305,10 @@ func (s Server) checkProviders(ctx context.Context, orgID string, all []*rowStat
 		if err := domain.CheckIdpLinks(a.user.IdpLinks, known); a.pending() && err != nil {
 			refused[a], doubtful = err, append(doubtful, a)
 		}
+		if domain.VerifiesEmail(a.user.IdpLinks, known) {
+			a.user.EmailVerified, a.user.Code, a.user.OwedMail = true, nil, "" // as Settle does with a verified address
+			a.event = base.Imported(&a.user, "")
+		}
 	}
 	if err := s.compare(ctx, orgID, doubtful); err != nil {
 		return err

@@ -18,6 +18,38 @@ func linkedRow(id string, accounts ...string) *usersv1.ImportHumanUserRow {
 
 // For rows with linked accounts, the check reports what the import then does. A repeated import has
 // the same answer.
+// A provider whose addresses are verified verifies those of imported people who are linked to it, whatever the import
+// says.
+func TestImportWithALinkToAProviderThatVerifies(t *testing.T) {
+	t.Parallel()
+	w, _ := testworld.NewLinkedWorld(t)
+	one := testworld.Linked("one", "staff/1")
+	one.UserId = "one"
+	other := row("other")
+	other.User.Email.IsEmailVerified = false
+	other.User.Idps = []*usersv1.IdpLink{{ConfigId: "staff", ExternalUserId: "2"}}
+	mixed := row("mixed")
+	mixed.User.Email.IsEmailVerified = false
+	mixed.User.Idps = []*usersv1.IdpLink{{ConfigId: "company", ExternalUserId: "3"}}
+	bulk := testworld.Bulk(w.OrgID, other, mixed)
+	if checked, err := w.Gateway.CheckImport(w.Admin, bulk); err != nil || checked.Mails != 1 {
+		t.Errorf("the check says %v, %v", checked, err)
+	}
+	first := w.Import(w.Admin, one)
+	if _, errs := w.Imported(w.Admin, bulk); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for id, verified := range map[string]bool{"one": true, "other": true, "mixed": false} {
+		kinds, _ := w.Asked(w.OrgID, id)
+		if got := w.User(id).GetHuman().Email.IsEmailVerified; got != verified || len(kinds) != 0 == verified {
+			t.Errorf("%s: verified %t, mails %v", id, got, kinds)
+		}
+	}
+	if again, err := w.Gateway.ImportHumanUser(w.Admin, one); err != nil || !proto.Equal(again, first) {
+		t.Errorf("the import again: %v, %v", again, err)
+	}
+}
+
 func TestImportUsersLinked(t *testing.T) {
 	t.Parallel()
 	w, known := testworld.NewLinkedWorld(t)

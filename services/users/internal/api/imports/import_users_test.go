@@ -152,6 +152,65 @@ func TestImportUsersRefusesRows(t *testing.T) {
 	}
 }
 
+// Who was imported as inactive or locked gets the first mail when the user comes back, if it is needed then, and once.
+func TestFirstMailWaitsForTheUserToComeBack(t *testing.T) {
+	t.Parallel()
+	w, _ := testworld.NewLinkedWorld(t)
+	moves := w.Moves()
+	for name, c := range map[string]struct {
+		state            usersv1.UserState
+		leaves, returns  string
+		verified, linked bool
+		meanwhile        func(id string)
+		mails            []string
+	}{
+		"locked":   {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, false, nil, []string{"init"}},
+		"inactive": {usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, nil, []string{"init"}},
+		"linked":   {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, true, nil, []string{"verifyemail"}},
+		"ready":    {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", true, false, nil, nil},
+		"verified": {usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, func(id string) {
+			w.Must(w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{
+				UserId: id, Email: id + "@example.com", IsEmailVerified: true,
+			}))
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := row(name)
+			r.State, r.User.Email.IsEmailVerified = c.state, c.verified
+			if c.linked {
+				r.User.Idps = []*usersv1.IdpLink{{ConfigId: "company", ExternalUserId: name}}
+			}
+			if _, errs := w.Imported(w.Admin, testworld.Bulk(w.OrgID, r)); len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			if kinds, _ := w.Asked(w.OrgID, name); len(kinds) != 0 {
+				t.Errorf("mails to a user who is %s: %v", c.state, kinds)
+			}
+			if c.meanwhile != nil {
+				c.meanwhile(name)
+			}
+			w.Must(moves[c.returns](w.Admin, name))
+			kinds, ids := w.Asked(w.OrgID, name)
+			if kinds = slices.DeleteFunc(kinds, func(kind string) bool {
+				return kind == "emailchanged"
+			}); !slices.Equal(kinds, c.mails) {
+				t.Fatalf("mails %v, want %v", kinds, c.mails)
+			}
+			for _, id := range ids {
+				m, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{UserId: name, NotificationId: id})
+				if len(c.mails) > 0 && (err != nil || m.Code == "") {
+					t.Errorf("the mail is %v, %v", m, err)
+				}
+			}
+			w.Must(moves[c.leaves](w.Admin, name))
+			w.Must(moves[c.returns](w.Admin, name))
+			if again, _ := w.Asked(w.OrgID, name); len(again) != len(ids) {
+				t.Errorf("mails %v after the second return", again)
+			}
+		})
+	}
+}
+
 func TestImportUsersDecidesStateAndMail(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
@@ -190,12 +249,12 @@ func TestImportUsersDecidesStateAndMail(t *testing.T) {
 			t.Errorf("%s is %v again", id, got)
 		}
 	}
-	for _, id := range []string{"unverified", "bare"} {
+	for _, id := range []string{"unverified", "bare", "locked"} {
 		if m := w.Mail(id); m.Code == "" {
 			t.Errorf("%s has no code to be mailed", id)
 		}
 	}
-	if n := w.Rows("codes"); n != 2 {
+	if n := w.Rows("codes"); n != 3 {
 		t.Errorf("%d codes", n)
 	}
 	if checked, err := w.Gateway.CheckImport(w.Admin, r); err != nil || checked.KnownUsers != 5 || checked.Mails != 0 {

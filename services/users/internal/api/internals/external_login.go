@@ -3,6 +3,8 @@ package internals
 import (
 	"cmp"
 	"context"
+	"errors"
+	"strings"
 
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
@@ -44,7 +46,7 @@ func (s Server) CreateExternalUser(
 	}
 	n, err := base.NewHuman(r.OrgId, r.User)
 	if err == nil {
-		err = s.CheckIdpLinks(ctx, n.OrgID, n.IdpLinks)
+		err = s.CheckLinked(ctx, &n)
 	}
 	if err != nil {
 		return nil, err
@@ -56,7 +58,8 @@ func (s Server) CreateExternalUser(
 	return &usersv1.CreateExternalUserResponse{UserId: n.ID}, err
 }
 
-// UpdateExternalUser replaces those of a person's names and language that the identity provider sends.
+// UpdateExternalUser replaces what the identity provider sends of a person who may log in: names, language, phone and
+// address. A part that is refused keeps no other part from being replaced.
 func (s Server) UpdateExternalUser(
 	ctx context.Context, r *usersv1.UpdateExternalUserRequest,
 ) (*usersv1.UpdateExternalUserResponse, error) {
@@ -64,16 +67,58 @@ func (s Server) UpdateExternalUser(
 	if err != nil {
 		return nil, err
 	}
-	language, err := domain.Language("preferredLanguage", r.PreferredLanguage)
-	if err != nil {
-		return nil, err
+	if found.State != domain.UserActive {
+		return &usersv1.UpdateExternalUserResponse{}, nil
 	}
-	_, err = s.ReplaceProfile(ctx, found.OrgID, found.ID, &usersv1.UpdateProfileRequest{
+	// The person is the maker of the address, as of the link.
+	ctx = caller.With(ctx, caller.Caller{UserID: found.ID, OrganizationID: found.OrgID})
+	_, names := s.ReplaceProfile(ctx, found.OrgID, found.ID, &usersv1.UpdateProfileRequest{
 		FirstName: cmp.Or(r.FirstName, found.FirstName), LastName: cmp.Or(r.LastName, found.LastName),
-		DisplayName: cmp.Or(r.DisplayName, found.DisplayName), NickName: found.NickName,
-		PreferredLanguage: cmp.Or(language, found.PreferredLanguage), Gender: usersv1.Gender(found.Gender),
+		DisplayName: cmp.Or(r.DisplayName, found.DisplayName), NickName: cmp.Or(r.NickName, found.NickName),
+		PreferredLanguage: cmp.Or(r.PreferredLanguage, found.PreferredLanguage),
+		Gender:            usersv1.Gender(found.Gender),
 	})
-	return &usersv1.UpdateExternalUserResponse{}, err
+	return &usersv1.UpdateExternalUserResponse{}, errors.Join(names, s.takePhone(ctx, found, r.Phone),
+		s.takeEmail(ctx, found, r))
+}
+
+func (s Server) takePhone(ctx context.Context, found domain.User, p *usersv1.Phone) error {
+	if p == nil {
+		return nil
+	}
+	_, err := s.NoteChange(ctx, found.OrgID, found.ID, func(u *domain.User) (proto.Message, error) {
+		changed, err := u.ChangePhone(p.Phone, p.IsPhoneVerified || u.PhoneVerified && u.Phone == p.Phone)
+		if len(changed) == 0 {
+			return nil, err
+		}
+		return &usersv1.HumanPhoneChanged{Changed: changed}, err
+	})
+	return err
+}
+
+// takeEmail replaces the address, and sets it as verified if the provider says so. The same address is written as the
+// user has it.
+func (s Server) takeEmail(ctx context.Context, found domain.User, r *usersv1.UpdateExternalUserRequest) error {
+	if r.Email == "" && r.VerifiedEmail == "" {
+		return nil
+	}
+	if r.Email != "" {
+		if err := domain.CheckEmail("email", r.Email); err != nil {
+			return err
+		}
+	}
+	_, _, err := s.ChangeUser(ctx, found.OrgID, found.ID, func(u *domain.User) (store.UserChange, error) {
+		to := domain.Email{Address: u.Email, Verified: u.EmailVerified}
+		if r.Email != "" && !strings.EqualFold(r.Email, u.Email) {
+			to = domain.Email{Address: r.Email}
+		}
+		to.Verified = to.Verified || strings.EqualFold(r.VerifiedEmail, to.Address)
+		if to.Address == u.Email && u.EmailOutranked { // the provider repeats what somebody else has chosen
+			return store.UserChange{}, nil
+		}
+		return s.ChangeEmail(ctx, u, to)
+	})
+	return err
 }
 
 // LinkExternalAccount links a person to an account at an identity provider.

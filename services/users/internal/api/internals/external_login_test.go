@@ -1,6 +1,7 @@
 package internals_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,72 @@ func TestUpdateExternalUser(t *testing.T) {
 	}
 	_, err := w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{UserId: "nobody"})
 	testkit.Refused(t, err, "USER_NOT_FOUND")
+}
+
+// A login takes over all that the provider sends. A new address follows the rule for mails, like any change of the own
+// address: it gets a code unless the provider's settings say that it is verified, and the former one gets a notice.
+func TestUpdateExternalUserTakesAddressAndPhone(t *testing.T) {
+	t.Parallel()
+	w, _ := testworld.NewLinkedWorld(t)
+	for name, c := range map[string]struct {
+		verified bool
+		mails    []string
+	}{"eve": {false, []string{"verifyemail", "emailchanged"}}, "ada": {true, []string{"emailchanged"}}} {
+		t.Run(name, func(t *testing.T) {
+			r := testworld.Linked(name, "company/"+name)
+			r.Email.IsEmailVerified = true
+			id := w.Import(w.Admin, r).UserId
+			update := &usersv1.UpdateExternalUserRequest{
+				UserId: id, NickName: "Nick", Email: "new-" + name + "@example.com",
+				Phone: &usersv1.Phone{Phone: "+41791234567", IsPhoneVerified: true},
+			}
+			if c.verified {
+				update.VerifiedEmail = update.Email
+			}
+			for range 2 { // the second login says nothing new
+				w.Must(w.Auth.UpdateExternalUser(t.Context(), update))
+			}
+			got := w.User(id).GetHuman()
+			if got.Email.Email != update.Email || got.Email.IsEmailVerified != c.verified ||
+				got.Phone.GetPhone() != "+41791234567" || !got.Phone.GetIsPhoneVerified() || got.Profile.NickName != "Nick" {
+				t.Errorf("%v", got)
+			}
+			kinds, _ := w.Asked(w.OrgID, id)
+			slices.Sort(kinds)
+			slices.Sort(c.mails)
+			if !slices.Equal(kinds, c.mails) {
+				t.Errorf("mails %v, want %v", kinds, c.mails)
+			}
+			if n := w.Rows("events where aggregate_id = $1 and name = 'email_changed' and actor = $1", id); n != 1 {
+				t.Errorf("%d changes of the address by the person", n)
+			}
+		})
+	}
+}
+
+// The provider's word holds for the address that the user has, in any case, and for no other. Who may not log in stays
+// as is.
+func TestProviderVerifiesTheAddressOfTheUser(t *testing.T) {
+	t.Parallel()
+	w, _ := testworld.NewLinkedWorld(t)
+	ada, eve := w.Import(w.Admin, testworld.Linked("ada", "company/1")), w.Import(w.Admin, testworld.Linked("eve",
+		"company/2"))
+	w.Must(w.Moves()["locked"](w.Admin, eve.UserId))
+	address := w.User(ada.UserId).GetHuman().Email.Email
+	for _, c := range []struct {
+		id, email string
+		want      bool
+	}{
+		{ada.UserId, "another@example.com", false}, {ada.UserId, strings.ToUpper(address), true},
+		{eve.UserId, w.User(eve.UserId).GetHuman().Email.Email, false},
+	} {
+		w.Must(w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{
+			UserId: c.id, VerifiedEmail: c.email,
+		}))
+		if got := w.User(c.id).GetHuman().Email; got.IsEmailVerified != c.want || got.Email == strings.ToUpper(address) {
+			t.Errorf("%s: %v", c.email, got)
+		}
+	}
 }
 
 // A person can link an account while the login with the password is valid, and is then the maker of the link.

@@ -63,11 +63,36 @@ func TestRemoveOrg(t *testing.T) {
 	}
 }
 
+// The organization that the first start made goes like any other if an owner of the instance belongs to another one. Its
+// administrator goes along.
+func TestFirstOrgIsRemovedByAnOwnerElsewhere(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	_, inA := w.Org("A")
+	owner := w.Person(inA, "owner")
+	w.AddIamMember(owner, "IAM_OWNER")
+	token := w.PAT(inA, owner).Token
+	c, err := w.Resolve(token, w.OrgID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Gateway.RemoveMyOrg(w.As(c), &usersv1.RemoveMyOrgRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Until(t, w.Service.DB, "organizations", "not exists (select from organizations where id = $1)", w.OrgID)
+	if w.Rows("users where id = $1", w.AdminID) != 0 || w.Rows("instance") != 1 {
+		t.Error("the administrator is left, or the next start would make an instance")
+	}
+	if _, err := w.Resolve(token, ""); err != nil {
+		t.Errorf("the owner elsewhere: %v", err)
+	}
+}
+
 func TestRemoveOrgRefuses(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
 	_, err := w.Gateway.RemoveMyOrg(w.Admin, &usersv1.RemoveMyOrgRequest{})
-	testkit.Refused(t, err, "ORG_OF_INSTANCE")
+	testkit.Refused(t, err, "LAST_IAM_OWNER") // not ORG_OF_INSTANCE
 	_, inA := w.Org("A")
 	settings := w.Person(inA, "settings")
 	w.AddMember(inA, settings, "ORG_SETTINGS_MANAGER")

@@ -28,9 +28,12 @@ func (s Server) DeactivateUser(
 func (s Server) ReactivateUser(
 	ctx context.Context, r *usersv1.ReactivateUserRequest,
 ) (*usersv1.ReactivateUserResponse, error) {
-	details, err := s.changeState(ctx, r.UserId, func(found *domain.User) (proto.Message, error) {
-		err := found.Reactivate()
-		return &usersv1.UserReactivated{State: usersv1.UserState(found.State)}, err
+	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), r.UserId, func(u *domain.User) (store.UserChange, error) {
+		err := u.Reactivate()
+		owed := u.TakeOwedMail()
+		return s.withMail(u, owed, &usersv1.UserReactivated{
+			State: usersv1.UserState(u.State), Mail: string(owed),
+		}), err
 	})
 	return &usersv1.ReactivateUserResponse{Details: details}, err
 }
@@ -48,7 +51,8 @@ func (s Server) LockUser(ctx context.Context, r *usersv1.LockUserRequest) (*user
 func (s Server) UnlockUser(ctx context.Context, r *usersv1.UnlockUserRequest) (*usersv1.UnlockUserResponse, error) {
 	details, _, err := s.ChangeUser(ctx, base.OrgID(ctx), r.UserId, func(u *domain.User) (store.UserChange, error) {
 		err := u.Unlock(s.Now())
-		change := stateChange(u, &usersv1.UserUnlocked{State: usersv1.UserState(u.State)})
+		owed := u.TakeOwedMail()
+		change := s.withMail(u, owed, &usersv1.UserUnlocked{State: usersv1.UserState(u.State), Mail: string(owed)})
 		change.ResetTries = true
 		return change, err
 	})
@@ -64,6 +68,15 @@ func (s Server) changeState(
 		return stateChange(found, happened), err
 	})
 	return details, err
+}
+
+// withMail returns the change of a user who comes back, with the mail that the user did not get from an import.
+func (s Server) withMail(u *domain.User, owed domain.Kind, happened proto.Message) store.UserChange {
+	change := stateChange(u, happened)
+	if owed != "" {
+		change.Code = s.NewCode(owed, u.ID)
+	}
+	return change
 }
 
 // stateChange ends the code that an active user does not need, or that a user who cannot log in may not use.

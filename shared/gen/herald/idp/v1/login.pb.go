@@ -480,7 +480,11 @@ type ExternalAccount struct {
 	// When the person authenticated there, in seconds since 1970. 0 if the provider does not say it.
 	AuthTime int64 `protobuf:"varint,10,opt,name=auth_time,json=authTime,proto3" json:"auth_time,omitempty"`
 	// How the person authenticated (RFC 8176).
-	Amr           []string `protobuf:"bytes,11,rep,name=amr,proto3" json:"amr,omitempty"`
+	Amr      []string `protobuf:"bytes,11,rep,name=amr,proto3" json:"amr,omitempty"`
+	NickName string   `protobuf:"bytes,12,opt,name=nick_name,json=nickName,proto3" json:"nick_name,omitempty"`
+	// In the form +41791234567.
+	Phone         string `protobuf:"bytes,13,opt,name=phone,proto3" json:"phone,omitempty"`
+	PhoneVerified bool   `protobuf:"varint,14,opt,name=phone_verified,json=phoneVerified,proto3" json:"phone_verified,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -590,6 +594,27 @@ func (x *ExternalAccount) GetAmr() []string {
 		return x.Amr
 	}
 	return nil
+}
+
+func (x *ExternalAccount) GetNickName() string {
+	if x != nil {
+		return x.NickName
+	}
+	return ""
+}
+
+func (x *ExternalAccount) GetPhone() string {
+	if x != nil {
+		return x.Phone
+	}
+	return ""
+}
+
+func (x *ExternalAccount) GetPhoneVerified() bool {
+	if x != nil {
+		return x.PhoneVerified
+	}
+	return false
 }
 
 // A login that was refused, for the administrators of the organization.
@@ -886,7 +911,7 @@ const file_herald_idp_v1_login_proto_rawDesc = "" +
 	"\bidp_name\x18\x02 \x01(\tR\aidpName\x12L\n" +
 	"\x10provider_options\x18\x03 \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\x12\x1f\n" +
 	"\vonly_tenant\x18\x04 \x01(\tR\n" +
-	"onlyTenant\"\xef\x02\n" +
+	"onlyTenant\"\xc9\x03\n" +
 	"\x0fExternalAccount\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12(\n" +
 	"\x10external_user_id\x18\x02 \x01(\tR\x0eexternalUserId\x12\x1b\n" +
@@ -900,7 +925,10 @@ const file_herald_idp_v1_login_proto_rawDesc = "" +
 	"\x12preferred_language\x18\t \x01(\tR\x11preferredLanguage\x12\x1b\n" +
 	"\tauth_time\x18\n" +
 	" \x01(\x03R\bauthTime\x12\x10\n" +
-	"\x03amr\x18\v \x03(\tR\x03amr\"\xc5\x01\n" +
+	"\x03amr\x18\v \x03(\tR\x03amr\x12\x1b\n" +
+	"\tnick_name\x18\f \x01(\tR\bnickName\x12\x14\n" +
+	"\x05phone\x18\r \x01(\tR\x05phone\x12%\n" +
+	"\x0ephone_verified\x18\x0e \x01(\bR\rphoneVerified\"\xc5\x01\n" +
 	"\x17NoteRefusedLoginRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x15\n" +
 	"\x06idp_id\x18\x02 \x01(\tR\x05idpId\x12!\n" +

@@ -12,6 +12,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	_ "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -308,8 +309,14 @@ type UpdateExternalUserRequest struct {
 	LastName          string                 `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	DisplayName       string                 `protobuf:"bytes,4,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	PreferredLanguage string                 `protobuf:"bytes,5,opt,name=preferred_language,json=preferredLanguage,proto3" json:"preferred_language,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	NickName          string                 `protobuf:"bytes,6,opt,name=nick_name,json=nickName,proto3" json:"nick_name,omitempty"`
+	Phone             *Phone                 `protobuf:"bytes,7,opt,name=phone,proto3" json:"phone,omitempty"`
+	// A new address gets a mail with a code, unless it is verified_email too.
+	Email string `protobuf:"bytes,8,opt,name=email,proto3" json:"email,omitempty"`
+	// The address, if the provider's settings say that its addresses are verified. If it is the user's, it is verified.
+	VerifiedEmail string `protobuf:"bytes,9,opt,name=verified_email,json=verifiedEmail,proto3" json:"verified_email,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateExternalUserRequest) Reset() {
@@ -373,6 +380,34 @@ func (x *UpdateExternalUserRequest) GetDisplayName() string {
 func (x *UpdateExternalUserRequest) GetPreferredLanguage() string {
 	if x != nil {
 		return x.PreferredLanguage
+	}
+	return ""
+}
+
+func (x *UpdateExternalUserRequest) GetNickName() string {
+	if x != nil {
+		return x.NickName
+	}
+	return ""
+}
+
+func (x *UpdateExternalUserRequest) GetPhone() *Phone {
+	if x != nil {
+		return x.Phone
+	}
+	return nil
+}
+
+func (x *UpdateExternalUserRequest) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *UpdateExternalUserRequest) GetVerifiedEmail() string {
+	if x != nil {
+		return x.VerifiedEmail
 	}
 	return ""
 }
@@ -507,7 +542,7 @@ var File_herald_users_v1_external_login_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_external_login_proto_rawDesc = "" +
 	"\n" +
-	"$herald/users/v1/external_login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\"\xc4\x01\n" +
+	"$herald/users/v1/external_login.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\x1a\x17herald/v1/options.proto\"\xc4\x01\n" +
 	"\x1bCheckExternalAccountRequest\x12\x1f\n" +
 	"\x06idp_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05idpId\x122\n" +
 	"\x10external_user_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x0eexternalUserId\x12%\n" +
@@ -532,14 +567,18 @@ const file_herald_users_v1_external_login_proto_rawDesc = "" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12:\n" +
 	"\x04user\x18\x02 \x01(\v2\x1e.herald.users.v1.HumanUserDataB\x06\xbaH\x03\xc8\x01\x01R\x04user\"5\n" +
 	"\x1aCreateExternalUserResponse\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\"\xe9\x01\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"\x97\x03\n" +
 	"\x19UpdateExternalUserRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\x12'\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12+\n" +
 	"\n" +
-	"first_name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tfirstName\x12%\n" +
-	"\tlast_name\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\blastName\x12+\n" +
-	"\fdisplay_name\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\vdisplayName\x126\n" +
-	"\x12preferred_language\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18#R\x11preferredLanguage\"\x1c\n" +
+	"first_name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\tfirstName\x12)\n" +
+	"\tlast_name\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\blastName\x12/\n" +
+	"\fdisplay_name\x18\x04 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\vdisplayName\x126\n" +
+	"\x12preferred_language\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18#R\x11preferredLanguage\x12)\n" +
+	"\tnick_name\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\x88\x82)\x01R\bnickName\x12,\n" +
+	"\x05phone\x18\a \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\x12\x1a\n" +
+	"\x05email\x18\b \x01(\tB\x04\x88\x82)\x01R\x05email\x12+\n" +
+	"\x0everified_email\x18\t \x01(\tB\x04\x88\x82)\x01R\rverifiedEmail\"\x1c\n" +
 	"\x1aUpdateExternalUserResponse\"\x8d\x01\n" +
 	"\x1aLinkExternalAccountRequest\x129\n" +
 	"\asubject\x18\x01 \x01(\v2\x1f.herald.users.v1.CheckedSubjectR\asubject\x124\n" +
@@ -570,19 +609,21 @@ var file_herald_users_v1_external_login_proto_goTypes = []any{
 	(*LinkExternalAccountResponse)(nil),  // 7: herald.users.v1.LinkExternalAccountResponse
 	(UserState)(0),                       // 8: herald.users.v1.UserState
 	(*HumanUserData)(nil),                // 9: herald.users.v1.HumanUserData
-	(*CheckedSubject)(nil),               // 10: herald.users.v1.CheckedSubject
-	(*IdpLink)(nil),                      // 11: herald.users.v1.IdpLink
+	(*Phone)(nil),                        // 10: herald.users.v1.Phone
+	(*CheckedSubject)(nil),               // 11: herald.users.v1.CheckedSubject
+	(*IdpLink)(nil),                      // 12: herald.users.v1.IdpLink
 }
 var file_herald_users_v1_external_login_proto_depIdxs = []int32{
 	8,  // 0: herald.users.v1.CheckExternalAccountResponse.state:type_name -> herald.users.v1.UserState
 	9,  // 1: herald.users.v1.CreateExternalUserRequest.user:type_name -> herald.users.v1.HumanUserData
-	10, // 2: herald.users.v1.LinkExternalAccountRequest.subject:type_name -> herald.users.v1.CheckedSubject
-	11, // 3: herald.users.v1.LinkExternalAccountRequest.link:type_name -> herald.users.v1.IdpLink
-	4,  // [4:4] is the sub-list for method output_type
-	4,  // [4:4] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	10, // 2: herald.users.v1.UpdateExternalUserRequest.phone:type_name -> herald.users.v1.Phone
+	11, // 3: herald.users.v1.LinkExternalAccountRequest.subject:type_name -> herald.users.v1.CheckedSubject
+	12, // 4: herald.users.v1.LinkExternalAccountRequest.link:type_name -> herald.users.v1.IdpLink
+	5,  // [5:5] is the sub-list for method output_type
+	5,  // [5:5] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_external_login_proto_init() }

@@ -75,7 +75,8 @@ const (
 	Fault_ORG_NOT_ACTIVE     Fault = 41
 	Fault_ORG_NOT_INACTIVE   Fault = 42
 	Fault_ORG_ID_TAKEN       Fault = 43
-	Fault_ORG_OF_INSTANCE    Fault = 44
+	// Not returned any more: the organization can be removed if an IAM_OWNER of another one can log in.
+	Fault_ORG_OF_INSTANCE Fault = 44
 	// Not returned to callers: another domain is tried.
 	Fault_ORG_DOMAIN_TAKEN      Fault = 45
 	Fault_OTP_ALREADY_READY     Fault = 46

@@ -1163,7 +1163,7 @@ const file_herald_users_v1_orgs_proto_rawDesc = "" +
 	"\bOrgState\x12\x19\n" +
 	"\x15ORG_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10ORG_STATE_ACTIVE\x10\x01\x12\x16\n" +
-	"\x12ORG_STATE_INACTIVE\x10\x022\x8b\r\n" +
+	"\x12ORG_STATE_INACTIVE\x10\x022\xf8\f\n" +
 	"\x04Orgs\x12\xef\x01\n" +
 	"\tCreateOrg\x12!.herald.users.v1.CreateOrgRequest\x1a\".herald.users.v1.CreateOrgResponse\"\x9a\x01\x8a\x82)\f\n" +
 	"\n" +
@@ -1179,11 +1179,11 @@ const file_herald_users_v1_orgs_proto_rawDesc = "" +
 	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\x0eORG_NOT_ACTIVE\xb2\x82)\rORG_NOT_FOUND\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_deactivate\x90\x02\x02\x12\xcb\x01\n" +
 	"\x0fReactivateMyOrg\x12'.herald.users.v1.ReactivateMyOrgRequest\x1a(.herald.users.v1.ReactivateMyOrgResponse\"e\x8a\x82)\f\n" +
 	"\n" +
-	"org.delete\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x10ORG_NOT_INACTIVE\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x90\x02\x02\x12\xcc\x01\n" +
-	"\vRemoveMyOrg\x12#.herald.users.v1.RemoveMyOrgRequest\x1a$.herald.users.v1.RemoveMyOrgResponse\"r\x8a\x82)\f\n" +
+	"org.delete\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x10ORG_NOT_INACTIVE\x82\xd3\xe4\x93\x02':\x01*\"\"/management/v1/orgs/me/_reactivate\x90\x02\x02\x12\xb9\x01\n" +
+	"\vRemoveMyOrg\x12#.herald.users.v1.RemoveMyOrgRequest\x1a$.herald.users.v1.RemoveMyOrgResponse\"_\x8a\x82)\f\n" +
 	"\n" +
 	"org.delete\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\x0fORG_OF_INSTANCE\x82\xd3\xe4\x93\x02\x18*\x16/management/v1/orgs/me\x12\xad\x01\n" +
+	"ESCALATION\xb2\x82)\x0eLAST_IAM_OWNER\xb2\x82)\rORG_NOT_FOUND\x82\xd3\xe4\x93\x02\x18*\x16/management/v1/orgs/me\x12\xad\x01\n" +
 	"\x12SearchMyOrgChanges\x12*.herald.users.v1.SearchMyOrgChangesRequest\x1a .herald.v1.SearchChangesResponse\"I\x8a\x82)\n" +
 	"\n" +
 	"\borg.read\x9a\x82)\x03org\x82\xd3\xe4\x93\x02+:\x01*\"&/management/v1/orgs/me/changes/_search\x90\x02\x01\x12\x89\x01\n" +

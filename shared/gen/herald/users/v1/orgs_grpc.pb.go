@@ -55,9 +55,8 @@ type OrgsClient interface {
 	ReactivateMyOrg(ctx context.Context, in *ReactivateMyOrgRequest, opts ...grpc.CallOption) (*ReactivateMyOrgResponse, error)
 	// Removes the organization acted on with everything that belongs to it. After the answer nobody
 	// can use it. Its users, projects, texts and identity providers are removed in the background. It
-	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, with `ESCALATION` if one of
-	// its users has a role in the instance with a permission that the caller lacks, and with `LAST_IAM_OWNER`
-	// if no IAM_OWNER could log in any more.
+	// fails with `ESCALATION` if one of its users has a role in the instance with a permission that the caller lacks, and
+	// with `LAST_IAM_OWNER` if no IAM_OWNER of another organization could log in.
 	RemoveMyOrg(ctx context.Context, in *RemoveMyOrgRequest, opts ...grpc.CallOption) (*RemoveMyOrgResponse, error)
 	// Lists the changes of the organization acted on.
 	SearchMyOrgChanges(ctx context.Context, in *SearchMyOrgChangesRequest, opts ...grpc.CallOption) (*v1.SearchChangesResponse, error)
@@ -189,9 +188,8 @@ type OrgsServer interface {
 	ReactivateMyOrg(context.Context, *ReactivateMyOrgRequest) (*ReactivateMyOrgResponse, error)
 	// Removes the organization acted on with everything that belongs to it. After the answer nobody
 	// can use it. Its users, projects, texts and identity providers are removed in the background. It
-	// fails with `ORG_OF_INSTANCE` for the organization that the first start made, with `ESCALATION` if one of
-	// its users has a role in the instance with a permission that the caller lacks, and with `LAST_IAM_OWNER`
-	// if no IAM_OWNER could log in any more.
+	// fails with `ESCALATION` if one of its users has a role in the instance with a permission that the caller lacks, and
+	// with `LAST_IAM_OWNER` if no IAM_OWNER of another organization could log in.
 	RemoveMyOrg(context.Context, *RemoveMyOrgRequest) (*RemoveMyOrgResponse, error)
 	// Lists the changes of the organization acted on.
 	SearchMyOrgChanges(context.Context, *SearchMyOrgChangesRequest) (*v1.SearchChangesResponse, error)

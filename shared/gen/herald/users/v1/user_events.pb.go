@@ -74,7 +74,9 @@ func (x *UserDeactivated) GetGeneration() uint64 {
 type UserReactivated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ACTIVE, or INITIAL if the user still has to use the code of the initialize-user mail.
-	State         UserState `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	State UserState `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	// The kind of the mail that the user did not get when an import made the user inactive or locked. Empty for none.
+	Mail          string `protobuf:"bytes,2,opt,name=mail,proto3" json:"mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -114,6 +116,13 @@ func (x *UserReactivated) GetState() UserState {
 		return x.State
 	}
 	return UserState_USER_STATE_UNSPECIFIED
+}
+
+func (x *UserReactivated) GetMail() string {
+	if x != nil {
+		return x.Mail
+	}
+	return ""
 }
 
 // The user's access tokens and sessions have ended for good. Personal access tokens, keys and
@@ -165,7 +174,9 @@ func (x *UserLocked) GetGeneration() uint64 {
 type UserUnlocked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ACTIVE, or INITIAL if the user still has to use the code of the initialize-user mail.
-	State         UserState `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	State UserState `protobuf:"varint,1,opt,name=state,proto3,enum=herald.users.v1.UserState" json:"state,omitempty"`
+	// As UserReactivated.mail.
+	Mail          string `protobuf:"bytes,2,opt,name=mail,proto3" json:"mail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -205,6 +216,13 @@ func (x *UserUnlocked) GetState() UserState {
 		return x.State
 	}
 	return UserState_USER_STATE_UNSPECIFIED
+}
+
+func (x *UserUnlocked) GetMail() string {
+	if x != nil {
+		return x.Mail
+	}
+	return ""
 }
 
 // The user's roles, tokens, keys, second factor and linked accounts were removed too. Each has its
@@ -519,18 +537,20 @@ const file_herald_users_v1_user_events_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation:\x1f\x8a\x82)\x1b\n" +
-	"\x04user\x12\vdeactivated:\x04user \x01\"d\n" +
+	"\x04user\x12\vdeactivated:\x04user \x01\"x\n" +
 	"\x0fUserReactivated\x120\n" +
-	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state:\x1f\x8a\x82)\x1b\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x12\n" +
+	"\x04mail\x18\x02 \x01(\tR\x04mail:\x1f\x8a\x82)\x1b\n" +
 	"\x04user\x12\vreactivated:\x04user \x01\"H\n" +
 	"\n" +
 	"UserLocked\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation:\x1a\x8a\x82)\x16\n" +
-	"\x04user\x12\x06locked:\x04user \x01\"^\n" +
+	"\x04user\x12\x06locked:\x04user \x01\"r\n" +
 	"\fUserUnlocked\x120\n" +
-	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state:\x1c\x8a\x82)\x18\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12\x12\n" +
+	"\x04mail\x18\x02 \x01(\tR\x04mail:\x1c\x8a\x82)\x18\n" +
 	"\x04user\x12\bunlocked:\x04user \x01\"@\n" +
 	"\vUserRemoved\x12\x14\n" +
 	"\x05cause\x18\x01 \x01(\tR\x05cause:\x1b\x8a\x82)\x17\n" +

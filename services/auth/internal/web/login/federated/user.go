@@ -42,8 +42,8 @@ func (l *Logins) User(ctx context.Context, a Arrived) (*usersv1.CheckExternalAcc
 		}
 		return l.linked(ctx, a)
 	}
-	if err == nil && options.GetIsAutoUpdate() {
-		l.update(ctx, found.UserId, account)
+	if err == nil {
+		l.update(ctx, found.UserId, a)
 	}
 	return found, err
 }
@@ -63,8 +63,9 @@ func (l *Logins) create(ctx context.Context, a Arrived) error {
 			UserName: account.UserName,
 			Profile: &usersv1.Profile{
 				FirstName: account.FirstName, LastName: account.LastName, DisplayName: account.DisplayName,
-				PreferredLanguage: account.PreferredLanguage,
+				NickName: account.NickName, PreferredLanguage: account.PreferredLanguage,
 			},
+			Phone: phone(account),
 			Email: &usersv1.Email{Email: account.Email, IsEmailVerified: account.EmailVerified},
 			Idps: []*usersv1.IdpLink{{
 				ConfigId: a.IdpID, ExternalUserId: account.ExternalUserId, TenantId: account.TenantId,
@@ -81,12 +82,29 @@ func (l *Logins) create(ctx context.Context, a Arrived) error {
 	return err
 }
 
-// update copies the names and the language of the account to the user. If that fails, the login continues.
-func (l *Logins) update(ctx context.Context, userID string, account *idpv1.ExternalAccount) {
-	if _, err := l.Users.UpdateExternalUser(ctx, &usersv1.UpdateExternalUserRequest{
-		UserId: userID, FirstName: account.FirstName, LastName: account.LastName, DisplayName: account.DisplayName,
-		PreferredLanguage: account.PreferredLanguage,
-	}); err != nil {
+// phone returns the phone of an account, or nil.
+func phone(account *idpv1.ExternalAccount) *usersv1.Phone {
+	if account.Phone == "" {
+		return nil
+	}
+	return &usersv1.Phone{Phone: account.Phone, IsPhoneVerified: account.PhoneVerified}
+}
+
+// update copies to the user what the provider's options say: all of the account, or only that the address is verified.
+// If that fails, the login continues.
+func (l *Logins) update(ctx context.Context, userID string, a Arrived) {
+	account, r := a.Account, &usersv1.UpdateExternalUserRequest{UserId: userID}
+	if account.EmailVerified {
+		r.VerifiedEmail = account.Email
+	}
+	if a.ProviderOptions.GetIsAutoUpdate() {
+		r.FirstName, r.LastName, r.DisplayName = account.FirstName, account.LastName, account.DisplayName
+		r.NickName, r.PreferredLanguage = account.NickName, account.PreferredLanguage
+		r.Phone, r.Email = phone(account), account.Email
+	} else if r.VerifiedEmail == "" {
+		return
+	}
+	if _, err := l.Users.UpdateExternalUser(ctx, r); err != nil {
 		l.Log.WarnContext(ctx, "a user is not updated at a login", "user", userID, "err", fault.From(err).ID)
 	}
 }
