@@ -8,7 +8,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"herald/docs"
 	"herald/shared/caller"
+	"herald/shared/contract"
 )
 
 //go:embed text/openapi.md
@@ -52,18 +54,48 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 		{"tags", tags},
 		{"paths", paths},
 		{"components", object{
-			{"securitySchemes", object{{"bearer", object{
-				{"type", "http"}, {"scheme", "bearer"},
-				{
-					"description", "A personal access token, or an access token with the scopes that the operation " +
-						"names.",
-				},
-			}}}},
+			{"securitySchemes", securitySchemes()},
 			{"parameters", object{{"Organization", organization}}},
 			{"responses", failures(failure)},
 			{"schemas", s.components()},
 		}},
 	}, "  ")
+}
+
+// securitySchemes returns the ways to a token: one that somebody has, and a login (specification, section 5).
+func securitySchemes() object {
+	scopes := object{
+		{contract.OpenID, "Who the caller is: needed by every operation with a token."},
+		{contract.Audience, "The token may be used at this API: needed by all but some reads of one's own account."},
+	}
+	return object{
+		{"bearer", object{
+			{"type", "http"}, {"scheme", "bearer"},
+			{"description", "A personal access token, or an access token with the scopes that the operation names."},
+		}},
+		{"oauth2", object{
+			{"type", "oauth2"},
+			{"description", "A login in the browser. The addresses are below the public URL of the instance; " +
+				"`/.well-known/openid-configuration` has them in full."},
+			{"flows", object{{"authorizationCode", object{
+				{"authorizationUrl", docs.PublicURL + "/oauth/v2/authorize"},
+				{"tokenUrl", docs.PublicURL + "/oauth/v2/token"},
+				{"refreshUrl", docs.PublicURL + "/oauth/v2/token"},
+				{"scopes", scopes},
+			}}}},
+		}},
+	}
+}
+
+// mediaTypes are those that the specification offers for requests and answers.
+var mediaTypes = []string{"application/json", "application/grpc", "application/grpc-web+proto"}
+
+// content returns a body with a schema in each media type.
+func content(schema object) (all object) {
+	for _, media := range mediaTypes {
+		all = all.with(media, object{{"schema", schema}})
+	}
+	return all
 }
 
 func (s *schemas) paths(operations []Operation) object {
@@ -131,7 +163,7 @@ func guards(o Operation) string {
 		said = append(said, "It needs a login that is at most 10 minutes old. A personal access token is not enough.")
 	}
 	switch {
-	case a.NotForApps && a.ActsOn != "":
+	case a.NotForApps && o.User() != nil:
 		said = append(said, "An application that is not trusted may not do it to the person for whom it acts.")
 	case a.NotForApps:
 		said = append(said, "An application that is not trusted may not do it.")
@@ -159,7 +191,7 @@ func security(o Operation) []object {
 	if o.Access.Public {
 		return []object{}
 	}
-	return []object{{{"bearer", o.Scopes}}}
+	return []object{{{"bearer", o.Scopes}}, {{"oauth2", o.Scopes}}}
 }
 
 var organization = object{
@@ -233,11 +265,7 @@ func (s *schemas) body(o Operation) object {
 		f := o.Input().Fields().Get(i)
 		required = required || s.required(f) && !slices.Contains(o.Bound, string(f.Name()))
 	}
-	var content object
-	for _, media := range []string{"application/json", "application/grpc", "application/grpc-web+proto"} {
-		content = content.with(media, object{{"schema", schema}})
-	}
-	return object{{"required", required}, {"content", content}}
+	return object{{"required", required}, {"content", content(schema)}}
 }
 
 // failureResponses are the responses for refusals to which callers can react.
@@ -287,7 +315,7 @@ func failures(schema object) object {
 		if h, ok := headers[f.status]; ok {
 			r = r.with("headers", h)
 		}
-		all = all.with(f.name, r.with("content", object{{"application/json", object{{"schema", schema}}}}))
+		all = all.with(f.name, r.with("content", content(schema)))
 	}
 	return all
 }
@@ -295,7 +323,7 @@ func failures(schema object) object {
 func (s *schemas) responses(o Operation) object {
 	all := object{{"200", object{
 		{"description", "Done."},
-		{"content", object{{"application/json", object{{"schema", s.ref(o.Output())}}}}},
+		{"content", content(s.ref(o.Output()))},
 	}}}
 	for _, f := range failureResponses {
 		open := o.Access.Public && (f.status == "401" || f.status == "403")
