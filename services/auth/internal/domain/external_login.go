@@ -46,8 +46,8 @@ func (l ExternalLogin) AuthTime(said int64, now time.Time) time.Time {
 	return at
 }
 
-// MayLink reports whether the person has just authenticated at the provider, as far as the provider tells. If it does not
-// say when, it must have been asked to authenticate the person anew, and the answer must belong to that question.
+// MayLink reports whether the person has just authenticated at the provider, as far as the provider tells. If it does
+// not say when, it must have been asked to authenticate the person anew, and the answer must belong to that question.
 func (l ExternalLogin) MayLink(said int64, now time.Time) bool {
 	if said == 0 {
 		return l.Again && now.Sub(l.BegunAt) < FreshLogin

@@ -191,7 +191,8 @@ func settings(r interface {
 	GetPrivateLabelingSetting() projectsv1.PrivateLabelingSetting
 }) domain.Settings {
 	return domain.Settings{
-		Name: domain.Name(r.GetName()), ProjectRoleAssertion: r.GetProjectRoleAssertion(), ProjectRoleCheck: r.GetProjectRoleCheck(),
+		Name:                 domain.Name(r.GetName()),
+		ProjectRoleAssertion: r.GetProjectRoleAssertion(), ProjectRoleCheck: r.GetProjectRoleCheck(),
 		HasProjectCheck: r.GetHasProjectCheck(), PrivateLabelingSetting: int16(r.GetPrivateLabelingSetting()),
 	}
 }

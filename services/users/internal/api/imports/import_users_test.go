@@ -165,7 +165,9 @@ func TestFirstMailWaitsForTheUserToComeBack(t *testing.T) {
 		mails            []string
 	}{
 		"locked":   {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, false, nil, []string{"init"}},
-		"inactive": {usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, nil, []string{"init"}},
+		"inactive": {
+			usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, nil, []string{"init"},
+		},
 		"linked":   {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, true, nil, []string{"verifyemail"}},
 		"ready":    {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", true, false, nil, nil},
 		"verified": {usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, func(id string) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"

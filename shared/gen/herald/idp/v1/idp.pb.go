@@ -297,7 +297,8 @@ type IdpProviderOptions struct {
 	IsCreationAllowed bool `protobuf:"varint,2,opt,name=is_creation_allowed,json=isCreationAllowed,proto3" json:"is_creation_allowed,omitempty"`
 	// A login with an external account that is linked to nobody creates a user.
 	IsAutoCreation bool `protobuf:"varint,3,opt,name=is_auto_creation,json=isAutoCreation,proto3" json:"is_auto_creation,omitempty"`
-	// Each login updates the user's fields from the external account.
+	// Each login updates the user's fields from the external account: names, language, phone and e-mail address, as far as
+	// the provider says them. A new address gets a mail with a code, unless `emailVerified` is set.
 	IsAutoUpdate  bool `protobuf:"varint,4,opt,name=is_auto_update,json=isAutoUpdate,proto3" json:"is_auto_update,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

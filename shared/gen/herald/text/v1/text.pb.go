@@ -214,7 +214,8 @@ type CustomText struct {
 	Greeting   string                 `protobuf:"bytes,5,opt,name=greeting,proto3" json:"greeting,omitempty"`
 	Text       string                 `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
 	ButtonText string                 `protobuf:"bytes,7,opt,name=button_text,json=buttonText,proto3" json:"button_text,omitempty"`
-	FooterText string                 `protobuf:"bytes,8,opt,name=footer_text,json=footerText,proto3" json:"footer_text,omitempty"`
+	// Empty for a message without a footer.
+	FooterText string `protobuf:"bytes,8,opt,name=footer_text,json=footerText,proto3" json:"footer_text,omitempty"`
 	// Whether all fields have the default text.
 	IsDefault     bool `protobuf:"varint,9,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -316,16 +317,17 @@ func (x *CustomText) GetIsDefault() bool {
 
 // A text can have placeholders such as {{.FirstName}}. Sizes are in bytes.
 type SetMessageTextRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Language      string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
-	Title         string                 `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	PreHeader     string                 `protobuf:"bytes,4,opt,name=pre_header,json=preHeader,proto3" json:"pre_header,omitempty"`
-	Subject       string                 `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
-	Greeting      string                 `protobuf:"bytes,6,opt,name=greeting,proto3" json:"greeting,omitempty"`
-	Text          string                 `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`
-	ButtonText    string                 `protobuf:"bytes,8,opt,name=button_text,json=buttonText,proto3" json:"button_text,omitempty"`
-	FooterText    string                 `protobuf:"bytes,9,opt,name=footer_text,json=footerText,proto3" json:"footer_text,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Kind       string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Language   string                 `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	Title      string                 `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
+	PreHeader  string                 `protobuf:"bytes,4,opt,name=pre_header,json=preHeader,proto3" json:"pre_header,omitempty"`
+	Subject    string                 `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
+	Greeting   string                 `protobuf:"bytes,6,opt,name=greeting,proto3" json:"greeting,omitempty"`
+	Text       string                 `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`
+	ButtonText string                 `protobuf:"bytes,8,opt,name=button_text,json=buttonText,proto3" json:"button_text,omitempty"`
+	// White space alone stands for no footer. Empty stands for the default text, as in all fields.
+	FooterText    string `protobuf:"bytes,9,opt,name=footer_text,json=footerText,proto3" json:"footer_text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
