@@ -42,8 +42,8 @@ func (RunConfig) Help() map[string]string {
 			"further lines are keys that still open what they have sealed: herald keys changes them",
 		"HERALD_EVENTS_MAX_BYTES": "size in bytes at which the stream of events drops its oldest, such as " +
 			"16777216; at least 1 MiB",
-		"HERALD_TOKEN": "the token with which herald call asks; by default the administrator's of the first " +
-			"start",
+		"HERALD_TOKEN": "the token with which herald call asks; by default that of herald login, or the " +
+			"administrator's of the first start",
 		"HERALD_KEY": "the key file of a machine user, in JSON, with which herald call logs in instead of " +
 			"HERALD_TOKEN",
 	}
