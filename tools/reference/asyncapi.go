@@ -82,7 +82,18 @@ func (s *schemas) event(e contract.Event) object {
 			}},
 		}}}}},
 		{"payload", s.ref(e)},
+		{"examples", []object{{{"headers", exampleHeaders(e)}, {"payload", exampleOf(e)}}}},
 	}...)
+}
+
+// exampleHeaders returns the headers of an event of a user of an organization.
+func exampleHeaders(e contract.Event) object {
+	return object{
+		{"Nats-Msg-Id", exampleEvent}, {"content-type", "application/json"}, {"ce-specversion", "1.0"},
+		{"ce-id", exampleEvent}, {"ce-source", "/herald/" + e.Service}, {"ce-type", e.Type()},
+		{"ce-subject", exampleID}, {"ce-time", exampleWellKnown["google.protobuf.Timestamp"]}, {"ce-sequence", "7"},
+		{"ce-orgid", exampleOrg}, {"ce-actor", exampleID},
+	}
 }
 
 // cloudEvent describes the headers of CloudEvents 1.0 over NATS in binary mode.

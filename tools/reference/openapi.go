@@ -56,7 +56,7 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 		{"components", object{
 			{"securitySchemes", securitySchemes()},
 			{"parameters", object{{"Organization", organization}}},
-			{"responses", failures(failure)},
+			{"responses", s.failures(failure)},
 			{"schemas", s.components()},
 		}},
 	}, "  ")
@@ -90,11 +90,12 @@ func securitySchemes() object {
 // mediaTypes are those that the specification offers for requests and answers.
 var mediaTypes = []string{"application/json", "application/grpc", "application/grpc-web+proto"}
 
-// content returns a body with a schema in each media type.
-func content(schema object) (all object) {
+// content returns a body with a schema in each media type, and an example in JSON.
+func content(schema object, example any) (all object) {
 	for _, media := range mediaTypes {
 		all = all.with(media, object{{"schema", schema}})
 	}
+	all[0].value = object{{"schema", schema}, {"example", example}}
 	return all
 }
 
@@ -265,7 +266,7 @@ func (s *schemas) body(o Operation) object {
 		f := o.Input().Fields().Get(i)
 		required = required || s.required(f) && !slices.Contains(o.Bound, string(f.Name()))
 	}
-	return object{{"required", required}, {"content", content(schema)}}
+	return object{{"required", required}, {"content", content(schema, exampleBody(o))}}
 }
 
 // failureResponses are the responses for refusals to which callers can react.
@@ -290,6 +291,23 @@ var failureResponses = []struct{ status, name, text string }{
 		"for headers that are too large, 500 for a fault of ours."},
 }
 
+// failureExamples are the ids of the errors that stand in the examples of the responses.
+var failureExamples = map[string]string{
+	"Invalid": "INVALID_ARGUMENT", "Unauthenticated": "UNAUTHENTICATED", "Denied": "PERMISSION_DENIED",
+	"NotFound": "USER_NOT_FOUND", "Exists": "USER_NAME_TAKEN", "Exhausted": "OVERLOADED",
+	"Unavailable": "UNAVAILABLE", "Late": "DEADLINE_EXCEEDED", "UnknownSafe": "OUTCOME_UNKNOWN",
+	"Unknown": "OUTCOME_UNKNOWN", "Failed": "INTERNAL",
+}
+
+// exampleFailure returns an error body for a response.
+func (s *schemas) exampleFailure(response string) object {
+	i := slices.IndexFunc(s.faults, func(f Fault) bool { return f.ID == failureExamples[response] })
+	f := s.faults[i]
+	return object{{"code", int(f.Code)}, {"message", f.Message}, {"details", []object{{
+		{"@type", "type.googleapis.com/herald.v1.ErrorDetail"}, {"id", f.ID}, {"message", f.Message},
+	}}}}
+}
+
 // late returns the name of the response for a method that may take too long.
 func late(o Operation) string {
 	switch {
@@ -302,7 +320,7 @@ func late(o Operation) string {
 	}
 }
 
-func failures(schema object) object {
+func (s *schemas) failures(schema object) object {
 	retry := object{{"Retry-After", object{
 		{"description", "Seconds to wait."}, {"schema", object{{"type", "integer"}}},
 	}}}
@@ -315,7 +333,7 @@ func failures(schema object) object {
 		if h, ok := headers[f.status]; ok {
 			r = r.with("headers", h)
 		}
-		all = all.with(f.name, r.with("content", content(schema)))
+		all = all.with(f.name, r.with("content", content(schema, s.exampleFailure(f.name))))
 	}
 	return all
 }
@@ -323,7 +341,7 @@ func failures(schema object) object {
 func (s *schemas) responses(o Operation) object {
 	all := object{{"200", object{
 		{"description", "Done."},
-		{"content", content(s.ref(o.Output()))},
+		{"content", content(s.ref(o.Output()), exampleOf(o.Output()))},
 	}}}
 	for _, f := range failureResponses {
 		open := o.Access.Public && (f.status == "401" || f.status == "403")
@@ -373,11 +391,7 @@ func (s *schemas) failure(files *protoregistry.Files) (object, error) {
 				}},
 			}},
 		}},
-		{"examples", []object{{
-			{"code", 5}, {"message", "User not found"},
-			{"details", []object{{{"@type", "type.googleapis.com/herald.v1.ErrorDetail"}, {"id", "USER_NOT_FOUND"},
-				{"message", "User not found"}}}},
-		}}},
+		{"examples", []object{s.exampleFailure("NotFound")}},
 	}
 	return refer("Error"), nil
 }

@@ -22,18 +22,8 @@ func sample(o Operation) string {
 		path = strings.Replace(path, "{"+f.JSONName()+"}", value, 1)
 	}
 	var fields []string
-	for i := range o.Input().Fields().Len() {
-		f := o.Input().Fields().Get(i)
-		value, ok := examples[string(o.Name())+"."+string(f.Name())]
-		if !ok && demanded(f) {
-			value, ok = examples[string(f.Name())]
-			if !ok {
-				value = `"'` + variable(f) + `'"`
-			}
-		}
-		if !strings.Contains(o.Path, "{"+f.JSONName()+"}") && value != "" {
-			fields = append(fields, fmt.Sprintf("%q:%s", f.JSONName(), value))
-		}
+	for _, f := range bodyFields(o) {
+		fields = append(fields, fmt.Sprintf("%q:%s", f.name, f.value))
 	}
 	command := `curl -H "Authorization: Bearer $TOKEN" `
 	switch {
@@ -46,6 +36,25 @@ func sample(o Operation) string {
 		command += "-X " + o.Verb + " "
 	}
 	return command + `"` + docs.PublicURL + path + `"`
+}
+
+// bodyFields returns the fields beside the path that the request needs, and those for which there is an example, each
+// with its value in JSON. The value of an id is a shell variable.
+func bodyFields(o Operation) (fields object) {
+	for i := range o.Input().Fields().Len() {
+		f := o.Input().Fields().Get(i)
+		value, ok := examples[string(o.Name())+"."+string(f.Name())]
+		if !ok && demanded(f) {
+			value, ok = examples[string(f.Name())]
+			if !ok {
+				value = `"'` + variable(f) + `'"`
+			}
+		}
+		if !strings.Contains(o.Path, "{"+f.JSONName()+"}") && value != "" {
+			fields = fields.with(f.JSONName(), value)
+		}
+	}
+	return fields
 }
 
 // variable returns the name of the shell variable with the id in a field.

@@ -96,7 +96,7 @@ func (s *schemas) field(f protoreflect.FieldDescriptor) object {
 	if trimmed, _ := proto.GetExtension(f.Options(), heraldv1.E_Trim).(bool); trimmed {
 		notes = append(notes, "White space around it is dropped; control characters and invisible ones are refused.")
 	}
-	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
+	rules := rulesOf(f)
 	var schema object
 	switch {
 	case f.IsMap():
@@ -260,7 +260,7 @@ func eachRule(rules *validate.FieldRules, visit func(string, protoreflect.Value,
 
 // demanded reports whether requests without the field are refused.
 func demanded(f protoreflect.FieldDescriptor) bool {
-	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
+	rules := rulesOf(f)
 	switch {
 	case rules.GetRequired():
 		return true

@@ -164,12 +164,12 @@ func TestFirstMailWaitsForTheUserToComeBack(t *testing.T) {
 		meanwhile        func(id string)
 		mails            []string
 	}{
-		"locked":   {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, false, nil, []string{"init"}},
+		"locked": {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, false, nil, []string{"init"}},
 		"inactive": {
 			usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, nil, []string{"init"},
 		},
-		"linked":   {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, true, nil, []string{"verifyemail"}},
-		"ready":    {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", true, false, nil, nil},
+		"linked": {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, true, nil, []string{"verifyemail"}},
+		"ready":  {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", true, false, nil, nil},
 		"verified": {usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, func(id string) {
 			w.Must(w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{
 				UserId: id, Email: id + "@example.com", IsEmailVerified: true,
