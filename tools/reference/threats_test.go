@@ -118,7 +118,7 @@ func TestProtectionIsThatOfContract(t *testing.T) {
 		"/herald.users.v1.Orgs/GetMyOrg":     "",
 		"/herald.users.v1.Users/SearchUsers": "",
 		"/herald.users.v1.Members/AddOrgMember": "on any user: the roles given or taken are compared with the " +
-			"caller's",
+			"caller's; for oneself not by an application that is not trusted",
 		"/herald.users.v1.Users/GetMyUser":            "scope `openid` is enough; also called by auth, notification",
 		"/herald.users.v1.Members/AcceptMyMembership": "not by an application that is not trusted; also called by auth",
 		"/herald.users.v1.Credentials/UpdateEmail": above + "; for oneself only after a login of the last 10 " +

@@ -18,7 +18,6 @@ func TestRemoveOrg(t *testing.T) {
 	w.org("org-a")
 	asOwner := caller.With(t.Context(), caller.Caller{UserID: "first-admin", OrganizationID: "first-org",
 		Memberships: []caller.Membership{{Roles: []string{"IAM_OWNER"}}}})
-	// It is not usersfault.ErrOrgOfInstance any more.
 	if _, err := w.RemoveOrg(asOwner, "first-org", happened); !errors.Is(err, usersfault.ErrLastIAMOwner) {
 		t.Errorf("the organization of the only owner: %v", err)
 	}

@@ -1,10 +1,12 @@
 package orgs_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"herald/services/users/internal/testworld"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
 )
@@ -92,7 +94,10 @@ func TestRemoveOrgRefuses(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
 	_, err := w.Gateway.RemoveMyOrg(w.Admin, &usersv1.RemoveMyOrgRequest{})
-	testkit.Refused(t, err, "LAST_IAM_OWNER") // not ORG_OF_INSTANCE
+	testkit.Refused(t, err, "LAST_IAM_OWNER")
+	if errors.Is(err, usersfault.ErrOrgOfInstance) {
+		t.Error("the reason is not that the organization is the first one")
+	}
 	_, inA := w.Org("A")
 	settings := w.Person(inA, "settings")
 	w.AddMember(inA, settings, "ORG_SETTINGS_MANAGER")

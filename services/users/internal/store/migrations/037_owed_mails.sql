@@ -1,5 +1,5 @@
 -- The first mail of a user whom an import made inactive or locked, by its kind. It is sent when the user comes back.
-alter table users add column owed_mail text not null default '';
+alter table users add column owed_mail text collate "C" not null default '';
 
 update users u set owed_mail = 'init'
     where u.uninitialized and u.import_digest is not null
