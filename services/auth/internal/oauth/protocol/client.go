@@ -148,8 +148,12 @@ func basic(header []string) (id, password string, err error) {
 	}
 	id, badID := url.QueryUnescape(user)
 	password, badPassword := url.QueryUnescape(word)
-	if badID != nil || badPassword != nil || id == "" || password == "" {
+	if badID != nil || badPassword != nil {
 		return "", "", refused("client id and secret in the Authorization header must be form-urlencoded")
+	}
+	if id == "" || password == "" {
+		return "", "", refused("the Authorization header has no client id or no secret: an application without a " +
+			"secret sends client_id in the body, and no such header")
 	}
 	if !domain.Plain(id) || !domain.Plain(password) {
 		return "", "", refused("client id and secret must be text in UTF-8 without control characters")
