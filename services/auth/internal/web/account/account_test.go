@@ -360,6 +360,10 @@ func TestChangedPasswordEndsOtherSessions(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	session, other := a.Login("here"), a.Login("elsewhere")
+	name := testworld.Page(t, a.open(session, "/password")).Find("input", "name", "username")
+	if name.Attr("autocomplete") != "username" || name.Attr("value") == "" {
+		t.Errorf("a password manager learns the login name %q", name.Attr("value"))
+	}
 	for _, test := range []struct {
 		old, chosen, confirmed, field string
 	}{

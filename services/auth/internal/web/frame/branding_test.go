@@ -79,6 +79,9 @@ func pagesOf(t *testing.T, b *brander, c *testkit.Clock) http.Handler {
 	mux.HandleFunc("GET /of/{org}", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, Branded(r, r.PathValue("org")), http.StatusOK, "unknown", "")
 	})
+	mux.HandleFunc("GET /trouble/{org}", func(w http.ResponseWriter, r *http.Request) {
+		l.Notice(w, Branded(r, r.PathValue("org")), http.StatusForbidden, "inactive", "")
+	})
 	mux.HandleFunc("GET /of/{$}", func(w http.ResponseWriter, r *http.Request) {
 		l.Notice(w, Branded(r, ""), http.StatusOK, "unknown", "")
 	})
@@ -96,6 +99,22 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 }
 
 var styles = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
+
+// A page that says what does not work names the organization's address for help. Other pages do not, and neither do
+// those of an organization without one.
+func TestPagesOfTroubleNameTheAddressForHelp(t *testing.T) {
+	t.Parallel()
+	b := &brander{branding: map[string]*textv1.ResolveBrandingResponse{
+		"o1": {SupportEmail: `help+"<b>@example.com`}, "o2": {},
+	}}
+	h := pagesOf(t, b, &testkit.Clock{})
+	for path, want := range map[string]int{"/trouble/o1": 1, "/trouble/o2": 0, "/of/o1": 0} {
+		body := get(h, path).Body.String()
+		if got := strings.Count(body, `<bdi>help&#43;&#34;&lt;b&gt;@example.com</bdi>`); got != want {
+			t.Errorf("%s names the address %d times, want %d: %s", path, got, want, body)
+		}
+	}
+}
 
 // A page has the color and logo of its organization, and its policy allows its styles and nothing more.
 func TestPagesHaveTheBrandingOfTheirOrganization(t *testing.T) {

@@ -29,6 +29,9 @@ func TestSessionLastsUntilTheLogout(t *testing.T) {
 	if strings.Contains(page.Body.String(), "<script>") || !strings.Contains(page.Body.String(), "ada &lt;b&gt;") {
 		t.Error("names are not escaped")
 	}
+	if first := testworld.Page(t, page).Find("a", "class", "button"); first.Attr("href") != "/ui/account" {
+		t.Errorf("the main button leads to %q, not to the account", first.Attr("href"))
+	}
 	again := testworld.Cookie(t, testworld.Call(t, pages, loginPath+"password", testworld.Named("right"), "Cookie",
 		session), testworld.SessionCookie)
 	if again == "" || again == session {

@@ -79,3 +79,23 @@ func TestPageWithARightCodeNamesItsUser(t *testing.T) {
 		t.Errorf("%d languages", got)
 	}
 }
+
+// A password manager keeps a new password with the login name, which only a right code shows.
+func TestPasswordManagersLearnTheLoginName(t *testing.T) {
+	t.Parallel()
+	h, _, _ := testworld.New(t)
+	for _, j := range testworld.Journeys {
+		for code, want := range map[string]string{"NAMED222": "ada <b>", "WRONG222": "", "": ""} {
+			name := testworld.Page(t, testworld.Call(t, h, j.Link("code", code), nil)).Find("input", "name", "username")
+			if !j.Password {
+				want = ""
+			}
+			if name.Attr("value") != want || name.Exists() != (want != "") {
+				t.Errorf("%s with %q: the form has the login name %q", j.Kind, code, name.Attr("value"))
+			}
+			if want != "" && (name.Attr("autocomplete") != "username" || !name.Has("hidden") || !name.Has("readonly")) {
+				t.Errorf("%s: the login name is %v", j.Kind, name.Node.Attr)
+			}
+		}
+	}
+}
