@@ -24,6 +24,7 @@ func Handlers(asked Asked) []event.Handler {
 		on(asked, func(e *usersv1.HumanInitializationRequested) string { return first(e.InitMail) }),
 		on(asked, (*usersv1.HumanEmailChanged).GetMail, (*usersv1.HumanEmailChanged).GetNotice),
 		on(asked, (*usersv1.HumanEmailVerificationRequested).GetMail),
+		on(asked, nil, (*usersv1.HumanEmailVerified).GetNotice),
 		on(asked, (*usersv1.HumanPasswordResetRequested).GetMail),
 		on(asked, (*usersv1.UserReactivated).GetMail),
 		on(asked, (*usersv1.UserUnlocked).GetMail),

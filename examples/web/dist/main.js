@@ -4,11 +4,11 @@
 // 9430bc95bbb03ece51bb22dd77dde5863bdfa61c68795ca84a33b9ec8ca34825 main.js
 // cfd96605abb3cfd637284d5fcdead89f340d43232fc2f5ab13efce41e96817fd package.json
 // c1566e36ad36437935073b9af649dff09b4f066082d5b8a8a4d2120e31dd1bbf package-lock.json
-// 3c39220c580bfafddcc459081948fb13aea0230878a17ee08f7b1412456999ec ../../shared/proto/herald/projects/v1/projects.proto
+// 4dbea2923b878bac34b0d886f793dcb1b477b13be814dfbe1716c91cea1a9e70 ../../shared/proto/herald/projects/v1/projects.proto
 // d7b43e9e757812e562107a1d591e98b9988541151aaf27bf0f105180adb97a51 ../../shared/proto/herald/v1/change.proto
-// ea003e2a411345317a768079b40f496a503bfae57fecd2face053e90f005e344 ../../shared/proto/herald/v1/fault.proto
+// c570f8e4793434a9be36266835526c76768d2fa91784a8e1becb65c2aba75666 ../../shared/proto/herald/v1/fault.proto
 // 3f1d46e559535ade0fc2186cee0087e9195a4ff2477b88a50c68e2556b6fc0fb ../../shared/proto/herald/v1/list.proto
-// fd64faf4cacf998d1689f369bab7828afce7a2a04fdb04eb32c1df6f780f6f48 ../../shared/proto/herald/v1/options.proto
+// c52856935afba48cf28775ea6a7603829497aa54797a3e7827c82a181d038f8a ../../shared/proto/herald/v1/options.proto
 // 58e3126159271a9191cfbc342733b277b781d5ccecf3eb2307df7d5eb67b9d18 ../../shared/proto/herald/v1/resource.proto
 
 (()=>{var dn=Uint8Array.prototype.setFromBase64;function H(e){let t=e.length,n=t-(t+3>>2);(t&3)==0&&e[t-1]=="="&&(n-=e[t-2]=="="?2:1);let r=new Uint8Array(n),o=-1;if(dn)try{let a=dn.call(r,e);a.read==t&&(o=a.written)}catch{}return o<0&&(o=Ho(r,e)),o==n?r:r.subarray(0,o)}function Ho(e,t){let n=qo(),r=0,o=0,a,s=0;for(let i=0;i<t.length;i++){if(a=n[t.charCodeAt(i)],a===void 0)switch(t[i]){case"=":o=0;case`

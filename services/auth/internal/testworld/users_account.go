@@ -28,7 +28,9 @@ const AccountPath = "/ui/account"
 
 // Own is what the stand-in for users keeps of an account.
 type Own struct {
-	Email    string
+	Email string
+	// Pending is the address that was not verified yet.
+	Pending  string
 	Verified bool
 	Mails    int
 	Tokens   []*usersv1.PersonalAccessToken
@@ -61,7 +63,7 @@ func (u *Users) answerProfile(_ context.Context, request proto.Message) (proto.M
 			Id: "u1", PreferredLoginName: u.Own.Profile.GetNickName(),
 			Type: &usersv1.User_Human{Human: &usersv1.Human{Profile: u.Own.Profile, Email: &usersv1.Email{
 				Email: u.Own.Email, IsEmailVerified: u.Own.Verified,
-			}}},
+			}, PendingEmail: u.Own.Pending}},
 		}}, nil
 	case *usersv1.UpdateMyProfileRequest:
 		if r.FirstName == "old login" {
@@ -102,10 +104,17 @@ func (u *Users) answerEmail(_ context.Context, request proto.Message) (proto.Mes
 		if !strings.Contains(r.Email, "@") {
 			return nil, usersfault.ErrEmailInvalid.Say("no address").On("email", "is none")
 		}
-		u.Own.Email, u.Own.Verified, u.Own.Mails = r.Email, false, u.Own.Mails+1
+		switch {
+		case r.Email == u.Own.Email:
+			u.Own.Pending = ""
+		case u.Own.Verified:
+			u.Own.Pending, u.Own.Mails = r.Email, u.Own.Mails+1
+		default:
+			u.Own.Email, u.Own.Mails = r.Email, u.Own.Mails+1
+		}
 		return &usersv1.UpdateMyEmailResponse{}, nil
 	case *usersv1.ResendMyEmailVerificationRequest:
-		if u.Own.Verified {
+		if u.Own.Verified && u.Own.Pending == "" {
 			return nil, usersfault.ErrEmailAlreadyVerified.Say("it is verified")
 		}
 		if u.Own.Mails >= MostMails {
@@ -118,6 +127,9 @@ func (u *Users) answerEmail(_ context.Context, request proto.Message) (proto.Mes
 			return nil, f
 		}
 		u.Own.Verified = true
+		if u.Own.Pending != "" {
+			u.Own.Email, u.Own.Pending = u.Own.Pending, ""
+		}
 		return &usersv1.VerifyMyEmailResponse{}, nil
 	}
 	return nil, nil

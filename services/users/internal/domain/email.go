@@ -46,7 +46,7 @@ func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	if len(c.Changed) == 0 {
 		return c, nil
 	}
-	u.Email, u.EmailVerified, u.EmailOutranked = to.Address, to.Verified, false
+	u.Email, u.EmailVerified, u.EmailOutranked, u.PendingEmail = to.Address, to.Verified, false, ""
 	c.Ended = []Kind{KindPasswordReset, KindVerifyEmail}
 	switch {
 	case u.settled():
@@ -59,11 +59,34 @@ func (u *User) ChangeEmail(to Email) (EmailChange, error) {
 	return c, nil
 }
 
-// VerifyEmail sets the e-mail as verified.
-func (u *User) VerifyEmail() (changed []string, err error) {
-	if err := u.Awaits(KindVerifyEmail); err != nil {
-		return nil, err
+// ChooseEmail changes the e-mail for the user. A verified address stays until the user has proved to read the mails of
+// the new one, so that nobody locks themselves out by a mistyped address. Choosing it again cancels the change.
+func (u *User) ChooseEmail(address string) (EmailChange, error) {
+	stays := u.Type == Human && u.State == UserActive && u.EmailVerified && !u.Uninitialized && !u.EmailOutranked
+	switch {
+	case !stays:
+		return u.ChangeEmail(Email{Address: address, Verified: u.EmailVerified && address == u.Email})
+	case address == u.Email && u.PendingEmail == "", address == u.PendingEmail:
+		return EmailChange{}, nil
+	case address == u.Email:
+		u.PendingEmail = ""
+		return EmailChange{Changed: []string{"pendingEmail"}, Ended: []Kind{KindVerifyEmail}}, nil
 	}
-	u.EmailVerified = true
-	return []string{"email.isEmailVerified"}, nil
+	u.PendingEmail = address
+	return EmailChange{Changed: []string{"pendingEmail"}, Mail: KindVerifyEmail}, nil
+}
+
+// VerifyEmail sets the e-mail as verified. If another one is pending, it takes the place of the e-mail, whose codes end.
+func (u *User) VerifyEmail() (EmailChange, error) {
+	if err := u.Awaits(KindVerifyEmail); err != nil {
+		return EmailChange{}, err
+	}
+	if u.PendingEmail == "" {
+		u.EmailVerified = true
+		return EmailChange{Changed: []string{"email.isEmailVerified"}}, nil
+	}
+	c := EmailChange{Changed: []string{"email.email", "pendingEmail"}, Ended: []Kind{KindPasswordReset},
+		Noticed: u.noticed()}
+	u.Email, u.PendingEmail = u.PendingEmail, ""
+	return c, nil
 }

@@ -253,8 +253,11 @@ func TestCodesOfOthers(t *testing.T) {
 	} {
 		for _, verified := range []bool{false, true} {
 			for kind, use := range map[domain.Kind]func(*domain.User) ([]string, error){
-				domain.KindInit:        func(u *domain.User) ([]string, error) { return u.Initialize("new") },
-				domain.KindVerifyEmail: (*domain.User).VerifyEmail,
+				domain.KindInit: func(u *domain.User) ([]string, error) { return u.Initialize("new") },
+				domain.KindVerifyEmail: func(u *domain.User) ([]string, error) {
+					c, err := u.VerifyEmail()
+					return c.Changed, err
+				},
 				domain.KindPasswordReset: func(u *domain.User) ([]string, error) {
 					c, err := u.ResetPassword("new")
 					return c.Changed, err
@@ -274,4 +277,62 @@ func TestCodesOfOthers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A verified address stays until another one is verified. Choosing it again cancels the change. Whoever has no verified
+// address has the new one at once.
+func TestVerifiedAddressStaysUntilTheNewOneIs(t *testing.T) {
+	t.Parallel()
+	active := domain.User{Type: domain.Human, State: domain.UserActive, Email: "old@x.ch", EmailVerified: true}
+	for name, c := range map[string]struct {
+		was             domain.User
+		chosen          string
+		email, pending  string
+		mail            domain.Kind
+		ended           []domain.Kind
+		changed, notice bool
+	}{
+		"another": {active, "new@x.ch", "old@x.ch", "new@x.ch", domain.KindVerifyEmail, nil, true, false},
+		"a third": {waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" }), "third@x.ch", "old@x.ch",
+			"third@x.ch", domain.KindVerifyEmail, nil, true, false},
+		"the pending one": {waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" }), "new@x.ch", "old@x.ch",
+			"new@x.ch", "", nil, false, false},
+		"canceled": {waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" }), "old@x.ch", "old@x.ch", "", "",
+			[]domain.Kind{domain.KindVerifyEmail}, true, false},
+		"the same": {active, "old@x.ch", "old@x.ch", "", "", nil, false, false},
+		"not verified": {waiting(active, func(u *domain.User) { u.EmailVerified = false }), "new@x.ch", "new@x.ch", "",
+			domain.KindVerifyEmail, []domain.Kind{domain.KindPasswordReset}, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := c.was
+			got, err := u.ChooseEmail(c.chosen)
+			if err != nil || u.Email != c.email || u.PendingEmail != c.pending || got.Mail != c.mail ||
+				!slices.Equal(got.Ended, c.ended) || (len(got.Changed) > 0) != c.changed ||
+				(got.Noticed.Address != "") != c.notice {
+				t.Errorf("%+v, %v: %+v", got, err, u)
+			}
+		})
+	}
+	u := waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" })
+	if got := u.CodedEmail(domain.KindVerifyEmail); got != "new@x.ch" {
+		t.Errorf("the code goes to %s", got)
+	}
+	if got := u.CodedEmail(domain.KindPasswordReset); got != "old@x.ch" {
+		t.Errorf("a new password goes to %s", got)
+	}
+	c, err := u.VerifyEmail()
+	if err != nil || u.Email != "new@x.ch" || !u.EmailVerified || u.PendingEmail != "" ||
+		c.Noticed != (domain.Email{Address: "old@x.ch", Verified: true}) ||
+		!slices.Equal(c.Ended, []domain.Kind{domain.KindPasswordReset}) {
+		t.Errorf("%+v, %v: %+v", c, err, u)
+	}
+	u = waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" })
+	if _, err := u.ChangeEmail(domain.Email{Address: "set@x.ch", Verified: true}); err != nil || u.PendingEmail != "" {
+		t.Errorf("an administrator sets another address: %v, %+v", err, u)
+	}
+}
+
+func waiting(u domain.User, change func(*domain.User)) domain.User {
+	change(&u)
+	return u
 }

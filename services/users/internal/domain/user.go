@@ -47,6 +47,8 @@ type User struct {
 	Gender            int16
 	Email             string
 	EmailVerified     bool
+	// PendingEmail is the address that the user has chosen and not proved yet; empty for none.
+	PendingEmail string
 	// EmailOutranked reports whether the address was chosen by somebody who lacks a permission that the user got later,
 	// or the permission to choose the address of an active user.
 	EmailOutranked bool
@@ -108,7 +110,7 @@ func (u User) Awaits(k Kind) error {
 	switch {
 	case u.Type != Human:
 		return usersfault.ErrUserNotHuman
-	case u.State == k.State() && slices.Contains(k.Verified(), u.EmailVerified):
+	case u.State == k.State() && (slices.Contains(k.Verified(), u.EmailVerified) || u.pends(k)):
 		if u.EmailOutranked {
 			return usersfault.ErrEmailOutranked
 		}
@@ -124,6 +126,17 @@ func (u User) Awaits(k Kind) error {
 	default:
 		return usersfault.ErrEmailNotVerified
 	}
+}
+
+// pends reports whether the user waits for the mail to an address that is not the user's before its code is typed.
+func (u User) pends(k Kind) bool { return k == KindVerifyEmail && u.PendingEmail != "" }
+
+// CodedEmail returns the address to which a mail of a kind with a code goes.
+func (u User) CodedEmail(k Kind) string {
+	if u.pends(k) {
+		return u.PendingEmail
+	}
+	return u.Email
 }
 
 // Initialize makes a user active who has typed the code of the first mail, which also verifies the

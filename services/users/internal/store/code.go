@@ -34,10 +34,21 @@ func (c NewCode) save(s *event.Statement) {
 		insert into codes (user_id, purpose, notification_id, nonce, mac, makers, made_at)
 		select @id, @purpose, @event_id, @nonce, @mac, `+makers+`, time from event
 		on conflict (user_id, purpose) do update set notification_id = excluded.notification_id,
-			nonce = excluded.nonce, mac = excluded.mac, makers = excluded.makers, made_at = excluded.made_at,
-			expires_at = null, tries = 0
+			nonce = excluded.nonce, mac = excluded.mac, made_at = excluded.made_at, expires_at = null, tries = 0,
+			makers = case when exists (select from users u where u.id = @id and u.pending_email <> '')
+				then array(select unnest(codes.makers) union select unnest(excluded.makers) order by 1)
+				else excluded.makers end
 	)`, postgres.Args{"purpose": c.Kind, "nonce": c.Nonce, "mac": c.MAC})
 }
+
+// awaited is an SQL condition for a user u who waits, by the state of the e-mail, for a mail of the kind @purpose.
+var awaited = `(u.email_verified = any (@verified)
+		or @purpose::text = '` + string(domain.KindVerifyEmail) + `' and u.pending_email <> '')
+	and not u.email_outranked`
+
+// chosePending is SQL for the makers of the pending e-mail address of the user @id: those of its code.
+var chosePending = `(select c.makers from codes c
+	where c.user_id = @id and c.purpose = '` + string(domain.KindVerifyEmail) + `')`
 
 // endCodes adds SQL that removes codes of some kinds of the user @id.
 func endCodes(s *event.Statement, kinds []domain.Kind) {
@@ -55,8 +66,7 @@ func (s Store) RequestCode(
 		AggregateID: userID, Unless: usersfault.ErrUserNotFound,
 		OrganizationOf: `(select org_id from users where id = @id)`,
 		If: `exists (select from users u left join codes c on c.user_id = u.id and c.purpose = @purpose
-			where u.id = @id and u.type = @human and u.state = @waiting and u.email_verified = any (@verified)
-				and not u.email_outranked
+			where u.id = @id and u.type = @human and u.state = @waiting and ` + awaited + `
 				and (u.mails_requested_at[1] < @event_time - @pause::interval) is not false
 				and (u.mails_requested_at[@a_day] < @event_time - interval '1 day') is not false
 				and (c.made_at is null or c.made_at < @event_time - @pause::interval)
@@ -109,8 +119,7 @@ func (s Store) TryCode(
 ) (Code, error) {
 	there, err := postgres.One[struct{ Awaited bool }](ctx, s.journal.DB, `select exists (
 			select from codes c join users u on u.id = c.user_id
-			where c.user_id = @user_id and c.purpose = @purpose and u.state = @waiting
-				and u.email_verified = any (@verified) and not u.email_outranked
+			where c.user_id = @user_id and c.purpose = @purpose and u.state = @waiting and `+awaited+`
 		) as awaited`, postgres.Args{
 		"user_id": userID, "purpose": kind, "waiting": kind.State(), "verified": kind.Verified(),
 	})
@@ -162,15 +171,18 @@ func (s Store) UseCode(
 		NotFound: usersfault.ErrCodeWrong,
 		Write: func(u domain.User) event.Statement {
 			save := saveUser(u, by)
-			made.Ended = []domain.Kind{kind}
+			made.Ended = append(made.Ended, kind)
 			made.save(&save)
 			return save
 		},
 	}, func(u *domain.User) (proto.Message, error) {
-		old := u.PasswordHash
+		old := *u
 		var err error
 		made, err = change(u)
-		if u.PasswordHash != old {
+		if u.Email != old.Email {
+			by.email = chosePending
+		}
+		if u.PasswordHash != old.PasswordHash {
 			// The reader of the code is not logged in. It is the user, or whoever chose the address.
 			by.password = `array(select @id union select unnest(email_makers) order by 1)`
 		}

@@ -316,3 +316,39 @@ func TestRoleElsewhereEndsNoCredentials(t *testing.T) {
 		})
 	}
 }
+
+// A pending address that somebody may have chosen who lacks a permission that its user gets goes with its code, also if
+// the user has asked for another mail since. A verified one has the makers of its code.
+func TestPendingEmailHasTheMakersOfItsCode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	for _, id := range []string{"a", "k", "v"} {
+		w.user("org-a", id)
+		w.must(w.db.Exec(t.Context(), `update users set state = $2, email_verified = true where id = $1`, id,
+			domain.UserActive))
+		w.must(w.CreatePAT(by(t.Context(), "a", ""), token(id, "org-a", "of "+id), []byte(id), noted))
+		_, _, err := w.ChangeUser(by(t.Context(), id, "of "+id), "org-a", id,
+			func(u *domain.User) (store.UserChange, error) {
+				u.PendingEmail = "new@x.ch"
+				return store.UserChange{Event: happened, Code: mailed(domain.KindVerifyEmail)}, nil
+			})
+		w.must(nil, err)
+		_, _, err = w.ChangeUser(by(t.Context(), id, ""), "org-a", id, func(*domain.User) (store.UserChange, error) {
+			return store.UserChange{Event: happened, Code: mailed(domain.KindVerifyEmail)}, nil
+		})
+		w.must(nil, err)
+	}
+	w.has(map[string]int{"codes where user_id = 'k' and makers = '{a,k}'": 1,
+		"users where id = 'k' and pending_email = 'new@x.ch'": 1})
+	w.must(w.CreateMember(t.Context(), owner("k", "org-a", ""), joined))
+	w.has(map[string]int{"codes where user_id = 'k'": 0, "users where id = 'k' and pending_email <> ''": 0,
+		"users where id = 'v' and pending_email <> ''": 1})
+	verify := func(u *domain.User) (store.UserChange, error) {
+		c, err := u.VerifyEmail()
+		return store.UserChange{Event: happened, Ended: c.Ended}, err
+	}
+	w.must(w.UseCode(t.Context(), "v", domain.KindVerifyEmail, []byte{1}, verify))
+	w.has(map[string]int{"users where id = 'v' and email = 'new@x.ch' and email_makers = '{a,v}'": 1,
+		"users where id = 'v' and pending_email <> ''": 0, "codes where user_id = 'v'": 0})
+}

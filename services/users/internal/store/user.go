@@ -16,9 +16,9 @@ import (
 
 const userColumns = `id, org_id, type, state, user_name,
 	first_name, last_name, nick_name, display_name, preferred_language, gender,
-	email, email_verified, email_outranked, phone, phone_verified, password_hash, password_change_required,
-	locked_until, description, access_token_type, secret_hash, generation, uninitialized, owed_mail, sequence,
-	created_at, changed_at`
+	email, email_verified, email_outranked, pending_email, phone, phone_verified, password_hash,
+	password_change_required, locked_until, description, access_token_type, secret_hash, generation, uninitialized,
+	owed_mail, sequence, created_at, changed_at`
 
 const readUser = `select ` + userColumns + ` from users where id = @id and org_id is not distinct from @org_id`
 
@@ -216,7 +216,7 @@ var sameMakers = credentialMakers{"secret_makers", "password_makers", "email_mak
 func saveUser(u domain.User, by credentialMakers) event.Statement {
 	args := userArgs(u)
 	args["generation"], args["uninitialized"], args["secret_hash"] = u.Generation, u.Uninitialized, string(u.SecretHash)
-	args["locked_until"] = u.LockedUntil
+	args["locked_until"], args["pending_email"] = u.LockedUntil, u.PendingEmail
 	return event.Statement{
 		AggregateID: u.ID, OrganizationID: u.OrgID,
 		SQL: `changed as (
@@ -226,7 +226,7 @@ func saveUser(u domain.User, by credentialMakers) event.Statement {
 				display_name = @display_name, display_name_folded = @display_name_folded,
 				preferred_language = @preferred_language, gender = @gender,
 				email = @email, email_folded = @email_folded, email_verified = @email_verified,
-				email_outranked = @email_outranked,
+				email_outranked = @email_outranked, pending_email = @pending_email,
 				phone = @phone, phone_verified = @phone_verified, password_hash = @password_hash,
 				password_change_required = @password_change_required, locked_until = @locked_until,
 				generation = @generation,

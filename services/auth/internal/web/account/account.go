@@ -95,6 +95,7 @@ func (p *Pages) all() []page {
 		{name: "password", fresh: true, open: p.password, send: p.changePassword},
 		{name: "email", open: p.email, send: p.verifyEmail},
 		{name: "email/change", fresh: true, open: p.askEmail, send: p.changeEmail},
+		{name: "email/cancel", fresh: true, open: p.email, send: p.cancelEmail},
 		{name: "otp", open: p.otp},
 		{name: "otp/add", open: p.enrolment(totp.Pages.Show), send: p.enrolment(totp.Pages.Take)},
 		{name: "otp/end", fresh: true, open: p.asks("otpend", "otp.end"), send: p.endOTP},

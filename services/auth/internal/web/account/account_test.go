@@ -38,6 +38,7 @@ var accountPages = []struct {
 	}},
 	{"/email", false, url.Values{"code": {"GUTERKXD"}}},
 	{"/email/change", true, url.Values{"email": {"king@example.com"}}},
+	{"/email/cancel", true, url.Values{}},
 	{"/otp", false, nil},
 	{"/otp/add", false, url.Values{}},
 	{"/otp/end", true, url.Values{}},

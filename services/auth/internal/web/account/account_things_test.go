@@ -138,9 +138,19 @@ func TestPeopleVerifyAndChangeTheirEmailAddress(t *testing.T) {
 		}
 	}
 	testworld.Leads(t, a.send(session, "/email/change", "email", "king@example.com"), accountPath+"/email?done=true")
-	if mine.Email != "king@example.com" || mine.Verified {
-		t.Errorf("the address is %q, verified %v", mine.Email, mine.Verified)
+	if mine.Email != "ada@example.com" || mine.Pending != "king@example.com" {
+		t.Errorf("the address is %q, %q is pending", mine.Email, mine.Pending)
 	}
+	if body := a.open(session, "/email").Body.String(); !strings.Contains(body, "ada@example.com") ||
+		!strings.Contains(body, "king@example.com") || !strings.Contains(body, "/email/cancel") {
+		t.Errorf("the page lacks an address or the way back: %s", body)
+	}
+	testworld.Leads(t, a.send(session, "/email/cancel"), accountPath+"/email?done=true")
+	if body := a.open(session, "/email").Body.String(); mine.Pending != "" || strings.Contains(body, "/email/cancel") {
+		t.Errorf("%q is still pending: %s", mine.Pending, body)
+	}
+	testworld.Leads(t, a.send(session, "/email/cancel"), accountPath+"/email?done=true") // nothing is pending
+	testworld.Leads(t, a.send(session, "/email/change", "email", "king@example.com"), accountPath+"/email?done=true")
 	mine.Mails = testworld.MostMails
 	says(t, a.send(session, "/email", "again", "true"), "code-fault", "TOO_MANY_MAILS")
 	says(t, a.send(session, "/email/change", "email", "queen@example.com"), "email-fault", "TOO_MANY_MAILS")

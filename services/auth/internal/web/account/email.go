@@ -17,6 +17,8 @@ const maxCode, maxAddress = 64, 1000
 type email struct {
 	base
 	Address string
+	// Pending is the address that takes its place when the code of the mail is typed; empty for none.
+	Pending string
 	// Change is the address of the page on which it is changed.
 	Change   string
 	Verified bool
@@ -31,7 +33,7 @@ func (p *Pages) email(w http.ResponseWriter, v visit) error { return p.emailForm
 func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) error {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
 	has := me.GetUser().GetHuman().GetEmail()
-	e := email{base: v.base(), Address: has.GetEmail(), Verified: has.GetIsEmailVerified(), Wrong: wrong,
+	e := email{base: v.base(), Address: has.GetEmail(), Pending: me.GetUser().GetHuman().GetPendingEmail(), Verified: has.GetIsEmailVerified(), Wrong: wrong,
 		Change: v.address("email/change"), Resent: v.Values.Get("resent") != ""}
 	shown := frame.Page{Name: "email", Body: emailBody, Data: e, Faulty: wrong != ""}
 	if shown.Faulty {
@@ -84,7 +86,18 @@ func (p *Pages) changeForm(w http.ResponseWriter, v visit, typed, wrong string) 
 	}}})
 }
 
-// changeEmail changes the address. The service users sends a code to the new address, and a notice to the old one.
+// cancelEmail keeps the address, so that the pending one is forgotten.
+func (p *Pages) cancelEmail(w http.ResponseWriter, v visit) error {
+	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
+	if err == nil && me.GetUser().GetHuman().GetPendingEmail() != "" {
+		_, err = p.Credentials.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{
+			Email: me.GetUser().GetHuman().GetEmail().GetEmail(),
+		})
+	}
+	return p.done(w, v, "email", err)
+}
+
+// changeEmail changes the address. The service users sends a code to the new address.
 func (p *Pages) changeEmail(w http.ResponseWriter, v visit) error {
 	typed := v.Text("email", maxAddress)
 	_, err := p.Credentials.UpdateMyEmail(v.as(), &usersv1.UpdateMyEmailRequest{Email: typed})

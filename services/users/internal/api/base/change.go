@@ -23,7 +23,7 @@ func (b Base) ChangeUser(
 		c, err := change(found)
 		own := IsOwn(ctx, found)
 		if own && c.Code != nil {
-			c.Counts = b.Lasting.CodeCounts(found.OrgID, found.ID, found.Email)
+			c.Counts = b.Lasting.CodeCounts(found.OrgID, found.ID, found.CodedEmail(c.Code.Kind))
 		}
 		if own && c.Notice != nil && c.Notice.Counted {
 			c.Counts = append(c.Counts, b.Lasting.NoticeCounts(found.ID)...)
@@ -54,8 +54,13 @@ func PasswordChanged(found *domain.User, c domain.PasswordChange, own bool) stor
 // ChangeEmail returns the change of a user's e-mail, with its mail and its notice.
 func (b Base) ChangeEmail(ctx context.Context, found *domain.User, to domain.Email) (store.UserChange, error) {
 	c, err := found.ChangeEmail(to)
-	if err != nil || len(c.Changed) == 0 {
-		return store.UserChange{}, err
+	return b.EmailChanged(ctx, found, c), err
+}
+
+// EmailChanged does the same for a change that was made.
+func (b Base) EmailChanged(ctx context.Context, found *domain.User, c domain.EmailChange) store.UserChange {
+	if len(c.Changed) == 0 {
+		return store.UserChange{}
 	}
 	changed := &usersv1.HumanEmailChanged{
 		State: usersv1.UserState(found.State), Changed: c.Changed, Mail: string(c.Mail),
@@ -69,7 +74,7 @@ func (b Base) ChangeEmail(ctx context.Context, found *domain.User, to domain.Ema
 		change.Notice = NewNotice(c.Noticed, IsOwn(ctx, found))
 		change.Notice.Counted = true // the next one goes to the address that is set now
 	}
-	return change, nil
+	return change
 }
 
 // NewNotice returns a notice. Notices to a verified address are not counted, because its owner must always be able to

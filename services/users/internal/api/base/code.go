@@ -73,6 +73,17 @@ func (b Base) Guess(ctx context.Context, t TypedCode) (store.Code, error) {
 	return code, nil
 }
 
+// emailVerified returns the change of a verified address, with the notice to the one that was.
+func emailVerified(c domain.EmailChange) store.UserChange {
+	verified := &usersv1.HumanEmailVerified{Changed: c.Changed}
+	change := store.UserChange{Event: verified, Ended: c.Ended}
+	if c.Noticed.Address != "" {
+		verified.Notice = string(domain.KindEmailChanged)
+		change.Notice = NewNotice(c.Noticed, true)
+	}
+	return change
+}
+
 // use uses the code with that MAC, which works once. hash is the new password's, or empty.
 func (b Base) use(ctx context.Context, t TypedCode, mac []byte, hash string) (domain.User, error) {
 	return b.Store.UseCode(ctx, t.UserID, t.Kind, mac, func(found *domain.User) (store.UserChange, error) {
@@ -88,8 +99,8 @@ func (b Base) use(ctx context.Context, t TypedCode, mac []byte, hash string) (do
 			initialized := &usersv1.HumanInitialized{State: usersv1.UserState(found.State), Changed: changed}
 			return store.UserChange{Event: initialized, ResetTries: true}, err
 		case domain.KindVerifyEmail:
-			changed, err := found.VerifyEmail()
-			return store.UserChange{Event: &usersv1.HumanEmailVerified{Changed: changed}}, err
+			c, err := found.VerifyEmail()
+			return emailVerified(c), err
 		case domain.KindPasswordReset:
 			c, err := found.ResetPassword(domain.Hidden(hash))
 			return PasswordChanged(found, c, true), err

@@ -47,7 +47,8 @@ func (b Base) Message(u domain.User) *usersv1.User {
 			FirstName: u.FirstName, LastName: u.LastName, NickName: u.NickName, DisplayName: u.DisplayName,
 			PreferredLanguage: u.PreferredLanguage, Gender: usersv1.Gender(u.Gender),
 		},
-		Email: &usersv1.Email{Email: u.Email, IsEmailVerified: u.EmailVerified},
+		Email:        &usersv1.Email{Email: u.Email, IsEmailVerified: u.EmailVerified},
+		PendingEmail: u.PendingEmail,
 	}
 	if u.Phone != "" {
 		h.Phone = &usersv1.Phone{Phone: u.Phone, IsPhoneVerified: u.PhoneVerified}

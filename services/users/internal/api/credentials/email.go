@@ -77,8 +77,7 @@ func mayChangeEmail(ctx context.Context, found *domain.User, to domain.Email) er
 	return nil
 }
 
-// UpdateMyEmail replaces the caller's e-mail. A new address is not verified. The same address stays
-// as it is.
+// UpdateMyEmail replaces the caller's e-mail. A verified one stays until the new one is verified.
 func (s Server) UpdateMyEmail(
 	ctx context.Context, r *usersv1.UpdateMyEmailRequest,
 ) (*usersv1.UpdateMyEmailResponse, error) {
@@ -88,9 +87,8 @@ func (s Server) UpdateMyEmail(
 	c := caller.From(ctx)
 	details, notification, err := s.ChangeUser(ctx, c.HomeOrganizationID, c.UserID,
 		func(found *domain.User) (store.UserChange, error) {
-			return s.ChangeEmail(ctx, found, domain.Email{
-				Address: r.Email, Verified: found.EmailVerified && r.Email == found.Email,
-			})
+			c, err := found.ChooseEmail(r.Email)
+			return s.EmailChanged(ctx, found, c), err
 		})
 	return &usersv1.UpdateMyEmailResponse{Details: details, NotificationId: notification}, err
 }

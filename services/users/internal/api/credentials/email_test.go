@@ -325,9 +325,9 @@ func TestMyEmail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := w.User(id).GetHuman().Email; e.Email != "new@example.com" || e.IsEmailVerified ||
-		r.Details.ResourceOwner != w.OrgID {
-		t.Errorf("e-mail %v; %v", e, r)
+	if h := w.User(id).GetHuman(); h.Email.Email != "mini@example.com" || !h.Email.IsEmailVerified ||
+		h.PendingEmail != "new@example.com" || r.Details.ResourceOwner != w.OrgID {
+		t.Errorf("person %v; %v", h, r)
 	}
 	if event, _ := w.Happened(id, "email_changed"); event != r.NotificationId {
 		t.Errorf("event %s; %v", event, r)
@@ -356,14 +356,62 @@ func TestMyEmail(t *testing.T) {
 	code := w.Mail(id).Code
 	done, err := w.Gateway.VerifyMyEmail(mini,
 		&usersv1.VerifyMyEmailRequest{Code: strings.ToLower(code[:4]) + " - " + code[4:]})
-	if u := w.User(id); err != nil || !u.GetHuman().Email.IsEmailVerified ||
-		u.Details.Sequence != done.Details.Sequence {
+	if u := w.User(id); err != nil || !u.GetHuman().Email.IsEmailVerified || u.GetHuman().PendingEmail != "" ||
+		u.GetHuman().Email.Email != "new@example.com" || u.Details.Sequence != done.Details.Sequence {
 		t.Errorf("%v, %v; user %v", done, err, u)
+	}
+	if n := w.Rows("users where id = $1 and $1 = any (email_makers)", id); n != 1 {
+		t.Error("the user has not chosen the address")
 	}
 	if n := w.Rows("events where name = 'email_verified' and actor = $1", id); n != 1 {
 		t.Errorf("%d events", n)
 	}
 	testkit.Refused(t, verify(code), "EMAIL_ALREADY_VERIFIED")
+}
+
+// A pending address is forgotten when the user keeps the one that is there, or an administrator sets another. Its code
+// is then worth nothing. Meanwhile a new password is mailed to the address that is there, and the page of the mail
+// verifies the pending one too.
+func TestPendingEmail(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	id := w.Person(w.Admin, "mini")
+	mini := w.Fresh(id, "")
+	choose := func(address string) {
+		t.Helper()
+		w.Must(w.Gateway.UpdateMyEmail(mini, &usersv1.UpdateMyEmailRequest{Email: address}))
+	}
+	has := func(email, pending string) {
+		t.Helper()
+		if h := w.User(id).GetHuman(); h.Email.Email != email || !h.Email.IsEmailVerified || h.PendingEmail != pending {
+			t.Errorf("the person has %v, want %s and %q", h, email, pending)
+		}
+	}
+	complete := func(code string) error {
+		_, err := w.CompleteKind("verifyemail", id, code, "")
+		return err
+	}
+	choose("new@example.com")
+	code := w.Mail(id).Code
+	choose("mini@example.com")
+	has("mini@example.com", "")
+	testkit.Refused(t, complete(code), "CODE_WRONG")
+	choose("new@example.com")
+	code = w.Mail(id).Code
+	w.UpdateEmail(id, "set@example.com", true)
+	has("set@example.com", "")
+	testkit.Refused(t, complete(code), "CODE_WRONG")
+	choose("new@example.com")
+	code = w.Mail(id).Code
+	w.Request("passwordreset", id)
+	reset := w.Mail(id)
+	if reset.Recipient != "set@example.com" {
+		t.Errorf("a new password is mailed to %s", reset.Recipient)
+	}
+	w.Must(nil, complete(code))
+	has("new@example.com", "")
+	_, err := w.CompleteKind("passwordreset", id, reset.Code, "correct horse")
+	testkit.Refused(t, err, "CODE_WRONG") // it is in the mailbox that was
 }
 
 // Of fifty guesses at once, half of them through the mail's page, ten are compared. Then even the

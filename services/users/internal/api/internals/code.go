@@ -31,8 +31,8 @@ func (s Server) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) 
 		}
 		return out, nil
 	}
-	out.Code, out.Expiry, out.Recipient = s.Codes.Code(m.Purpose, m.ID, m.Nonce), timestamppb.New(m.ExpiresAt), m.Email
-	if m.EmailVerified {
+	out.Code, out.Expiry = s.Codes.Code(m.Purpose, m.ID, m.Nonce), timestamppb.New(m.ExpiresAt)
+	if out.Recipient = m.CodedEmail(m.Purpose); m.EmailVerified && out.Recipient == m.Email {
 		out.VerifiedEmail = m.Email
 	}
 	return out, nil

@@ -66,7 +66,8 @@ type CredentialsClient interface {
 	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
 	// `USER_NOT_INITIALIZED` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(ctx context.Context, in *ResendEmailVerificationRequest, opts ...grpc.CallOption) (*ResendEmailVerificationResponse, error)
-	// Replaces the caller's e-mail address and sends a mail with a code to the new address. It fails with
+	// Replaces the caller's e-mail address and sends a mail with a code to the new address. A verified address stays
+	// until the new one is verified; to send it again cancels the change. It fails with
 	// `TOO_MANY_MAILS` after ten mails to the caller, or to the address, within a day.
 	UpdateMyEmail(ctx context.Context, in *UpdateMyEmailRequest, opts ...grpc.CallOption) (*UpdateMyEmailResponse, error)
 	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.
@@ -291,7 +292,8 @@ type CredentialsServer interface {
 	// codes are no longer valid. It fails with `EMAIL_ALREADY_VERIFIED` if the address is verified, and with
 	// `USER_NOT_INITIALIZED` if the user still waits for the initialize-user mail.
 	ResendEmailVerification(context.Context, *ResendEmailVerificationRequest) (*ResendEmailVerificationResponse, error)
-	// Replaces the caller's e-mail address and sends a mail with a code to the new address. It fails with
+	// Replaces the caller's e-mail address and sends a mail with a code to the new address. A verified address stays
+	// until the new one is verified; to send it again cancels the change. It fails with
 	// `TOO_MANY_MAILS` after ten mails to the caller, or to the address, within a day.
 	UpdateMyEmail(context.Context, *UpdateMyEmailRequest) (*UpdateMyEmailResponse, error)
 	// Sends the mail that asks the caller to verify the e-mail address again, with a new code.

@@ -575,8 +575,11 @@ func (x *HumanEmailVerificationRequested) GetMail() string {
 
 // The user entered the mailed code.
 type HumanEmailVerified struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Changed       []string               `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Changed []string               `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	// The kind of the notice that is sent to the address that was, if another one was verified. Empty if none is sent. The
+	// notification's id is the event's with -notice at its end.
+	Notice        string `protobuf:"bytes,2,opt,name=notice,proto3" json:"notice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -616,6 +619,13 @@ func (x *HumanEmailVerified) GetChanged() []string {
 		return x.Changed
 	}
 	return nil
+}
+
+func (x *HumanEmailVerified) GetNotice() string {
+	if x != nil {
+		return x.Notice
+	}
+	return ""
 }
 
 // A mail with a code was requested. The password stays until the code is used.
@@ -1833,10 +1843,11 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x05human\x12\remail_changed:\x04userj\fnotification \x01\"\x9d\x01\n" +
 	"\x1fHumanEmailVerificationRequested\x12\x12\n" +
 	"\x04mail\x18\x01 \x01(\tR\x04mail:f\x8a\x82)b\n" +
-	"\x05human\x12\x1cemail_verification_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"c\n" +
+	"\x05human\x12\x1cemail_verification_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"\x89\x01\n" +
 	"\x12HumanEmailVerified\x12(\n" +
-	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:#\x8a\x82)\x1f\n" +
-	"\x05human\x12\x0eemail_verified:\x04user \x01\"\x95\x01\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged\x12\x16\n" +
+	"\x06notice\x18\x02 \x01(\tR\x06notice:1\x8a\x82)-\n" +
+	"\x05human\x12\x0eemail_verified:\x04userj\fnotification \x01\"\x95\x01\n" +
 	"\x1bHumanPasswordResetRequested\x12\x12\n" +
 	"\x04mail\x18\x01 \x01(\tR\x04mail:b\x8a\x82)^\n" +
 	"\x05human\x12\x18password_reset_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01\"\x88\x01\n" +

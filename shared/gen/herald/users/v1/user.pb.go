@@ -425,10 +425,13 @@ func (*User_Human) isUser_Type() {}
 func (*User_Machine) isUser_Type() {}
 
 type Human struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Profile       *Profile               `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
-	Email         *Email                 `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
-	Phone         *Phone                 `protobuf:"bytes,3,opt,name=phone,proto3" json:"phone,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Profile *Profile               `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
+	Email   *Email                 `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
+	Phone   *Phone                 `protobuf:"bytes,3,opt,name=phone,proto3" json:"phone,omitempty"`
+	// The address that the person has chosen and not verified yet. It takes the place of the e-mail when it is verified.
+	// Empty for none.
+	PendingEmail  string `protobuf:"bytes,4,opt,name=pending_email,json=pendingEmail,proto3" json:"pending_email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -482,6 +485,13 @@ func (x *Human) GetPhone() *Phone {
 		return x.Phone
 	}
 	return nil
+}
+
+func (x *Human) GetPendingEmail() string {
+	if x != nil {
+		return x.PendingEmail
+	}
+	return ""
 }
 
 type Machine struct {
@@ -1047,11 +1057,12 @@ const file_herald_users_v1_user_proto_rawDesc = "" +
 	"\x05human\x18\a \x01(\v2\x16.herald.users.v1.HumanH\x00R\x05human\x124\n" +
 	"\amachine\x18\b \x01(\v2\x18.herald.users.v1.MachineH\x00R\amachine\x12=\n" +
 	"\flocked_until\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\vlockedUntilB\x06\n" +
-	"\x04type\"\x97\x01\n" +
+	"\x04type\"\xbc\x01\n" +
 	"\x05Human\x122\n" +
 	"\aprofile\x18\x01 \x01(\v2\x18.herald.users.v1.ProfileR\aprofile\x12,\n" +
 	"\x05email\x18\x02 \x01(\v2\x16.herald.users.v1.EmailR\x05email\x12,\n" +
-	"\x05phone\x18\x03 \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\"\xa4\x01\n" +
+	"\x05phone\x18\x03 \x01(\v2\x16.herald.users.v1.PhoneR\x05phone\x12#\n" +
+	"\rpending_email\x18\x04 \x01(\tR\fpendingEmail\"\xa4\x01\n" +
 	"\aMachine\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1d\n" +
