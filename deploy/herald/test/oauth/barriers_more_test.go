@@ -99,6 +99,8 @@ func (r *reader) account(c company) {
 	r.submit()
 	r.opens("/ui/account/tokens/new", "newtoken")
 	r.sends("tokenmade")
+	r.opens("/ui/account/email/change", "changeemail")
+	r.sends("email", "email", "next-own-"+r.language+"@example.com")
 	r.opens("/ui/account/otp/add", "enrol")
 	r.sends("enrolscan")
 	key := strings.ReplaceAll(r.hidden("details.key code"), " ", "")

@@ -284,6 +284,7 @@ func TestCodesOfOthers(t *testing.T) {
 func TestVerifiedAddressStaysUntilTheNewOneIs(t *testing.T) {
 	t.Parallel()
 	active := domain.User{Type: domain.Human, State: domain.UserActive, Email: "old@x.ch", EmailVerified: true}
+	pending := waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" })
 	for name, c := range map[string]struct {
 		was             domain.User
 		chosen          string
@@ -293,11 +294,11 @@ func TestVerifiedAddressStaysUntilTheNewOneIs(t *testing.T) {
 		changed, notice bool
 	}{
 		"another": {active, "new@x.ch", "old@x.ch", "new@x.ch", domain.KindVerifyEmail, nil, true, false},
-		"a third": {waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" }), "third@x.ch", "old@x.ch",
+		"a third": {pending, "third@x.ch", "old@x.ch",
 			"third@x.ch", domain.KindVerifyEmail, nil, true, false},
-		"the pending one": {waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" }), "new@x.ch", "old@x.ch",
+		"the pending one": {pending, "new@x.ch", "old@x.ch",
 			"new@x.ch", "", nil, false, false},
-		"canceled": {waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" }), "old@x.ch", "old@x.ch", "", "",
+		"canceled": {pending, "old@x.ch", "old@x.ch", "", "",
 			[]domain.Kind{domain.KindVerifyEmail}, true, false},
 		"the same": {active, "old@x.ch", "old@x.ch", "", "", nil, false, false},
 		"not verified": {waiting(active, func(u *domain.User) { u.EmailVerified = false }), "new@x.ch", "new@x.ch", "",
@@ -313,7 +314,7 @@ func TestVerifiedAddressStaysUntilTheNewOneIs(t *testing.T) {
 			}
 		})
 	}
-	u := waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" })
+	u := pending
 	if got := u.CodedEmail(domain.KindVerifyEmail); got != "new@x.ch" {
 		t.Errorf("the code goes to %s", got)
 	}
@@ -326,7 +327,7 @@ func TestVerifiedAddressStaysUntilTheNewOneIs(t *testing.T) {
 		!slices.Equal(c.Ended, []domain.Kind{domain.KindPasswordReset}) {
 		t.Errorf("%+v, %v: %+v", c, err, u)
 	}
-	u = waiting(active, func(u *domain.User) { u.PendingEmail = "new@x.ch" })
+	u = pending
 	if _, err := u.ChangeEmail(domain.Email{Address: "set@x.ch", Verified: true}); err != nil || u.PendingEmail != "" {
 		t.Errorf("an administrator sets another address: %v, %+v", err, u)
 	}

@@ -33,8 +33,9 @@ func (p *Pages) email(w http.ResponseWriter, v visit) error { return p.emailForm
 func (p *Pages) emailForm(w http.ResponseWriter, v visit, wrong string) error {
 	me, err := p.Users.GetMyUser(v.as(), &usersv1.GetMyUserRequest{})
 	has := me.GetUser().GetHuman().GetEmail()
-	e := email{base: v.base(), Address: has.GetEmail(), Pending: me.GetUser().GetHuman().GetPendingEmail(), Verified: has.GetIsEmailVerified(), Wrong: wrong,
-		Change: v.address("email/change"), Resent: v.Values.Get("resent") != ""}
+	e := email{base: v.base(), Address: has.GetEmail(), Verified: has.GetIsEmailVerified(), Wrong: wrong,
+		Pending: me.GetUser().GetHuman().GetPendingEmail(),
+		Change:  v.address("email/change"), Resent: v.Values.Get("resent") != ""}
 	shown := frame.Page{Name: "email", Body: emailBody, Data: e, Faulty: wrong != ""}
 	if shown.Faulty {
 		shown.Status = http.StatusBadRequest
