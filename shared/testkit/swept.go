@@ -13,6 +13,7 @@ import (
 var timesThatStay = map[string]string{
 	"events":      "histories show them",
 	"first_start": "has one row",
+	"outbox":      "a row is deleted when its event is published",
 	"removals":    "a removal ends with its row",
 	"stream_seen": "has one row",
 }
