@@ -43,6 +43,8 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 	for _, d := range c.Services {
 		tags = append(tags, object{{"name", string(d.Name())}, {"description", comment(d)}})
 	}
+	tags = append(tags, object{{"name", oauthTag}, {"description", "The endpoints of OAuth 2.0 and OpenID Connect. " +
+		"Their parameters and answers are those of the standards; this list has the usual ones."}})
 	slices.SortFunc(tags, func(a, b object) int { return strings.Compare(a[0].value.(string), b[0].value.(string)) })
 	return marshal(object{
 		{"openapi", "3.1.0"},
@@ -52,7 +54,7 @@ func (c *Contract) OpenAPI() ([]byte, error) {
 		}},
 		{"servers", []object{{{"url", "/"}}}},
 		{"tags", tags},
-		{"paths", paths},
+		{"paths", paths.join(oauthPaths())},
 		{"components", object{
 			{"securitySchemes", securitySchemes()},
 			{"parameters", object{{"Organization", organization}}},
@@ -72,6 +74,11 @@ func securitySchemes() object {
 		{"bearer", object{
 			{"type", "http"}, {"scheme", "bearer"},
 			{"description", "A personal access token, or an access token with the scopes that the operation names."},
+		}},
+		{"client", object{
+			{"type", "http"}, {"scheme", "basic"},
+			{"description", "The id and the secret of an application or a machine user, at the endpoints of OAuth 2.0. " +
+				"The other ways are `client_secret_post`, `private_key_jwt` and none."},
 		}},
 		{"oauth2", object{
 			{"type", "oauth2"},

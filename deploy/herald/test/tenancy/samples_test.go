@@ -37,7 +37,10 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 	samples := map[string]string{}
 	for _, verbs := range document.Paths {
 		for _, o := range verbs {
-			_, name, _ := strings.Cut(o.OperationID, "_")
+			service, name, _ := strings.Cut(o.OperationID, "_")
+			if service == "OAuth" {
+				continue // an endpoint, and no method
+			}
 			samples[name] = o.Samples[0].Source
 			if !strings.Contains(samples[name], `"`+w.URL+"/") {
 				t.Errorf("%s: the address is %s", samples[name], w.URL)

@@ -166,12 +166,46 @@ func TestAnswersFitTheirDescription(t *testing.T) {
 	for path, verbs := range at(d.document, "paths").(map[string]any) {
 		for verb, operation := range verbs.(map[string]any) {
 			public := len(at(operation, "security").([]any)) == 0
+			if at(operation, "tags").([]any)[0] == "OAuth" {
+				continue // TestDescribedEndpointsAnswer
+			}
 			status, answer := i.Call(strings.ToUpper(verb), regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, "x"),
 				"")
 			if !public && status != http.StatusUnauthorized || public && status != http.StatusOK {
 				t.Errorf("%s %s without a token: %d %v", verb, path, status, answer)
 			}
 		}
+	}
+}
+
+// Every described endpoint of OAuth 2.0 and OpenID Connect is there and takes the described verb.
+func TestDescribedEndpointsAnswer(t *testing.T) {
+	t.Parallel()
+	i := whole.Start(t)
+	i.Token = ""
+	d, tried := describe(i, "/openapi.json"), 0
+	for path, verbs := range at(d.document, "paths").(map[string]any) {
+		for verb, operation := range verbs.(map[string]any) {
+			if at(operation, "tags").([]any)[0] != "OAuth" {
+				continue
+			}
+			tried++
+			r, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(verb), i.URL+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = got.Body.Close()
+			if at(operation, "responses", strconv.Itoa(got.StatusCode)) == nil {
+				t.Errorf("%s %s: %d is not described", verb, path, got.StatusCode)
+			}
+		}
+	}
+	if tried < 13 {
+		t.Errorf("only %d endpoints are described", tried)
 	}
 }
 

@@ -114,7 +114,8 @@ func (s *surface) operation(name string, operation, document map[string]any) {
 
 // content adds the fields of a body. All media types have the same ones.
 func (s *surface) content(name string, content any) {
-	for media, body := range content.(map[string]any) {
+	all, _ := content.(map[string]any) // nil for an answer without a body
+	for media, body := range all {
 		s.line("%s %s", name, media)
 		schema := at(body, "schema")
 		if ref, ok := at(schema, "$ref").(string); ok {
