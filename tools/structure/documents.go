@@ -17,6 +17,10 @@ var (
 	testName = regexp.MustCompile("`(Test[A-Za-z]+)`")
 	// quotedPath is a path or the end of one, such as foreign_test.go. Paths of the API begin with a slash.
 	quotedPath = regexp.MustCompile("`(\\w[\\w.-]*(?:/[\\w.-]+)+|\\w+\\.(?:go|md|proto|sql|work|yml))`")
+	// link is a link to another file, or to a heading.
+	link        = regexp.MustCompile(`\]\(((?:[\w./-]+)?(?:#[\w-]+)?)\)`)
+	heading     = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchor = regexp.MustCompile(`[^\w\- ]`)
 	// placed is a name with the file or folder where it is.
 	placed = regexp.MustCompile("`(\\w+)`\\s+(?:in|of)\\s+" + quotedPath.String())
 )
@@ -50,6 +54,50 @@ func paths(tree fs.FS) (wrong []string, err error) {
 		}
 	}
 	return wrong, nil
+}
+
+// links finds links of the documents that lead to no file, or to no heading in it.
+func links(tree fs.FS) (wrong []string, err error) {
+	var files []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
+		found, err := fs.Glob(tree, pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+			to, section, _ := strings.Cut(l[1], "#")
+			target := file
+			if to != "" {
+				target = path.Join(path.Dir(file), to)
+			}
+			if !leads(tree, target, section) {
+				wrong = append(wrong, fmt.Sprintf("%s leads to %s, which does not exist", file, l[1]))
+			}
+		}
+	}
+	return wrong, nil
+}
+
+// leads reports whether there is a file or folder, and a heading in it if a section is named.
+func leads(tree fs.FS, target, section string) bool {
+	if _, err := fs.Stat(tree, target); err != nil || section == "" {
+		return err == nil
+	}
+	text, err := fs.ReadFile(tree, target)
+	for _, h := range heading.FindAllStringSubmatch(string(text), -1) {
+		name := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")
+		if name == section {
+			return true
+		}
+	}
+	return err != nil
 }
 
 // everyPath lists all files and folders, without hidden ones and those of npm.

@@ -12,6 +12,7 @@ func TestDocumentsAreTrue(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]func(fs.FS) ([]string, error){
 		"excerpts": excerpts, "decisions": decisions, "tests": documentedTests, "paths": paths,
+		"links": links,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,6 +50,9 @@ func TestRulesOfDocuments(t *testing.T) {
 		"the first decision":  {decisions, "docs/decisions/0001-a.md", "", ""},
 		"a number left out":   {decisions, "docs/decisions/0002-a.md", "", "0002-a.md: 0001 is the next number"},
 		"no decisions":        {decisions, "docs/decisions.md", "", "there are no decisions"},
+		"links":               {links, "docs/a.md", "# A b\n[a](#a-b) [b](../deploy/a.go) [c](https://a.example)", ""},
+		"a link to nothing":   {links, "docs/a.md", "[a](b.md)", "docs/a.md leads to b.md"},
+		"a link to no part":   {links, "docs/a.md", "# A\n[a](a.md#b)", "docs/a.md leads to a.md#b"},
 		"a test":              {documentedTests, "docs/faults.md", "`TestB`", ""},
 		"a test that is gone": {documentedTests, "docs/faults.md", "`TestB` `TestA`", "names TestA, which is no test"},
 		"not in a test file":  {documentedTests, "docs/faults.md", "`TestNoTest`", "names TestNoTest, which"},
