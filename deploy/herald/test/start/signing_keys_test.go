@@ -102,7 +102,7 @@ func TestOperatorChangesSigningKeys(t *testing.T) {
 		}
 	}
 	read(t, strings.Replace(document.Keys, document.Issuer, i.URL, 1), &set)
-	if len(set.Keys) < 4 {
+	if len(set.Keys) != 3 || len(then) != 3 {
 		t.Errorf("published are %v", set.Keys)
 	}
 }
