@@ -8,7 +8,7 @@
 // d7b43e9e757812e562107a1d591e98b9988541151aaf27bf0f105180adb97a51 ../../shared/proto/herald/v1/change.proto
 // c570f8e4793434a9be36266835526c76768d2fa91784a8e1becb65c2aba75666 ../../shared/proto/herald/v1/fault.proto
 // 3f1d46e559535ade0fc2186cee0087e9195a4ff2477b88a50c68e2556b6fc0fb ../../shared/proto/herald/v1/list.proto
-// c52856935afba48cf28775ea6a7603829497aa54797a3e7827c82a181d038f8a ../../shared/proto/herald/v1/options.proto
+// d2bc63136862299e200e11cd553a3fc91ecf47ad04b01093c474c66cce586e37 ../../shared/proto/herald/v1/options.proto
 // 58e3126159271a9191cfbc342733b277b781d5ccecf3eb2307df7d5eb67b9d18 ../../shared/proto/herald/v1/resource.proto
 
 (()=>{var dn=Uint8Array.prototype.setFromBase64;function H(e){let t=e.length,n=t-(t+3>>2);(t&3)==0&&e[t-1]=="="&&(n-=e[t-2]=="="?2:1);let r=new Uint8Array(n),o=-1;if(dn)try{let a=dn.call(r,e);a.read==t&&(o=a.written)}catch{}return o<0&&(o=Ho(r,e)),o==n?r:r.subarray(0,o)}function Ho(e,t){let n=qo(),r=0,o=0,a,s=0;for(let i=0;i<t.length;i++){if(a=n[t.charCodeAt(i)],a===void 0)switch(t[i]){case"=":o=0;case`
