@@ -53,9 +53,9 @@ func TestNamesOfAppsAreInNFC(t *testing.T) {
 	for _, name := range []string{composed, decomposed} {
 		_, err := w.CreateApiApp(w.InA, &projectsv1.CreateApiAppRequest{ProjectId: w.id, Name: name})
 		refused(t, err, "APP_NAME_TAKEN")
-		found, err := w.SearchApps(w.InA, &projectsv1.SearchAppsRequest{ProjectId: w.id, Queries: []*projectsv1.AppFilter{
-			{NameQuery: &projectsv1.AppNameQuery{Name: name}},
-		}})
+		found, err := w.SearchApps(w.InA, &projectsv1.SearchAppsRequest{
+			ProjectId: w.id, Queries: []*projectsv1.AppFilter{{NameQuery: &projectsv1.AppNameQuery{Name: name}}},
+		})
 		if err != nil || len(found.Result) != 1 {
 			t.Errorf("%+q: %v, %v", name, found, err)
 		}

@@ -214,9 +214,10 @@ func TestNamesOfProjectsAreInNFC(t *testing.T) {
 		_, err := w.CreateProject(w.InA, &projectsv1.CreateProjectRequest{Name: name})
 		testkit.Refused(t, err, "PROJECT_NAME_TAKEN")
 		for method := range heraldv1.TextQueryMethod_name {
-			found, err := w.SearchProjects(w.InA, &projectsv1.SearchProjectsRequest{Queries: []*projectsv1.ProjectFilter{
-				{NameQuery: &projectsv1.ProjectNameQuery{Name: name, Method: heraldv1.TextQueryMethod(method)}},
-			}})
+			query := &projectsv1.ProjectNameQuery{Name: name, Method: heraldv1.TextQueryMethod(method)}
+			found, err := w.SearchProjects(w.InA, &projectsv1.SearchProjectsRequest{
+				Queries: []*projectsv1.ProjectFilter{{NameQuery: query}},
+			})
 			if err != nil || len(found.Result) != 1 {
 				t.Errorf("%+q, method %d: %v, %v", name, method, found, err)
 			}

@@ -157,6 +157,7 @@ func TestFirstMailWaitsForTheUserToComeBack(t *testing.T) {
 	t.Parallel()
 	w, _ := testworld.NewLinkedWorld(t)
 	moves := w.Moves()
+	const lockedState, inactiveState = usersv1.UserState_USER_STATE_LOCKED, usersv1.UserState_USER_STATE_INACTIVE
 	for name, c := range map[string]struct {
 		state            usersv1.UserState
 		leaves, returns  string
@@ -164,13 +165,13 @@ func TestFirstMailWaitsForTheUserToComeBack(t *testing.T) {
 		meanwhile        func(id string)
 		mails            []string
 	}{
-		"locked": {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, false, nil, []string{"init"}},
+		"locked": {lockedState, "locked", "unlocked", false, false, nil, []string{"init"}},
 		"inactive": {
-			usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, nil, []string{"init"},
+			inactiveState, "deactivated", "reactivated", false, false, nil, []string{"init"},
 		},
-		"linked": {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", false, true, nil, []string{"verifyemail"}},
-		"ready":  {usersv1.UserState_USER_STATE_LOCKED, "locked", "unlocked", true, false, nil, nil},
-		"verified": {usersv1.UserState_USER_STATE_INACTIVE, "deactivated", "reactivated", false, false, func(id string) {
+		"linked": {lockedState, "locked", "unlocked", false, true, nil, []string{"verifyemail"}},
+		"ready":  {lockedState, "locked", "unlocked", true, false, nil, nil},
+		"verified": {inactiveState, "deactivated", "reactivated", false, false, func(id string) {
 			w.Must(w.Gateway.UpdateEmail(w.Admin, &usersv1.UpdateEmailRequest{
 				UserId: id, Email: id + "@example.com", IsEmailVerified: true,
 			}))
@@ -199,7 +200,9 @@ func TestFirstMailWaitsForTheUserToComeBack(t *testing.T) {
 				t.Fatalf("mails %v, want %v", kinds, c.mails)
 			}
 			for _, id := range ids {
-				m, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{UserId: name, NotificationId: id})
+				m, err := w.Notify.PrepareMail(t.Context(), &usersv1.PrepareMailRequest{
+					UserId: name, NotificationId: id,
+				})
 				if len(c.mails) > 0 && (err != nil || m.Code == "") {
 					t.Errorf("the mail is %v, %v", m, err)
 				}

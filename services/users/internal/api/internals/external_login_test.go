@@ -193,7 +193,8 @@ func TestUpdateExternalUserTakesAddressAndPhone(t *testing.T) {
 			}
 			got := w.User(id).GetHuman()
 			if got.Email.Email != update.Email || got.Email.IsEmailVerified != c.verified ||
-				got.Phone.GetPhone() != "+41791234567" || !got.Phone.GetIsPhoneVerified() || got.Profile.NickName != "Nick" {
+				got.Phone.GetPhone() != "+41791234567" || !got.Phone.GetIsPhoneVerified() ||
+				got.Profile.NickName != "Nick" {
 				t.Errorf("%v", got)
 			}
 			kinds, _ := w.Asked(w.OrgID, id)

@@ -22,7 +22,8 @@ func (l *Logins) Link(ctx context.Context, a Arrived, s domain.Session) error {
 		return authfault.ErrExternalLinkingRefused
 	}
 	// The person can remove the parameter that asks for a new authentication from the address. The account may then
-	// belong to the person who used the browser before. A provider that says when it authenticated the person shows that.
+	// belong to the person who used the browser before. A provider that says when it authenticated the person shows
+	// that.
 	if !a.MayLink(a.Account.AuthTime, l.Now()) {
 		return authfault.ErrExternalLinkingStale
 	}
