@@ -131,9 +131,9 @@ func (r *replicas) tokensOf(form url.Values) (good []map[string]any) {
 	return good
 }
 
-// With three replicas behind two gateways, of fifty requests at once with the same code or assertion one gets a token. A
-// code that was used again has ended what it gave. With the same refresh token all get tokens, and the next refresh token
-// is the same.
+// With three replicas behind two gateways, of fifty requests at once with the same code or assertion one gets a token.
+// A code that was used again has ended what it gave. With the same refresh token all get tokens, and the next refresh
+// token is the same.
 func TestOnceAtThreeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t, "users", "projects", "text", "auth")

@@ -73,7 +73,7 @@ func TestClientsAuthenticateBySecretInHeaderOrBody(t *testing.T) {
 		"no client":                {status: 401, says: "send client_id and client_secret"},
 		"only an id":               {form: body("web", ""), status: 401, says: "send it in the Authorization header"},
 		"bearer":                   {header: "Bearer x", status: 401, says: "not that of HTTP Basic: Basic, a space"},
-		"an empty secret":          {header: "spa:", status: 401, says: "sends client_id in the body, and no such header"},
+		"an empty secret":          {header: "spa:", status: 401, says: "in the body, and no such header"},
 		"a secret for a key":       {form: body("key", "secret"), status: 401, says: "send client_assertion"},
 		"a header for a key":       {header: "key:secret", status: 401, says: "send client_assertion"},
 		"a secret of a public one": {form: body("spa", "secret"), status: 401, says: "(none): send client_id"},
