@@ -20,6 +20,9 @@ import (
 // succeed while a disk is full.
 const settle = 2 * time.Second
 
+// late is how long after an outage statements may take too long because of it.
+const late = 5 * time.Second
+
 // Watch logs an outage of a database server in two lines. The first line has the first error. The second line is
 // written after the outage and has its duration and the last error. All pools of a process share one Watch, because
 // they fail for the same reason.
@@ -29,7 +32,9 @@ type Watch struct {
 	// out is the number of servers that do not work. While it is zero, successful statements need no lock.
 	out atomic.Int32
 	// worked is when a statement has last succeeded, in nanoseconds; 0 if none has.
-	worked  atomic.Int64
+	worked atomic.Int64
+	// over is when the last outage of a server has ended, in nanoseconds; 0 if there was none.
+	over    atomic.Int64
 	mu      sync.Mutex
 	servers map[string]*outage
 	// ours is set if this process itself makes the server refuse changes. refusing is the number of servers that do.
@@ -115,8 +120,9 @@ func Ask(ctx context.Context, pool *pgxpool.Pool, check func(context.Context, *p
 
 // Explains reports whether an error follows from an outage of a database that is logged, or will be soon. Such an error
 // needs no line of its own. A frozen server is found only when no connection can be made, which takes longer than most
-// statements may: a statement that took too long is explained if none has succeeded for a while. Other deadlines are
-// not, because a service without work runs no statements. A nil Watch explains what IsOutage does.
+// statements may: a statement that took too long is explained if none has succeeded for a while, and during an outage
+// and shortly after it. Other deadlines are not, because a service without work runs no statements. A nil Watch explains
+// what IsOutage does.
 func (w *Watch) Explains(err error) bool {
 	if IsOutage(err) {
 		return true
@@ -124,8 +130,8 @@ func (w *Watch) Explains(err error) bool {
 	if w == nil || !errors.Is(err, errSlow) {
 		return false
 	}
-	worked := w.worked.Load()
-	return worked > 0 && w.now().Sub(time.Unix(0, worked)) > settle
+	now, worked, over := w.now().UnixNano(), w.worked.Load(), w.over.Load()
+	return w.out.Load() > 0 || over > 0 && now-over < int64(late) || worked > 0 && now-worked > int64(settle)
 }
 
 // saw records the result of a statement or of connecting.
@@ -159,6 +165,7 @@ func (w *Watch) saw(ctx context.Context, server string, err error) {
 		w.log.InfoContext(ctx, "Postgres works again", "server", server,
 			"away", o.worked.Sub(o.since).Round(time.Millisecond).String(), "last", entire(o.last))
 		*o = outage{over: w.now()}
+		w.over.Store(o.over.UnixNano())
 		w.out.Add(-1)
 	}
 }

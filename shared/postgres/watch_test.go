@@ -74,6 +74,10 @@ func TestOutageHasTwoLines(t *testing.T) {
 	if failed := all(); failed > 0 {
 		t.Errorf("%d statements failed", failed)
 	}
+	slow := postgres.Fault(context.DeadlineExceeded)
+	if !watch.Explains(slow) {
+		t.Error("a slow statement is not explained by the outage that is logged")
+	}
 	if n := strings.Count(logs.String(), "\n"); n != 1 {
 		t.Errorf("a second after the last error the log says %s", logs.String())
 	}
@@ -81,6 +85,9 @@ func TestOutageHasTwoLines(t *testing.T) {
 	all()
 	if err := watch.Err(); err != nil {
 		t.Errorf("after the outage: %v", err)
+	}
+	if !watch.Explains(slow) {
+		t.Error("a slow statement is not explained by the outage that has just ended")
 	}
 	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `msg="Postgres does not work" server=127.0.0.1:`) ||
@@ -100,6 +107,9 @@ func TestOutageHasTwoLines(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	all()
+	if watch.Explains(slow) {
+		t.Error("a slow statement is explained by an outage that ended a minute before")
+	}
 	exec(t, server.TCP(), endConnections)
 	all()
 	logs.Wait(t, `level=WARN msg="connections to Postgres broke; others are made"`)

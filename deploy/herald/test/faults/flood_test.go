@@ -138,11 +138,11 @@ func moment(t testing.TB, text any) time.Time {
 
 // An owner of an organization floods the system with all kinds of requests. Another organization's requests take at
 // most twice as long as before and after, and its mails are sent within 5 s. Without -flood the bounds are so wide that
-// the test fails only if the flood stops others.
+// the test fails only if the flood stops others: a few requests of a millisecond each may wait long for a processor.
 func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares times
-	before, during, slower, late := time.Second, 3*time.Second, 30.0, 30*time.Second
+	before, during, slower, late, soon := time.Second, 3*time.Second, 30.0, 30*time.Second, time.Second/2
 	if *flood > 0 {
-		before, during, slower, late = *flood/4, *flood, mostSlower, mostDelay
+		before, during, slower, late, soon = *flood/4, *flood, mostSlower, mostDelay, 0
 	}
 	server := outside.StartMailServer(t, outside.MailConfig{})
 	i := whole.Start(t, "HERALD_LOG_LEVEL=WARN", "HERALD_SMTP_URL="+server.URL(),
@@ -163,7 +163,7 @@ func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares
 		was, is := median(quiet[name]), median(flooded[name])
 		ratio := float64(is) / float64(was)
 		t.Logf("%s: p50 %s, flooded %s, %.2f times", name, short(was), short(is), ratio)
-		if ratio > slower && name != floor {
+		if ratio > slower && is > soon && name != floor {
 			t.Errorf("%s takes %.1f times as long, want at most %.0f", name, ratio, slower)
 		}
 	}

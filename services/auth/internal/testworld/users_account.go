@@ -136,7 +136,7 @@ func (u *Users) answerEmail(_ context.Context, request proto.Message) (proto.Mes
 }
 
 // MostTokens is how many personal access tokens the quota of users allows.
-const MostTokens = 2
+const MostTokens = 10
 
 func (u *Users) answerTokens(_ context.Context, request proto.Message) (proto.Message, error) {
 	switch r := request.(type) {

@@ -259,8 +259,7 @@ func (s Store) LearnCosts(ctx context.Context, cost func(domain.Hidden) (domain.
 	}
 	slowest := map[string]domain.HashCost{"": {}}
 	//nolint:rowserrcheck // ForEachRow returns it
-	rows, _ := s.journal.DB.Query(ctx, `select password_hash from users where password_hash <> ''
-		and not starts_with(password_hash, '$argon2id$v=19$m=19456,t=2,p=1$')`)
+	rows, _ := s.journal.DB.Query(ctx, `select password_hash from users where password_hash <> ''`)
 	var hash domain.Hidden
 	if _, err = pgx.ForEachRow(rows, []any{(*string)(&hash)}, func() error {
 		c, err := cost(hash)

@@ -17,7 +17,7 @@ type logout struct {
 	client domain.Client
 	// userID is the subject of the id token; empty without one.
 	userID string
-	// uri is where the person goes afterwards, with state; empty for nowhere.
+	// uri is where the person goes afterwards, with state. It is empty if the person stays on the page.
 	uri, state string
 	languages  []string
 }

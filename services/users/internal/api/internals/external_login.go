@@ -11,7 +11,6 @@ import (
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
-	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/resource"
@@ -56,7 +55,7 @@ func (s Server) CreateExternalUser(
 	n.ID = resource.NewID()
 	created := base.Imported(&n, s.Settle(&n))
 	// The user is the only maker of the link, so that the link does not end when the user gets a role.
-	_, err = s.Store.CreateUser(caller.With(ctx, caller.Caller{UserID: n.ID, OrganizationID: n.OrgID}), n, created)
+	_, err = s.Store.CreateUser(asPerson(ctx, n.ID, n.OrgID, ""), n, created)
 	return &usersv1.CreateExternalUserResponse{UserId: n.ID}, err
 }
 
@@ -73,7 +72,7 @@ func (s Server) UpdateExternalUser(
 		return &usersv1.UpdateExternalUserResponse{}, nil
 	}
 	// The person is the maker of the address, as of the link.
-	ctx = caller.With(ctx, caller.Caller{UserID: found.ID, OrganizationID: found.OrgID})
+	ctx = asPerson(ctx, found.ID, found.OrgID, "")
 	_, names := s.ReplaceProfile(ctx, found.OrgID, found.ID, &usersv1.UpdateProfileRequest{
 		FirstName: cmp.Or(r.FirstName, found.FirstName), LastName: cmp.Or(r.LastName, found.LastName),
 		DisplayName: cmp.Or(r.DisplayName, found.DisplayName), NickName: cmp.Or(r.NickName, found.NickName),
@@ -131,18 +130,18 @@ func (s Server) LinkExternalAccount(
 	if err != nil {
 		return nil, err
 	}
-	c := caller.Caller{UserID: found.Caller.GetUserId(), OrganizationID: found.Caller.GetHomeOrganizationId(),
-		Credential: r.Subject.Credential}
+	userID, orgID, credential := found.Caller.GetUserId(), found.Caller.GetHomeOrganizationId(), r.Subject.Credential
 	links := base.NewIdpLinks([]*usersv1.IdpLink{r.Link})
-	if err := s.CheckIdpLinks(ctx, c.OrganizationID, links); err != nil {
+	if err := s.CheckIdpLinks(ctx, orgID, links); err != nil {
 		return nil, err
 	}
-	links[0].UserID, links[0].OrgID = c.UserID, c.OrganizationID
-	_, err = s.Store.AddIdpLink(caller.With(ctx, c), links[0], func(n *domain.User) (store.NoticedChange, error) {
+	links[0].UserID, links[0].OrgID = userID, orgID
+	linking := asPerson(ctx, userID, orgID, credential)
+	_, err = s.Store.AddIdpLink(linking, links[0], func(n *domain.User) (store.NoticedChange, error) {
 		added := &usersv1.IdpLinkAdded{IdpId: r.Link.ConfigId}
 		change := store.NoticedChange{Event: added}
 		change.Notice, added.Notice = base.CredentialNotice(n, domain.KindIdpLinkAdded, true)
-		return change, n.MayLink(c.Credential, int64(r.Subject.Generation))
+		return change, n.MayLink(credential, int64(r.Subject.Generation))
 	})
 	return &usersv1.LinkExternalAccountResponse{}, err
 }

@@ -104,13 +104,17 @@ func (s Server) ChooseNextPassword(
 		return nil, err
 	}
 	// The person chooses it, after a login with the old password: whoever made that one may be the person.
-	person := caller.Caller{UserID: found.ID, OrganizationID: found.OrgID, Credential: "password"}
-	changed, _, err := s.Store.ChangeUser(caller.With(ctx, person), found.OrgID, found.ID,
+	changed, _, err := s.Store.ChangeUser(asPerson(ctx, found.ID, found.OrgID, "password"), found.OrgID, found.ID,
 		func(now *domain.User) (store.UserChange, error) {
 			c, err := now.ReplaceRequired(int64(r.Generation), domain.Hidden(hash))
 			return base.PasswordChanged(now, c, true), err
 		})
 	return &usersv1.ChooseNextPasswordResponse{Generation: uint64(changed.Generation)}, err
+}
+
+// asPerson returns a context in which a person acts who has logged in with a credential.
+func asPerson(ctx context.Context, userID, orgID, credential string) context.Context {
+	return caller.With(ctx, caller.Caller{UserID: userID, OrganizationID: orgID, Credential: credential})
 }
 
 // loggingIn returns a user whose password was right, or usersfault.ErrLoginOver if the user has changed since.
