@@ -121,8 +121,8 @@ func Ask(ctx context.Context, pool *pgxpool.Pool, check func(context.Context, *p
 // Explains reports whether an error follows from an outage of a database that is logged, or will be soon. Such an error
 // needs no line of its own. A frozen server is found only when no connection can be made, which takes longer than most
 // statements may: a statement that took too long is explained if none has succeeded for a while, and during an outage
-// and shortly after it. Other deadlines are not, because a service without work runs no statements. A nil Watch explains
-// what IsOutage does.
+// and shortly after it. Other deadlines are not, because a service without work runs no statements. A nil Watch
+// explains what IsOutage does.
 func (w *Watch) Explains(err error) bool {
 	if IsOutage(err) {
 		return true

@@ -101,8 +101,8 @@ func (s Settings) Table() ([]Quota, error) {
 		most, err := strconv.ParseUint(strings.TrimSpace(text), 10, 62)
 		if at < 0 || err != nil || one && org == "" {
 			return nil, fmt.Errorf(
-				"HERALD_QUOTAS: %q is not a quota with a number, such as pats=200 or pats@ORG_ID=200; the quotas are %s",
-				part, strings.Join(names, ", "))
+				"HERALD_QUOTAS: %q is not a quota with a number, such as pats=200 or pats@ORG_ID=200; "+
+					"the quotas are %s", part, strings.Join(names, ", "))
 		}
 		if !one {
 			all[at].Most = int64(most)

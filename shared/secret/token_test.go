@@ -123,7 +123,8 @@ func TestTokenFollowsFromAnother(t *testing.T) {
 		}
 	}
 	for range 1000 { // some have leading zeros
-		if made := secret.RefreshToken.From(secret.RandomString(9), nil).Reveal(); !secret.RefreshToken.WellFormed(made) {
+		made := secret.RefreshToken.From(secret.RandomString(9), nil).Reveal()
+		if !secret.RefreshToken.WellFormed(made) {
 			t.Fatalf("%q", made)
 		}
 	}

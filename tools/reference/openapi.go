@@ -77,8 +77,8 @@ func securitySchemes() object {
 		}},
 		{"client", object{
 			{"type", "http"}, {"scheme", "basic"},
-			{"description", "The id and the secret of an application or a machine user, at the endpoints of OAuth 2.0. " +
-				"The other ways are `client_secret_post`, `private_key_jwt` and none."},
+			{"description", "The id and the secret of an application or a machine user, at the endpoints of " +
+				"OAuth 2.0. The other ways are `client_secret_post`, `private_key_jwt` and none."},
 		}},
 		{"oauth2", object{
 			{"type", "oauth2"},

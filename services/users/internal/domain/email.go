@@ -76,8 +76,8 @@ func (u *User) ChooseEmail(address string) (EmailChange, error) {
 	return EmailChange{Changed: []string{"pendingEmail"}, Mail: KindVerifyEmail}, nil
 }
 
-// VerifyEmail sets the e-mail as verified. If another one is pending, it takes the place of the e-mail, and the codes in
-// the old mailbox end.
+// VerifyEmail sets the e-mail as verified. If another one is pending, it takes the place of the e-mail, and the codes
+// in the old mailbox end.
 func (u *User) VerifyEmail() (EmailChange, error) {
 	if err := u.Awaits(KindVerifyEmail); err != nil {
 		return EmailChange{}, err

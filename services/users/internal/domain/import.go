@@ -65,9 +65,8 @@ func (k Known) Repeat(orgID string, d Digest) error {
 	return k.Digest.Compare(d)
 }
 
-// SettleAs is Settle for a user with a state in another system. A user who is inactive or locked
-// there is so here too, and gets the mail after a reactivation or unlock. With 0, UserActive and UserInitial the state is
-// that of Settle.
+// SettleAs is Settle for a user with a state in another system. A user who is inactive or locked there is so here too,
+// and gets the mail after a reactivation or unlock. With 0, UserActive and UserInitial the state is that of Settle.
 func (u *User) SettleAs(state UserState, linked bool) Kind {
 	kind := u.Settle(linked)
 	if state != UserInactive && state != UserLocked {

@@ -70,8 +70,8 @@ type User struct {
 	Generation int64
 	// Uninitialized reports whether an inactive or locked user was still waiting for the code of the first mail.
 	Uninitialized bool
-	// OwedMail is the kind of the first mail of a user whom an import made inactive or locked. The user gets it when the
-	// user may log in. It is empty for none.
+	// OwedMail is the kind of the first mail of a user whom an import made inactive or locked. The user gets it
+	// when the user may log in. It is empty for none.
 	OwedMail Kind
 }
 
@@ -167,8 +167,8 @@ func (u *User) settled() bool {
 	return true
 }
 
-// reserved are ids that would mean something else in a path, the name of Herald's API in the audience of tokens, and the
-// names of the services, which stand beside ids of users in events and histories.
+// reserved are ids that would mean something else in a path, the name of Herald's API in the audience of tokens, and
+// the names of the services, which stand beside ids of users in events and histories.
 var reserved = []string{
 	".", "..", "me", "human", "machine", "grants", "service",
 	"auth", "gateway", "idp", "notification", "projects", "text", "users",

@@ -229,7 +229,8 @@ func TestProviderVerifiesTheAddressOfTheUser(t *testing.T) {
 		w.Must(w.Auth.UpdateExternalUser(t.Context(), &usersv1.UpdateExternalUserRequest{
 			UserId: c.id, VerifiedEmail: c.email,
 		}))
-		if got := w.User(c.id).GetHuman().Email; got.IsEmailVerified != c.want || got.Email == strings.ToUpper(address) {
+		got := w.User(c.id).GetHuman().Email
+		if got.IsEmailVerified != c.want || got.Email == strings.ToUpper(address) {
 			t.Errorf("%s: %v", c.email, got)
 		}
 	}

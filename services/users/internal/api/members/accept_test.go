@@ -257,7 +257,8 @@ func TestApplicationsAnswerForNobody(t *testing.T) {
 	}
 	orgs := map[string]func(context.Context) error{
 		"added": func(ctx context.Context) error {
-			_, err := w.Gateway.AddOrgMember(ctx, &usersv1.AddMemberRequest{UserId: w.mini, Roles: []string{"ORG_OWNER"}})
+			_, err := w.Gateway.AddOrgMember(ctx,
+				&usersv1.AddMemberRequest{UserId: w.mini, Roles: []string{"ORG_OWNER"}})
 			return err
 		},
 		"updated": func(ctx context.Context) error {

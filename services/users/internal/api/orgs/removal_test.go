@@ -65,8 +65,8 @@ func TestRemoveOrg(t *testing.T) {
 	}
 }
 
-// The organization that the first start made goes like any other if an owner of the instance belongs to another one. Its
-// administrator goes along.
+// The organization that the first start made goes like any other if an owner of the instance belongs to another one.
+// Its administrator goes along.
 func TestFirstOrgIsRemovedByAnOwnerElsewhere(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t)
