@@ -225,7 +225,8 @@ func TestDeadlines(t *testing.T) {
 		return ctx.Err()
 	})
 	pairs := testworld.As(w.Owner(), "Content-Type", "application/grpc-web+proto", "Grpc-Timeout", "50m")
-	got := w.Do(t, "POST", testworld.GetUser, string(testworld.Framed(nil)), pairs...)
+	data, _ := proto.Marshal(&usersv1.GetUserRequest{UserId: "u1"})
+	got := w.Do(t, "POST", testworld.GetUser, string(testworld.Framed(data)), pairs...)
 	if s := testworld.TrailerStatus(t, testworld.WebTrailer(t, got)); s.Code != 4 || len(s.Details) == 0 {
 		t.Errorf("%v", s)
 	}
