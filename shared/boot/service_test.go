@@ -161,8 +161,8 @@ func TestServiceMetrics(t *testing.T) {
 	if _, err := s.DB.Exec(t.Context(), `with event as (
 		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 		select n::text, 'org', 'a', 'a', 'created', 'o', '', '{}', now() - n * interval '1 minute'
-		from generate_series(3, 1, -1) n returning position
-	) insert into outbox select position from event`); err != nil {
+		from generate_series(3, 1, -1) n returning position, time
+	) insert into outbox (position, since) select position, time from event`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.JS.Publish(t.Context(), "events.users.org.created.o", make([]byte, 1<<20)); err != nil {
@@ -206,7 +206,7 @@ func TestServiceSaysWhoLags(t *testing.T) {
 		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 		select n::text, 'org', n::text, n::text, 'created', 'o', '', '{}', now()
 		from generate_series(1, 5000) n returning position
-	) insert into outbox select position from event`); err != nil {
+	) insert into outbox (position, since) select position, time from event`); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
