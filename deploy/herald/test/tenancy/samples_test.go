@@ -20,6 +20,9 @@ var refusedSamples = map[string]string{
 	"ReactivateMyOrg": "ORG_NOT_INACTIVE",
 }
 
+const wrongSample = "%s\nanswers %s (%v), want %q. If a field lacks a value, add it to examples in " +
+	"tools/reference/sample.go; if the state here refuses it, add the fault to refusedSamples"
+
 // The example of every operation works in a shell in which the variables have the token and the ids.
 func TestExamplesWorkWhenPasted(t *testing.T) {
 	t.Parallel()
@@ -72,9 +75,7 @@ func TestExamplesWorkWhenPasted(t *testing.T) {
 		}
 		status := string(out[strings.LastIndex(string(out), "\n")+1:])
 		if err != nil || want == "" && status != "200" || !strings.Contains(string(out), want) {
-			t.Errorf("%s\nanswers %s (%v), want %q. If a field lacks a value, add it to examples in "+
-				"tools/reference/sample.go; if the state here refuses it, add the fault to "+
-				"refusedSamples", sample, out, err, want)
+			t.Errorf(wrongSample, sample, out, err, want)
 		}
 		pasted++
 	}
