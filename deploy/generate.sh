@@ -47,7 +47,10 @@ GOWORK=off go -C tools/reference build -o "$fresh/reference" . &&
 	exit 1
 }
 if [ "${1:-}" = --check ]; then
-	diff -r -x decisions -x moving-in.md -x login-by-program.md -x faults.md -x performance.md -x '*.gz' -x viewer -x pictures -x '*.go' -x go.mod "$fresh/docs" docs ||
+	# What is compressed is of what is compared here, and a test of the gateway compares the archive's files.
+	(cd "$fresh/docs" && ls -d site *.md *.json) | while read -r name; do
+		diff -r "$fresh/docs/$name" "docs/$name" || exit 1
+	done ||
 		{ echo 'docs is not what the contracts say: run `make generate`' >&2; exit 1; }
 else
 	cp -r "$fresh/docs/." docs

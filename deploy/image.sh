@@ -10,5 +10,5 @@ for package in runtime internal sync crypto/internal bytes strings strconv unico
 	set -- "$@" "-gcflags=$package/...="
 done
 cd "$(dirname "$0")/.."
-CGO_ENABLED=0 GOOS=linux exec go build -trimpath -tags grpcnotrace -ldflags '-s -w -funcalign=8' -gcflags=all=-l "$@" \
+CGO_ENABLED=0 GOOS=linux exec go build -trimpath -tags grpcnotrace,container -ldflags '-s -w -funcalign=1' -gcflags=all=-l "$@" \
 	./deploy/herald/container

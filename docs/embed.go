@@ -8,7 +8,7 @@ import "embed"
 // PublicURL stands in the documents for the address of the instance that serves them.
 const PublicURL = "http://localhost:8080"
 
-// Files are the documents that the gateway serves. The large ones are compressed, because they are in every binary.
+// Files are the documents that the gateway serves. Large ones are compressed, because they are in every binary.
 //
-//go:embed openapi.json.gz asyncapi.json.gz site viewer/redoc.js.gz viewer/LICENSE
+//go:embed openapi.json.gz asyncapi.json.gz protos.zip site viewer/redoc.js.gz viewer/LICENSE
 var Files embed.FS

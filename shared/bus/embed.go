@@ -1,3 +1,7 @@
+//go:build !container
+
+// The image has no NATS server of its own.
+
 package bus
 
 import (

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"embed"
 	"html/template"
+	"io/fs"
 	"strings"
 	texttemplate "text/template"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"herald/shared/fault"
+	protos "herald/shared/proto"
 )
 
 // site is the templates and the style of the pages.
@@ -47,6 +50,9 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 			return nil, err
 		}
 	}
+	if all["protos.zip"], err = archive(); err != nil {
+		return nil, err
+	}
 	if all["site/style.css"], err = site.ReadFile("site/style.css"); err != nil {
 		return nil, err
 	}
@@ -71,6 +77,32 @@ func compress(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	err = w.Close()
+	return b.Bytes(), err
+}
+
+// archive returns a zip file of the public contracts, the protos that they import, and the licences of these.
+func archive() ([]byte, error) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	err := fs.WalkDir(protos.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || protos.Internal(name) {
+			return err
+		}
+		data, err := protos.Files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		w, err := z.Create(name) // without a time, so that the bytes are always the same
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(data)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = z.Close()
 	return b.Bytes(), err
 }
 

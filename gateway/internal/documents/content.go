@@ -8,12 +8,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
-	"io/fs"
 	"strings"
 	"sync"
 
 	"herald/docs"
-	"herald/shared/proto"
 )
 
 // small is the size below which a file is not compressed.
@@ -92,50 +90,29 @@ func file(name string, at []byte) func() (content, error) {
 	}
 }
 
-// contract returns a function that loads a proto.
-func contract(name string) func() (content, error) {
-	return func() (content, error) {
-		data, err := proto.Files.ReadFile(name)
-		if err != nil {
-			return content{}, err
-		}
-		return newContent(data), nil
-	}
-}
-
-// protos lists the public contracts, the protos that they import, and the licences of these.
-func protos() ([]string, error) {
-	var names []string
-	err := fs.WalkDir(proto.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !proto.Internal(name) {
-			names = append(names, name)
-		}
-		return err
-	})
-	return names, err
-}
-
-// archive makes a zip file of all protos, with the same bytes each time.
-func archive() (content, error) {
-	names, err := protos()
+// protos opens the archive of the public contracts, the protos that they import, and the licences of these.
+var protos = sync.OnceValues(func() (*zip.Reader, error) {
+	data, err := docs.Files.ReadFile("protos.zip")
 	if err != nil {
-		return content{}, err
+		return nil, err
 	}
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for _, name := range names {
-		data, err := proto.Files.ReadFile(name)
+	return zip.NewReader(bytes.NewReader(data), int64(len(data)))
+})
+
+// archive loads the archive itself.
+func archive() (content, error) {
+	data, err := docs.Files.ReadFile("protos.zip")
+	return content{plain: kept(data), size: len(data), tag: tagOf(data)}, err
+}
+
+// contract returns a function that loads a file of the archive.
+func contract(f *zip.File) func() (content, error) {
+	return func() (content, error) {
+		r, err := f.Open()
 		if err != nil {
 			return content{}, err
 		}
-		w, err := z.Create(name) // without a time, so that the bytes are always the same
-		if err != nil {
-			return content{}, err
-		}
-		if _, err := w.Write(data); err != nil {
-			return content{}, err
-		}
+		data, err := io.ReadAll(r)
+		return newContent(data), err
 	}
-	err = z.Close()
-	return content{plain: kept(b.Bytes()), size: b.Len(), tag: tagOf(b.Bytes())}, err
 }

@@ -63,11 +63,14 @@ func New(public *url.URL) (Library, error) {
 		}
 	}
 	l.add("/docs/protos.zip", closed, archive)
-	names, err := protos()
-	for _, name := range names {
-		l.add("/docs/protos/"+name, closed, contract(name))
+	all, err := protos()
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	for _, f := range all.File {
+		l.add("/docs/protos/"+f.Name, closed, contract(f))
+	}
+	return l, nil
 }
 
 func (l Library) add(at, policy string, load func() (content, error)) {
