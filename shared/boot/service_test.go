@@ -205,7 +205,7 @@ func TestServiceSaysWhoLags(t *testing.T) {
 	if _, err := s.DB.Exec(t.Context(), `with event as (
 		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
 		select n::text, 'org', n::text, n::text, 'created', 'o', '', '{}', now()
-		from generate_series(1, 5000) n returning position
+		from generate_series(1, 5000) n returning position, time
 	) insert into outbox (position, since) select position, time from event`); err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,7 @@ func TestRefusedLoginsAreCounted(t *testing.T) {
 	if n := w.rows("refused_logins"); reported("company") != 1 || n > 3 {
 		t.Errorf("%d events, %d rows", reported("company"), n)
 	}
+	refuse(1) // the one event may have counted all others already
 	for minute := range 3 {
 		now = now.Add(time.Minute)
 		testkit.Race(t, 2, func(int) error { return w.ReportRefusedLogins(t.Context(), now, report) })
@@ -57,8 +58,8 @@ func TestRefusedLoginsAreCounted(t *testing.T) {
 	if n := w.rows("refused_logins"); n != 0 || reported("other") != 0 {
 		t.Errorf("%d rows stay", n)
 	}
-	if w.rows("(select sum((data->>'count')::int) from events where name = 'login_refused') x (n) where n = 310") != 1 {
-		t.Error("the events have not counted 310")
+	if w.rows("(select sum((data->>'count')::int) from events where name = 'login_refused') x (n) where n = 311") != 1 {
+		t.Error("the events have not counted 311")
 	}
 	refuse(2)
 	if _, err := w.RemoveIdp(t.Context(), "org-a", "company", happened); err != nil || w.rows("refused_logins") != 0 {
