@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"herald/deploy/herald/test/whole"
 	"herald/shared/testkit/outside"
 )
@@ -86,7 +84,7 @@ type system struct {
 	// requests are what is asked during outages whose answers have limits.
 	requests map[string]func() (*http.Request, error)
 	// processes are the ids of the processes of Postgres, except the first, at the time of the last signal.
-	processes []int
+	processes []string
 }
 
 // findData asks Postgres for its directory.
@@ -100,47 +98,43 @@ func (s *system) findData() {
 }
 
 // postmaster sends a signal to the first process of Postgres.
-func (s *system) postmaster(signal syscall.Signal) {
+func (s *system) postmaster(signal syscall.Signal) (pid int) {
 	s.t.Helper()
 	text, err := os.ReadFile(s.data + "/postmaster.pid")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
+	pid, err = strconv.Atoi(first)
 	if err == nil {
 		err = syscall.Kill(pid, signal)
 	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return pid
 }
 
-// postgres sends a signal to all processes of Postgres: first to the postmaster, which makes the others.
+// postgres sends a signal to all processes of Postgres. They are listed while the postmaster, which makes the others,
+// is stopped: one that is made after the list would run on.
 func (s *system) postgres(signal syscall.Signal) {
 	s.t.Helper()
-	if signal != syscall.SIGCONT { // a frozen server cannot list its processes
-		s.processes = s.askForProcesses()
+	if signal != syscall.SIGCONT {
+		pid := s.postmaster(syscall.SIGSTOP)
+		list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.processes = strings.Fields(string(list))
 	}
-	s.postmaster(signal)
-	for _, pid := range s.processes {
+	for _, child := range s.processes {
+		pid, err := strconv.Atoi(child)
+		if err != nil {
+			s.t.Fatal(err)
+		}
 		_ = syscall.Kill(pid, signal) // unless it has ended
 	}
-}
-
-func (s *system) askForProcesses() []int {
-	s.t.Helper()
-	db := whole.Database(s.t, s.Postgres, "users")
-	rows, err := db.Query(s.t.Context(), `select pid from pg_stat_activity where pid <> pg_backend_pid()`)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	_ = db.Close(s.t.Context())
-	return pids
+	s.postmaster(signal)
 }
 
 // ended waits until Postgres has ended.
