@@ -83,7 +83,7 @@ func (f *finder) contracts(methods []contract.Method) {
 // unsearched are folders without checks of organizations' objects: generated code, servers for tests,
 // the middleware, whose checks the contracts find, and what builds on them.
 var unsearched = []string{
-	"shared/gen", "shared/proto", "shared/testkit", "shared/postgres", "shared/rpc", "shared/search",
+	"shared/gen", "shared/testkit", "shared/postgres", "shared/rpc", "shared/search",
 }
 
 // sources finds the checks in the Go files of the services and of what they share.

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"herald/shared/contract"
-	protos "herald/shared/proto"
 )
 
 // Contract is the parsed protos with their comments.
@@ -60,7 +59,7 @@ func Read(image []byte) (*Contract, error) {
 	}
 	c := Contract{files: files}
 	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
-		if !strings.HasPrefix(f.Path(), "google/protobuf/") && !protos.Internal(f.Path()) {
+		if !strings.HasPrefix(f.Path(), "google/protobuf/") && !internal(f.Path()) {
 			c.Protos = append(c.Protos, f.Path())
 		}
 		if strings.HasPrefix(f.Path(), "herald/") {

@@ -7,13 +7,15 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	texttemplate "text/template"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"herald/shared/fault"
-	protos "herald/shared/proto"
 )
 
 // site is the templates and the style of the pages.
@@ -50,7 +52,7 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 			return nil, err
 		}
 	}
-	if all["protos.zip"], err = archive(); err != nil {
+	if all["protos.zip"], err = archive(os.DirFS(filepath.Join(root, "shared/proto"))); err != nil {
 		return nil, err
 	}
 	if all["site/style.css"], err = site.ReadFile("site/style.css"); err != nil {
@@ -81,14 +83,15 @@ func compress(data []byte) ([]byte, error) {
 }
 
 // archive returns a zip file of the public contracts, the protos that they import, and the licences of these.
-func archive() ([]byte, error) {
+func archive(protos fs.FS) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	err := fs.WalkDir(protos.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || protos.Internal(name) {
+	err := fs.WalkDir(protos, ".", func(name string, d fs.DirEntry, err error) error {
+		released := path.Dir(name) == "." // the contracts of the last release, which buf compares
+		if err != nil || d.IsDir() || released || internal(name) {
 			return err
 		}
-		data, err := protos.Files.ReadFile(name)
+		data, err := fs.ReadFile(protos, name)
 		if err != nil {
 			return err
 		}
@@ -105,6 +108,9 @@ func archive() ([]byte, error) {
 	err = z.Close()
 	return b.Bytes(), err
 }
+
+// internal reports whether a proto has only methods that services call. The documents do not show it.
+func internal(name string) bool { return path.Base(name) == "internal.proto" }
 
 // pages adds the pages.
 func (s shown) pages(all map[string][]byte) error {

@@ -8,7 +8,6 @@ import (
 
 // unshared lists packages of shared that need no two users, each with the reason.
 var unshared = []struct{ dir, why string }{
-	{"shared/proto", "it stands beside the contracts, from which the reference is made"},
 	{"shared/postgres/local", "`herald run` starts it, and so do the tests of all services"},
 	{"shared/testkit", "tests use it"},
 	{"shared/testkit/outside", "tests use it"},
