@@ -43,8 +43,14 @@ type Config struct {
 	Listen string `env:"HERALD_LISTEN" envDefault:"127.0.0.1:8080"`
 	// Proxies is a list of addresses and ranges, separated by commas.
 	Proxies string `env:"HERALD_TRUSTED_PROXIES"`
+	// Certificate and Key are the files of TLS, or empty.
+	Certificate string `env:"HERALD_TLS_CERT_FILE"`
+	Key         string `env:"HERALD_TLS_KEY_FILE"`
 	boot.QuotaSettings
 }
+
+// TLS reports whether the port has TLS.
+func (c Config) TLS() bool { return c.Certificate != "" || c.Key != "" }
 
 // Help implements boot.Documented.
 func (Config) Help() map[string]string {
@@ -52,13 +58,16 @@ func (Config) Help() map[string]string {
 		"HERALD_LISTEN": "address of the port for everybody; port 0 takes one that is free",
 		"HERALD_TRUSTED_PROXIES": "addresses and ranges, such as 10.0.0.0/8, of the proxies whose " +
 			"X-Forwarded-For says where requests come from, with commas between them",
+		"HERALD_TLS_CERT_FILE": "certificate and its chain in PEM, with which the port takes HTTPS itself; read again " +
+			"within a second after it has changed",
+		"HERALD_TLS_KEY_FILE": "key of the certificate, in PEM",
 	}
 }
 
 // Gateway is the port. New opens it, Run serves it.
 type Gateway struct {
 	conn     *nats.Conn
-	listener *net.TCPListener
+	listener edge.Listener
 	server   *http.Server
 	stopping context.Context
 	stop     context.CancelFunc
@@ -108,7 +117,14 @@ func (g *Gateway) open(ground boot.Ground, c Config) error {
 	if err != nil {
 		return fmt.Errorf("HERALD_LISTEN: %w", err)
 	}
-	g.listener, err = net.ListenTCP("tcp", address)
+	if c.TLS() {
+		certificate, err := edge.LoadCertificate(c.Certificate, c.Key, ground.Now, ground.Log)
+		if err != nil {
+			return err
+		}
+		g.listener.TLS = certificate.Config()
+	}
+	g.listener.TCPListener, err = net.ListenTCP("tcp", address)
 	return err
 }
 
@@ -130,7 +146,7 @@ func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.conn.Close()
 	failed := make(chan error, 1)
-	go func() { failed <- g.server.Serve(edge.Listener{TCPListener: g.listener}) }()
+	go func() { failed <- g.server.Serve(g.listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("gateway: %w", err)

@@ -3,15 +3,18 @@ package edge
 import (
 	"bytes"
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
+	"syscall"
 	"time"
 
 	"herald/gateway/internal/exchange"
+	"herald/shared/fault"
 	"herald/shared/gen/fault/gatewayfault"
 )
 
@@ -25,7 +28,11 @@ const (
 
 // Listener accepts the connections of the port. net/http refuses malformed requests with plain text;
 // a Listener replaces it by the error body of REST.
-type Listener struct{ *net.TCPListener }
+type Listener struct {
+	*net.TCPListener
+	// TLS is nil for a port without.
+	TLS *tls.Config
+}
 
 // Accept implements net.Listener.
 func (l Listener) Accept() (net.Conn, error) {
@@ -36,11 +43,23 @@ func (l Listener) Accept() (net.Conn, error) {
 	if err := c.SetWriteBuffer(sendBuffer); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &conn{TCPConn: c}, nil
+	if l.TLS == nil {
+		return &conn{stream: c, tcp: c}, nil
+	}
+	return &conn{stream: tls.Server(c, l.TLS), tcp: c}, nil
 }
 
+// stream is a connection of TCP, or of TLS over it.
+type stream interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// conn is a connection of the port. net/http does not see that it has TLS, because conn reads and writes what TLS
+// protects.
 type conn struct {
-	*net.TCPConn
+	stream
+	tcp *net.TCPConn
 	// begun is set by the first byte, lined by the end of the first line.
 	begun, lined bool
 	// limit is the deadline of net/http, which counts again after the first line.
@@ -54,8 +73,12 @@ func (c *conn) Read(b []byte) (int, error) {
 	if c.framing.failed {
 		return 0, errTwoLengths
 	}
-	n, err := c.TCPConn.Read(b)
+	n, err := c.stream.Read(b)
 	if n == 0 {
+		if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) && plain.Conn != nil {
+			c.refuse(plain.Conn, http.StatusBadRequest,
+				gatewayfault.ErrRequestMalformed.Say("This port takes HTTPS only: the address begins with https"))
+		}
 		return n, err
 	}
 	if n, refused := c.framing.scan(b[:n]); refused != nil {
@@ -72,7 +95,7 @@ func (c *conn) Read(b []byte) (int, error) {
 		limit = time.Now().Add(firstLine)
 	}
 	c.begun = true
-	return n, cmp.Or(err, c.TCPConn.SetReadDeadline(limit))
+	return n, cmp.Or(err, c.stream.SetReadDeadline(limit))
 }
 
 // SetReadDeadline implements net.Conn.
@@ -80,7 +103,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	if !c.lined {
 		c.limit = t
 	}
-	return c.TCPConn.SetReadDeadline(t)
+	return c.stream.SetReadDeadline(t)
 }
 
 // plainHeaders ends the head of every plain answer of net/http, which is one write. The
@@ -90,28 +113,36 @@ const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection:
 // Write implements net.Conn.
 func (c *conn) Write(b []byte) (int, error) {
 	if len(b) > 512 || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) || !bytes.Contains(b, []byte(plainHeaders)) {
-		return c.TCPConn.Write(b)
+		return c.stream.Write(b)
 	}
 	status, _ := strconv.Atoi(string(b[len("HTTP/1.1 "):][:3]))
 	f := gatewayfault.ErrRequestMalformed.WithStatus(status)
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		f = gatewayfault.ErrHeadersTooLarge
 	}
+	c.refuse(c.stream, status, f)
+	return len(b), nil
+}
+
+// refuse answers a request that net/http does not read. An error changes nothing: the connection is closed next.
+func (c *conn) refuse(to io.Writer, status int, f *fault.Fault) {
 	body := exchange.EncodeFault(f)
-	_, err := fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"+
+	_, err := fmt.Fprintf(to, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"+
 		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
 		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(body), body)
 	if err == nil {
 		c.drain()
 	}
-	return len(b), err
 }
+
+// SyscallConn implements syscall.Conn.
+func (c *conn) SyscallConn() (syscall.RawConn, error) { return c.tcp.SyscallConn() }
 
 // drain reads what a client is still sending whose request net/http has refused. net/http closes the connection next,
 // and the client would lose the answer if bytes were unread.
 func (c *conn) drain() {
-	if c.CloseWrite() != nil || c.TCPConn.SetReadDeadline(time.Now().Add(exchange.DrainTime)) != nil {
+	if c.CloseWrite() != nil || c.tcp.SetReadDeadline(time.Now().Add(exchange.DrainTime)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, c.TCPConn, exchange.MaxDrained) // an error changes nothing: the answer is sent already
+	_, _ = io.CopyN(io.Discard, c.tcp, exchange.MaxDrained) // an error changes nothing: the answer is sent already
 }

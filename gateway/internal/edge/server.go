@@ -20,8 +20,8 @@ const (
 	readHeaders = 64 << 10
 )
 
-// NewServer returns a server for HTTP/1.1 and, with prior knowledge, HTTP/2 without TLS. Every wait has a time limit,
-// so that no client can hold resources for ever.
+// NewServer returns a server for HTTP/1.1 and HTTP/2, which it knows by its first bytes, with and without TLS. Every
+// wait has a time limit, so that no client can hold resources for ever.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler:           h,

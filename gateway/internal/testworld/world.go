@@ -70,6 +70,9 @@ func StartWith(t testing.TB, c gateway.Config) *World {
 	})
 	t.Cleanup(func() { stop(); running.Wait() })
 	w.URL = "http://" + g.Addr().String()
+	if c.TLS() {
+		w.URL = "https://" + g.Addr().String()
+	}
 	return w
 }
 

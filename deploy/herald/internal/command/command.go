@@ -167,7 +167,7 @@ func prepare(ctx context.Context, name string, logs io.Writer) (*process, error)
 	if err != nil {
 		return nil, err
 	}
-	public, err := boot.ParsePublicURL(c.single.PublicURL)
+	public, err := c.services.PublicURL(c.single.PublicURL)
 	if err != nil {
 		return nil, err
 	}

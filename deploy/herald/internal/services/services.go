@@ -4,6 +4,7 @@ package services
 
 import (
 	"context"
+	"errors"
 	"embed"
 	"fmt"
 	"io"
@@ -104,14 +105,22 @@ func (s *All) Configs() []any {
 
 // PublicURL parses the setting. If it is empty it returns localhost with the gateway's port.
 func (s *All) PublicURL(setting string) (*url.URL, error) {
+	scheme := "http"
+	if s.Gateway.TLS() {
+		scheme = "https"
+	}
 	if setting != "" {
-		return boot.ParsePublicURL(setting)
+		public, err := boot.ParsePublicURL(setting)
+		if err == nil && s.Gateway.TLS() && public.Scheme != scheme {
+			err = errors.New("HERALD_PUBLIC_URL must begin with https, because the port has a certificate")
+		}
+		return public, err
 	}
 	_, port, err := net.SplitHostPort(s.Gateway.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("HERALD_LISTEN: %w", err)
 	}
-	return boot.ParsePublicURL("http://localhost:" + port)
+	return boot.ParsePublicURL(scheme + "://localhost:" + port)
 }
 
 // Open opens a service with its database and registers it. Services may be opened in parallel. If it has made the first
