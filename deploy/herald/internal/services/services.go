@@ -4,8 +4,8 @@ package services
 
 import (
 	"context"
-	"errors"
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"net"
