@@ -49,6 +49,8 @@ type application struct {
 	ends chan string
 	// away reports whether the application cannot accept a logout token now. If away is nil, it always can.
 	away func() bool
+	// onward is where the application sends people on who come to it, if it is not empty.
+	onward string
 	// bye is the address to which people are sent after a logout.
 	clientID, redirectURI, bye string
 	// secret is empty for a public one.
@@ -77,6 +79,10 @@ func (w world) register(name string, settings ...string) *application {
 				return
 			}
 			a.ends <- r.PostFormValue("logout_token")
+		}
+		if a.onward != "" {
+			http.Redirect(out, r, a.onward, http.StatusFound)
+			return
 		}
 		fmt.Fprint(out, "<!DOCTYPE html><title>App</title><h1>Welcome</h1>")
 	}))

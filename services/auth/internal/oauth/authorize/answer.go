@@ -68,9 +68,7 @@ func (e *Endpoint) respond(w http.ResponseWriter, r *http.Request, b back, value
 	if strings.Contains(b.uri, "?") {
 		separator = "&"
 	}
-	// http.Redirect would rewrite the address. It must stay exactly as it is registered.
-	w.Header().Set("Location", b.uri+separator+answer.Encode())
-	w.WriteHeader(http.StatusSeeOther)
+	e.Frame.Leave(w, r, b.uri+separator+answer.Encode())
 }
 
 // form answers with a page whose form posts the answer to the client (OAuth 2.0 Form Post Response Mode).
@@ -80,7 +78,7 @@ func (e *Endpoint) form(w http.ResponseWriter, r *http.Request, uri string, valu
 	for i := 0; i < len(values); i += 2 {
 		fields = append(fields, field{values[i], values[i+1]})
 	}
-	e.Frame.PostTo(w, uri)
+	e.Frame.PostAnywhere(w)
 	e.Frame.LetSubmit(w)
 	// The client may see the origin of this page, but not its whole address, which has parameters.
 	w.Header().Set("Referrer-Policy", "origin")

@@ -30,7 +30,7 @@ func (e *Endpoint) request(
 
 // Finish answers the client of a request after a person has logged in. The request can be used only once. If the login
 // is not enough, the person is sent to the login pages again. If this answers the form of a page, the page needs
-// frame.PostTo with the redirect URI of the request, because browsers also check the redirects after a form.
+// frame.PostTo with the redirect URI of the request, in case the client is a program on the person's device.
 func (e *Endpoint) Finish(ctx context.Context, w http.ResponseWriter, r *http.Request, id string, s domain.Session) {
 	r = r.WithContext(ctx)
 	request, client, err := e.request(ctx, e.Upstream, id)

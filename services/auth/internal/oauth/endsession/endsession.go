@@ -106,19 +106,19 @@ func (e Endpoint) end(w http.ResponseWriter, r *http.Request, asked logout) {
 		e.refuse(w, r, err)
 		return
 	}
-	to := domain.SignedOutPath
-	if asked.uri != "" {
-		to = asked.uri
+	to := asked.uri
+	if to == "" {
+		http.Redirect(w, r, domain.SignedOutPath, http.StatusSeeOther)
+		return
 	}
-	if asked.uri != "" && asked.state != "" {
+	if asked.state != "" {
 		separator := "?"
 		if strings.Contains(to, "?") {
 			separator = "&"
 		}
 		to += separator + url.Values{"state": {asked.state}}.Encode()
 	}
-	w.Header().Set("Location", to) // must stay as it is registered
-	w.WriteHeader(http.StatusSeeOther)
+	e.Frame.Leave(w, r, to)
 }
 
 type field struct{ Name, Value string }

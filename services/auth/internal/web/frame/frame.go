@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	//go:embed frame.html notice.html locked.html
+	//go:embed frame.html notice.html locked.html leave.html
 	files embed.FS
 
 	//go:embed style.css
@@ -34,6 +34,7 @@ var (
 
 	// NoticeBody shows a link to try again to the address in Data, if that is not empty.
 	NoticeBody = Body(files, "notice.html")
+	leaveBody  = Body(files, "leave.html")
 )
 
 // Body returns the frame with the template "body" of some files in it. It panics if they are

@@ -10,21 +10,40 @@ import (
 // Submit is the only script of any page. It posts the page's form.
 const Submit template.JS = "document.forms[0].submit()"
 
-// PostTo allows the forms of a page to post to an address too, or to be redirected to it, because browsers check the
-// redirects after a form. It is called before the page is written. Without an address it changes nothing.
+// Leave sends the browser to an address of an application. After a form it does so with a page and not with a redirect,
+// because browsers check all redirects after a form, and Herald does not know to which addresses an application
+// redirects. A program on the person's device, such as com.example.app:/callback, redirects to none, and browsers start
+// it only after a press of a button: it gets a redirect, which PostTo allows.
+func (f *Frame) Leave(w http.ResponseWriter, r *http.Request, address string) {
+	if r.Method != http.MethodPost || native(address) != "" {
+		// http.Redirect would rewrite the address. It must stay exactly as it is registered.
+		w.Header().Set("Location", address)
+		w.WriteHeader(http.StatusSeeOther)
+		return
+	}
+	w.Header().Set("Refresh", "0;url="+address)
+	f.Write(w, r, Page{Name: "return", Body: leaveBody, Data: address})
+}
+
+// PostTo allows the forms of a page to be redirected to a program on the person's device. It is called before the page
+// is written. For other addresses, to which Leave leads with a page, it changes nothing.
 func (f *Frame) PostTo(w http.ResponseWriter, address string) {
+	if scheme := native(address); scheme != "" {
+		f.allow(w, "form-action 'self'", "form-action 'self' "+scheme+":")
+	}
+}
+
+// PostAnywhere allows the forms of a page to post to any address, and to be redirected to any. It is for a page whose
+// only form has the address of an application and nothing to fill in. It is called before the page is written.
+func (f *Frame) PostAnywhere(w http.ResponseWriter) { f.allow(w, "form-action 'self'; ", "") }
+
+// native returns the scheme of an address at a program on the person's device. It returns "" for other addresses.
+func native(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme == "" || strings.ContainsAny(address, "\r\n") {
-		return
+	if err != nil || u.Scheme == "https" || u.Scheme == "http" {
+		return ""
 	}
-	source := u.Scheme + ":" // an application on the person's device, such as com.example.app:/callback
-	if u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
-		source = u.Scheme + "://" + u.Host
-	}
-	if strings.ContainsAny(source, ";, '\"") {
-		return
-	}
-	f.allow(w, "form-action 'self'", "form-action 'self' "+source)
+	return u.Scheme // has no character that a policy treats specially
 }
 
 // LetSubmit allows the page to run Submit. It is called before the page is written.
