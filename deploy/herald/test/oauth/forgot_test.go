@@ -25,7 +25,7 @@ func (c chromium) click(selector string) string {
 	if _, err := chromedp.RunResponse(c.ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
 		c.Fatal(err)
 	}
-	return c.read("h1")
+	return c.arrive()
 }
 
 // A person who has forgotten the password during the login for an application chooses another one with the link of a

@@ -79,6 +79,7 @@ func (k keyboard) goes(keys string) {
 	if _, err := chromedp.RunResponse(k.ctx, chromedp.KeyEvent(keys[last:])); err != nil {
 		k.Fatal(err)
 	}
+	k.arrive()
 }
 
 // Somebody without a mouse logs in, agrees, picks a language, enrols an authenticator app, logs out, and logs in with

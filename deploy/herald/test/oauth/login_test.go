@@ -177,7 +177,13 @@ func (c chromium) visit(address string) string {
 	if _, err := chromedp.RunResponse(c.ctx, chromedp.Navigate(address)); err != nil {
 		c.Fatal(err)
 	}
-	return c.read("h1")
+	return c.arrive()
+}
+
+// arrive waits until the browser is on no page that leads on by itself, and returns the heading.
+func (c chromium) arrive() string {
+	c.Helper()
+	return c.read("body:not(:has(a[rel=noreferrer])) h1")
 }
 
 // submit fills in fields by their ids, presses the button and returns the heading of where that leads.
@@ -190,7 +196,7 @@ func (c chromium) submit(fields ...string) string {
 	if _, err := chromedp.RunResponse(c.ctx, chromedp.Click(chromedp.CSS("button"))); err != nil {
 		c.Fatal(err)
 	}
-	return c.read("h1")
+	return c.arrive()
 }
 
 // pictures reports whether pictures of pages are wanted.

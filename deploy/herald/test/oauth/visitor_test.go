@@ -56,16 +56,30 @@ func (v *visitor) follow(r *http.Request) page {
 		if own {
 			v.keep(answer.Cookies())
 		}
-		to, err := answer.Location()
-		if err != nil {
-			return page{answer.StatusCode, r.URL, root}
+		at := page{answer.StatusCode, r.URL, root}
+		to := at.onward(answer)
+		if to == "" {
+			return at
 		}
-		if r, err = http.NewRequestWithContext(v.Context(), http.MethodGet, to.String(), http.NoBody); err != nil {
+		if r, err = http.NewRequestWithContext(v.Context(), http.MethodGet, to, http.NoBody); err != nil {
 			v.Fatal(err)
 		}
 	}
 	v.Fatalf("too many redirects, at last to %s", r.URL)
 	return page{}
+}
+
+// onward returns where the browser goes without the person: a redirect, or the page that leads to an application. It
+// stays on the page that leads to an identity provider, so that tests see it.
+func (p page) onward(answer *http.Response) string {
+	if to, err := answer.Location(); err == nil {
+		return to.String()
+	}
+	to, leads := strings.CutPrefix(answer.Header.Get("Refresh"), "0;url=")
+	if leads && p.heading() == "Back to the application" {
+		return to
+	}
+	return ""
 }
 
 func (v *visitor) keep(cookies []*http.Cookie) {

@@ -94,6 +94,14 @@ func Shows(t *testing.T, w *httptest.ResponseRecorder, status int, name string) 
 	}
 }
 
+// To returns where an answer leads: a redirect, or a page that goes on by itself.
+func To(w *httptest.ResponseRecorder) string {
+	if to, goesOn := strings.CutPrefix(w.Header().Get("Refresh"), "0;url="); goesOn {
+		return to
+	}
+	return w.Header().Get("Location")
+}
+
 // Leads fails the test unless an answer leads to another page.
 func Leads(t *testing.T, w *httptest.ResponseRecorder, to string) {
 	t.Helper()

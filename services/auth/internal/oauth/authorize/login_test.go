@@ -19,16 +19,15 @@ func TestLoginAnswersRequestOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		changes []string
 		anew    bool // the old login is not enough
-		status  int
 	}{
-		"nobody is logged in": {nil, false, 303},
-		"prompt=login":        {[]string{"prompt", "login"}, true, 303},
-		"prompt=consent":      {[]string{"prompt", "consent"}, false, 303},
-		"another account":     {[]string{"prompt", "select_account"}, false, 303},
-		"max_age":             {[]string{"max_age", "1"}, true, 303},
-		"max_age=0":           {[]string{"max_age", "0"}, true, 303},
-		"their organization":  {[]string{"scope", "openid urn:service:iam:org:id:o1", "prompt", "login"}, true, 303},
-		"an answer by a form": {[]string{"response_mode", "form_post", "prompt", "login"}, true, 200},
+		"nobody is logged in": {nil, false},
+		"prompt=login":        {[]string{"prompt", "login"}, true},
+		"prompt=consent":      {[]string{"prompt", "consent"}, false},
+		"another account":     {[]string{"prompt", "select_account"}, false},
+		"max_age":             {[]string{"max_age", "1"}, true},
+		"max_age=0":           {[]string{"max_age", "0"}, true},
+		"their organization":  {[]string{"scope", "openid urn:service:iam:org:id:o1", "prompt", "login"}, true},
+		"an answer by a form": {[]string{"response_mode", "form_post", "prompt", "login"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,8 +49,8 @@ func TestLoginAnswersRequestOnce(t *testing.T) {
 			w.Login()
 			w.Advance(time.Minute)
 			got := w.Finish(id)
-			answer := got.Header().Get("Location") + got.Body.String()
-			if got.Code != test.status || !strings.Contains(answer, "hrlc_") || !strings.Contains(answer, "st") {
+			answer := testworld.To(got) + got.Body.String()
+			if got.Code != http.StatusOK || !strings.Contains(answer, "hrlc_") || !strings.Contains(answer, "st") {
 				t.Errorf("%d %s", got.Code, answer)
 			}
 			shown(t, w.Finish(id))
@@ -74,7 +73,7 @@ func TestSimultaneousLoginsGetOneCode(t *testing.T) {
 	all.Wait()
 	codes := 0
 	for _, a := range answers {
-		if a.Code == http.StatusSeeOther {
+		if strings.Contains(testworld.To(a), "hrlc_") {
 			codes++
 		} else {
 			shown(t, a)
