@@ -5,6 +5,7 @@ package auth
 
 import (
 	"context"
+	"time"
 
 	"herald/services/auth/internal/api"
 	"herald/services/auth/internal/consumer"
@@ -31,7 +32,10 @@ import (
 // Config is the service's settings.
 type Config struct {
 	search.Limit
-	SigningKeyDays int `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90"`
+	SigningKeyDays int           `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90"`
+	Access         time.Duration `env:"HERALD_ACCESS_TOKEN_LIFETIME" envDefault:"1h"`
+	RefreshIdle    time.Duration `env:"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION" envDefault:"720h"`
+	Refresh        time.Duration `env:"HERALD_REFRESH_TOKEN_EXPIRATION" envDefault:"2160h"`
 	outbound.Network
 	boot.QuotaSettings
 }
@@ -41,6 +45,11 @@ func (Config) Help() map[string]string {
 	return map[string]string{
 		"HERALD_SIGNING_KEY_DAYS": "days for which each key signs tokens, 1 to 365; a change counts for keys " +
 			"that are made afterwards",
+		"HERALD_ACCESS_TOKEN_LIFETIME": "how long access and id tokens are valid, 1m to 24h; an application may have " +
+			"its own lifetimes",
+		"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION": "how long a refresh token can be used, 1m to 2160h",
+		"HERALD_REFRESH_TOKEN_EXPIRATION": "how long a login can be refreshed, 1m to 8760h; a change counts for " +
+			"logins after it",
 	}
 }
 
@@ -63,6 +72,10 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
 		return err
 	}
+	lifetimes := domain.Lifetimes{Access: c.Access, RefreshIdle: c.RefreshIdle, Refresh: c.Refresh}
+	if err := lifetimes.Check(); err != nil {
+		return err
+	}
 	db := store.New(s.Journal)
 	changes, err := eventcache.Listen(s.Conn, s.Now)
 	if err != nil {
@@ -83,7 +96,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	users := usersv1.NewInternalClient(s.Calls)
 	issued := accesstoken.Tokens{
 		Store: db, Keys: signing, Upstream: upstream.New(projectsv1.NewInternalClient(s.Calls), users),
-		Issuer: s.PublicURL.String(), Now: s.Now,
+		Issuer: s.PublicURL.String(), Lifetimes: lifetimes, Now: s.Now,
 	}
 	notifier := backchannel.Start(s, backchannel.Config{
 		Store: db, Upstream: issued.Upstream, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate,

@@ -12,7 +12,6 @@ import (
 	"herald/services/auth/internal/testworld"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -35,8 +34,7 @@ func TestRemoved(t *testing.T) {
 			g := testkit.Ground(t)
 			s := testworld.Kit.Open(t, g)
 			testworld.ShareKeys(t, s)
-			config := auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}
-			if err := auth.New(t.Context(), s, config); err != nil {
+			if err := auth.New(t.Context(), s, testworld.Config()); err != nil {
 				t.Fatal(err)
 			}
 			testkit.Run(t, s)

@@ -21,9 +21,6 @@ type Access struct {
 // GrantedRole is a role on a project and the organization that gave it.
 type GrantedRole struct{ Key, OrgID string }
 
-// AssertsRoles reports whether all roles on the project are in answers about a token.
-func (p Project) AssertsRoles() bool { return p.RoleAssertion }
-
 // Checks reports whether the project gives tokens to some users only.
 func (p Project) Checks() bool { return p.RoleCheck || p.GrantCheck }
 

@@ -6,13 +6,7 @@ import (
 	"time"
 )
 
-// Lifetimes of tokens.
 const (
-	AccessLifetime = time.Hour
-	// RefreshIdle is how long a refresh token can be used. RefreshLifetime is how long it and all that replace it can
-	// be used.
-	RefreshIdle     = 30 * 24 * time.Hour
-	RefreshLifetime = 90 * 24 * time.Hour
 	// RefreshRetry is how long after its first use a refresh token is answered again. A client needs that which did not
 	// get the first answer, or which sends two requests at once.
 	RefreshRetry = time.Minute

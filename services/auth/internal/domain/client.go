@@ -56,7 +56,11 @@ type Client struct {
 	AccessTokenRoleAssertion bool
 	IDTokenRoleAssertion     bool
 	IDTokenUserinfoAssertion bool
-	ClockSkew                time.Duration
+	// RolesClaim is the name of the claim with a flat list of roles; empty for the usual one.
+	RolesClaim string
+	ClockSkew  time.Duration
+	// Lifetimes are 0 where those of the instance hold.
+	Lifetimes Lifetimes
 	// Trusted reports whether people of the client's organization are not asked before it acts for them.
 	Trusted bool
 

@@ -21,7 +21,7 @@ type Consent struct {
 // PersonalScopes returns the scopes that give a client data of a person, in the order of ScopesSupported. Those that
 // name projects other than the client's own follow.
 func PersonalScopes(scopes []string, ownProject string) []string {
-	personal := slices.DeleteFunc(ScopesSupported(), func(s string) bool { return !slices.Contains(scopes, s) })
+	personal := slices.DeleteFunc(ConsentScopes(), func(s string) bool { return !slices.Contains(scopes, s) })
 	for _, id := range NamedProjects(scopes, ownProject) {
 		personal = append(personal, ScopeOfProject(id))
 	}

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -25,13 +26,15 @@ const (
 	ClaimResourceOwner = "urn:service:iam:user:resourceowner:"
 	ClaimRoles         = "urn:service:iam:org:project:roles"
 	claimRolesPrefix   = "urn:service:iam:org:project:"
+	// claimGroups is the usual name of the flat list of roles.
+	claimGroups = "groups"
 )
 
 // ClaimsSupported returns the names of all claims about users.
 func ClaimsSupported() []string {
 	return []string{"sub", "name", "given_name", "family_name", "nickname", "preferred_username", "gender", "locale",
 		"updated_at", "email", "email_verified", "phone_number", "phone_number_verified", ClaimResourceOwner + "id",
-		ClaimResourceOwner + "name", ClaimResourceOwner + "primary_domain", ClaimRoles}
+		ClaimResourceOwner + "name", ClaimResourceOwner + "primary_domain", ClaimRoles, claimGroups}
 }
 
 // Claims are members of a token, or of an answer about a token.
@@ -95,6 +98,23 @@ func (r Reach) For(scopes []string, asserts func(Project) bool) Reach {
 		chosen.Named = append(chosen.Named, only(a))
 	}
 	return chosen
+}
+
+// Groups returns a claim with the keys of a user's roles on the project own. It is a flat list, which most applications
+// can read, and says neither the project nor the organization. So it has no roles on another project: they would look
+// like those on the own. Without a project of its own, as a machine user, the client gets those on the project that it
+// named, if it is one.
+func (r Reach) Groups(own string, c Client) Claims {
+	a := r.On(own)
+	if own == "" && len(r.Named) == 1 {
+		a = r.Named[0]
+	}
+	keys := []string{}
+	for _, role := range a.Roles {
+		keys = append(keys, role.Key)
+	}
+	slices.Sort(keys)
+	return Claims{cmp.Or(c.RolesClaim, claimGroups): slices.Compact(keys)}
 }
 
 // RoleClaims returns a claim with roles for each project, and ClaimRoles for the project own: for each role, the

@@ -14,6 +14,9 @@ const (
 	ScopeOfflineAccess = "offline_access"
 	// ScopeResourceOwner asks for the organization of the user.
 	ScopeResourceOwner = "urn:service:iam:user:resourceowner"
+	// ScopeGroups and ScopeRoles ask for a flat list of the roles on the client's project.
+	ScopeGroups = "groups"
+	ScopeRoles  = "roles"
 
 	// ScopeService makes a token valid for the API of Herald: its bearer acts as the user there.
 	ScopeService = "urn:service:iam:org:project:id:service:aud"
@@ -75,7 +78,17 @@ func notScope(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' 
 
 // ScopesSupported returns the scopes without an id in them. offline_access is for persons' logins.
 func ScopesSupported() []string {
+	return append(ConsentScopes(), ScopeGroups, ScopeRoles)
+}
+
+// ConsentScopes are those that a person agrees to. The roles on the client's own project are known to its owner.
+func ConsentScopes() []string {
 	return []string{ScopeOpenID, ScopeProfile, ScopeEmail, ScopePhone, ScopeOfflineAccess, ScopeResourceOwner}
+}
+
+// AsksGroups reports whether scopes ask for a flat list of roles.
+func AsksGroups(scopes []string) bool {
+	return slices.Contains(scopes, ScopeGroups) || slices.Contains(scopes, ScopeRoles)
 }
 
 // ScopesOfPages are those with which Herald's own pages act for the person who has logged in.

@@ -160,7 +160,7 @@ const covered = `exists (
 				and asked.scope <> replace(@of_project::text, '%', a.project_id))))`
 
 func coveredArgs(args postgres.Args) postgres.Args {
-	args["personal"], args["of_herald"] = domain.ScopesSupported(), domain.ScopeService
+	args["personal"], args["of_herald"] = domain.ConsentScopes(), domain.ScopeService
 	args["of_project"] = domain.ScopeOfProject("%")
 	return args
 }

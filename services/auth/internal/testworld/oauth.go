@@ -19,7 +19,6 @@ import (
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
-	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 )
@@ -63,7 +62,7 @@ func NewOAuth(t *testing.T) *OAuth {
 	g.PublicURL = address
 	s := Kit.Open(t, g)
 	ShareKeys(t, s)
-	w.Must(auth.New(t.Context(), s, auth.Config{Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90}))
+	w.Must(auth.New(t.Context(), s, Config()))
 	testkit.Run(t, s)
 	ServeProjects(t, g, w.Others)
 	testkit.Serve(t, g, "users", people{Others: w.Others}, &usersv1.Internal_ServiceDesc)
@@ -185,12 +184,12 @@ func (w *OAuth) Finish(id string) *httptest.ResponseRecorder {
 	return w.Visit("POST", LoginPath+"continue", url.Values{"request": {id}}, "Sec-Fetch-Site", "same-origin")
 }
 
-// Back returns what the client gets in a redirect to its address.
+// Back returns what the client gets when the browser goes on to its address.
 func (w *OAuth) Back(out *httptest.ResponseRecorder) url.Values {
 	w.Helper()
-	to, query, _ := strings.Cut(out.Header().Get("Location"), "?")
+	to, query, _ := strings.Cut(To(out), "?")
 	values, err := url.ParseQuery(query)
-	if out.Code != http.StatusSeeOther || to != Callback || err != nil || values.Get("iss") != Public ||
+	if to != Callback || err != nil || values.Get("iss") != Public ||
 		out.Header().Get("Cache-Control") != "no-store" {
 		w.Fatalf("%d %s %v\n%s", out.Code, out.Header(), err, out.Body)
 	}

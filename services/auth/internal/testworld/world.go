@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	"herald/services/auth"
 	"herald/shared/boot"
@@ -32,13 +33,22 @@ func Start(t *testing.T, g boot.Ground, publicURL string, most int64) *boot.Serv
 	s := Kit.Open(t, g)
 	ShareKeys(t, s)
 	// A user may have more sessions than tests begin at once, and fewer than TestOldestSessionEnds.
-	config := auth.Config{Limit: search.Limit{MaxLimit: most}, SigningKeyDays: 90,
-		QuotaSettings: boot.QuotaSettings{Quotas: "sessions=9"}}
+	config := Config()
+	config.MaxLimit, config.Quotas = most, "sessions=9"
 	if err := auth.New(t.Context(), s, config); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Run(t, s)
 	return s
+}
+
+// Config returns settings like those of an instance that sets none.
+func Config() auth.Config {
+	const day = 24 * time.Hour
+	return auth.Config{
+		Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90, Access: time.Hour, RefreshIdle: 30 * day,
+		Refresh: 90 * day,
+	}
 }
 
 // Open runs the service without others and returns its pages as a browser gets them.

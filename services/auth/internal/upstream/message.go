@@ -61,6 +61,11 @@ func configure(c *domain.Client, o *projectsv1.OidcConfig) {
 	c.AccessTokenRoleAssertion, c.IDTokenRoleAssertion = o.GetAccessTokenRoleAssertion(), o.GetIdTokenRoleAssertion()
 	c.Trusted = o.GetTrusted()
 	c.IDTokenUserinfoAssertion, c.ClockSkew = o.GetIdTokenUserinfoAssertion(), o.GetClockSkew().AsDuration()
+	c.RolesClaim = o.GetRolesClaim()
+	c.Lifetimes = domain.Lifetimes{
+		Access: o.GetAccessTokenLifetime().AsDuration(), Refresh: o.GetRefreshTokenExpiration().AsDuration(),
+		RefreshIdle: o.GetRefreshTokenIdleExpiration().AsDuration(),
+	}
 }
 
 // bySecret are the methods of a client with a secret. Libraries choose one of them without asking the client's owner,

@@ -65,6 +65,12 @@ type OIDCConfig struct {
 	AdditionalOrigins        []string       `json:"additionalOrigins"`
 	// Trusted reports whether people of the own organization are not asked before the application acts for them.
 	Trusted bool `json:"trusted"`
+	// RolesClaim is the name of the claim with a flat list of roles; empty for the usual one.
+	RolesClaim string `json:"rolesClaim"`
+	// The lifetimes of tokens, in nanoseconds; 0 for those of the instance.
+	AccessTokenLifetime        time.Duration `json:"accessTokenLifetime"`
+	RefreshTokenIdleExpiration time.Duration `json:"refreshTokenIdleExpiration"`
+	RefreshTokenExpiration     time.Duration `json:"refreshTokenExpiration"`
 }
 
 // WithDefaults returns the configuration with defaults for the fields that a request left out. The defaults are the
@@ -114,6 +120,10 @@ func (c OIDCConfig) Check() error {
 	for i, origin := range c.AdditionalOrigins {
 		refuse(fmt.Sprintf("additionalOrigins[%d]", i), c.originFault(origin))
 	}
+	refuse("rolesClaim", claimFault(c.RolesClaim))
+	refuse("accessTokenLifetime", lifetimeFault(c.AccessTokenLifetime))
+	refuse("refreshTokenIdleExpiration", lifetimeFault(c.RefreshTokenIdleExpiration))
+	refuse("refreshTokenExpiration", lifetimeFault(c.RefreshTokenExpiration))
 	if fields == nil {
 		return nil
 	}

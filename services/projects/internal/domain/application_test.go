@@ -156,6 +156,34 @@ func TestBackChannelLogoutURIIsAWebAddress(t *testing.T) {
 	}
 }
 
+func TestClaimWithRolesHasANameOfItsOwn(t *testing.T) {
+	t.Parallel()
+	const letters, other = "letters, digits", "name of another claim"
+	for name, reason := range map[string]string{
+		"": "", "groups": "", "roles": "", "cognito:groups": "", "https://shop.example/roles": "", "a.b-c_d": "",
+		"sub": other, "aud": other, "email": other, "scope": other, "active": other, "herald": other,
+		"urn:service:iam:org:project:roles": other, "urn:service:": other,
+		"ro les": letters, "1": letters, "_x": letters, "ro\u00f6es": letters, "a\n": letters, `a"`: letters,
+	} {
+		judge(t, domain.OIDCConfig{RolesClaim: name}.WithDefaults(), "rolesClaim", name, reason)
+	}
+}
+
+func TestLifetimesOfTokensAreMinutesAtLeast(t *testing.T) {
+	t.Parallel()
+	for lifetime, reason := range map[time.Duration]string{
+		0: "", time.Minute: "", time.Hour: "", time.Minute - 1: "at least 1 minute", 1: "at least 1 minute",
+	} {
+		for path, c := range map[string]domain.OIDCConfig{
+			"accessTokenLifetime":        {AccessTokenLifetime: lifetime},
+			"refreshTokenIdleExpiration": {RefreshTokenIdleExpiration: lifetime},
+			"refreshTokenExpiration":     {RefreshTokenExpiration: lifetime},
+		} {
+			judge(t, c.WithDefaults(), path, lifetime.String(), reason)
+		}
+	}
+}
+
 func TestAdditionalOriginsAreAsBrowsersSendThem(t *testing.T) {
 	t.Parallel()
 	const sent = "as browsers send it"
@@ -333,7 +361,8 @@ func TestAllMistakesOfAConfigurationAreReturnedAtOnce(t *testing.T) {
 	err := domain.OIDCConfig{
 		GrantTypes: []domain.GrantType{domain.GrantRefreshToken}, RedirectURIs: []string{"https://a.example", "x"},
 		PostLogoutRedirectURIs: []string{"y"},
-		BackChannelLogoutURI:   "z", AdditionalOrigins: []string{"null"},
+		BackChannelLogoutURI:   "z", AdditionalOrigins: []string{"null"}, RolesClaim: "sub", AccessTokenLifetime: 1,
+		RefreshTokenIdleExpiration: 1, RefreshTokenExpiration: 1,
 	}.WithDefaults().Check()
 	var paths []string
 	for _, f := range fault.From(err).Fields {
@@ -341,6 +370,7 @@ func TestAllMistakesOfAConfigurationAreReturnedAtOnce(t *testing.T) {
 	}
 	if !slices.Equal(paths, []string{
 		"grantTypes", "redirectUris[1]", "postLogoutRedirectUris[0]", "backChannelLogoutUri", "additionalOrigins[0]",
+		"rolesClaim", "accessTokenLifetime", "refreshTokenIdleExpiration", "refreshTokenExpiration",
 	}) {
 		t.Error(err)
 	}
@@ -404,7 +434,8 @@ func TestConfigurationNamesEachChangedField(t *testing.T) {
 		PostLogoutRedirectURIs: []string{"https://a.example"}, BackChannelLogoutURI: "https://a.example",
 		DevMode: true, AccessTokenType: domain.TokenJWT, AccessTokenRoleAssertion: true, IDTokenRoleAssertion: true,
 		IDTokenUserinfoAssertion: true, Trusted: true,
-		ClockSkew: time.Second, AdditionalOrigins: []string{"https://a.example"},
+		ClockSkew: time.Second, AdditionalOrigins: []string{"https://a.example"}, RolesClaim: "roles",
+		AccessTokenLifetime: time.Minute, RefreshTokenIdleExpiration: time.Minute, RefreshTokenExpiration: time.Minute,
 	}
 	kind := reflect.TypeFor[domain.OIDCConfig]()
 	for i := range kind.NumField() {

@@ -24,7 +24,9 @@ type Tokens struct {
 	Keys     *signing.Keys
 	Upstream *upstream.Services
 	Issuer   string
-	Now      func() time.Time
+	// Lifetimes are those of the instance.
+	Lifetimes domain.Lifetimes
+	Now       func() time.Time
 	// found caches answers of the store. If it is nil, the store is asked each time.
 	found *eventcache.Answers[string, domain.Token]
 }
@@ -36,22 +38,16 @@ func (t Tokens) Cached(c *eventcache.Changes) Tokens {
 }
 
 // Opaque returns a new opaque access token for scopes of an authorization, and the row to store.
-func (t Tokens) Opaque(scopes []string) (secret.Text, domain.NewToken) {
+func (t Tokens) Opaque(scopes []string, expires time.Time) (secret.Text, domain.NewToken) {
 	text := secret.AccessToken.New()
 	return text, domain.NewToken{
 		Kind: domain.KindAccess, Hash: secret.Hash(text.Reveal()), Scopes: scopes,
-		ExpiresAt: t.Now().Add(domain.AccessLifetime),
+		ExpiresAt: expires,
 	}
 }
 
-// Refresh returns the row to store of a refresh token for scopes of an authorization. It expires if it is not used for
-// domain.RefreshIdle. It also expires so early that no access token issued for it is valid longer than the
-// authorization.
-func (t Tokens) Refresh(text secret.Text, a domain.Authorization, scopes []string) domain.NewToken {
-	expires := a.ExpiresAt.Add(-domain.AccessLifetime)
-	if idle := t.Now().Add(domain.RefreshIdle); idle.Before(expires) {
-		expires = idle
-	}
+// Refresh returns the row to store of a refresh token for scopes of an authorization.
+func (t Tokens) Refresh(text secret.Text, scopes []string, expires time.Time) domain.NewToken {
 	return domain.NewToken{
 		Kind: domain.KindRefresh, Hash: secret.Hash(text.Reveal()), Scopes: scopes, ExpiresAt: expires,
 	}
@@ -91,10 +87,12 @@ type state struct {
 
 // JWT returns a new JSON Web Token for scopes of an authorization, with further claims. stored reports whether the
 // authorization is in the store.
-func (t Tokens) JWT(a domain.Authorization, scopes []string, stored bool, further map[string]any) (secret.Text, error) {
+func (t Tokens) JWT(
+	a domain.Authorization, scopes []string, expires time.Time, stored bool, further map[string]any,
+) (secret.Text, error) {
 	c := claims{
 		Issuer: t.Issuer, Subject: a.Subject(), Audience: a.AudienceOf(scopes), ID: resource.NewID(),
-		ClientID: a.ClientID, Expiry: t.Now().Add(domain.AccessLifetime).Unix(), IssuedAt: t.Now().Unix(),
+		ClientID: a.ClientID, Expiry: expires.Unix(), IssuedAt: t.Now().Unix(),
 		Scope: strings.Join(scopes, " "), AuthTime: a.AuthTime.Unix(), AMR: a.AMR, State: state{Authorization: a.ID},
 	}
 	if !stored {

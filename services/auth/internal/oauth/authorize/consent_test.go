@@ -98,12 +98,12 @@ func TestConsentPageListsEveryScope(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
 	w.Change(func() { w.Access.OrgHasProject = false })
-	id := asked(t, w.Ask("scope", strings.Join(domain.ScopesSupported(), " ")))
+	id := asked(t, w.Ask("scope", strings.Join(domain.ConsentScopes(), " ")))
 	page := w.Visit("GET", consentPath+"?request="+id, nil).Body.String()
 	_, list, _ := strings.Cut(page, `<ul class="shared">`)
 	list, _, _ = strings.Cut(list, "</ul>")
-	if n := strings.Count(list, "<li>"); n != len(domain.ScopesSupported()) || strings.Contains(list, "<li></li>") {
-		t.Errorf("%d sentences for %d scopes: %s", n, len(domain.ScopesSupported()), list)
+	if n := strings.Count(list, "<li>"); n != len(domain.ConsentScopes()) || strings.Contains(list, "<li></li>") {
+		t.Errorf("%d sentences for %d scopes: %s", n, len(domain.ConsentScopes()), list)
 	}
 }
 

@@ -18,7 +18,7 @@ type Claims struct{ Upstream *upstream.Services }
 func (c Claims) Userinfo(
 	ctx context.Context, client domain.Client, s domain.Subject, t domain.Token,
 ) (domain.Claims, error) {
-	roles, err := c.roles(ctx, client.Project, s, t.Authorization, t.TokenScopes, domain.Project.AssertsRoles)
+	roles, err := c.roles(ctx, client, s, t.Authorization, t.TokenScopes, false)
 	return joined(domain.UserClaims(s, t.TokenScopes), domain.OrgClaims(s, t.TokenScopes), roles), err
 }
 
@@ -27,16 +27,16 @@ func (c Claims) Userinfo(
 func (c Claims) Introspection(
 	ctx context.Context, client domain.Client, s domain.Subject, t domain.Token,
 ) (domain.Claims, error) {
-	roles, err := c.roles(ctx, client.Project, s, t.Authorization, t.TokenScopes, domain.Project.AssertsRoles)
+	roles, err := c.roles(ctx, client, s, t.Authorization, t.TokenScopes, false)
 	return joined(domain.OrgClaims(s, t.TokenScopes), roles), err
 }
 
 // IDToken returns the claims of an id token beside those of OpenID Connect Core section 2: roles, and with
-// idTokenUserinfoAssertion all claims of userinfo. The subject then has a profile.
+// idTokenUserinfoAssertion, which is the default, all claims of userinfo. The subject then has a profile.
 func (c Claims) IDToken(
 	ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization, scopes []string,
 ) (domain.Claims, error) {
-	roles, err := c.inToken(ctx, client, s, a, scopes, client.IDTokenRoleAssertion)
+	roles, err := c.roles(ctx, client, s, a, scopes, client.IDTokenRoleAssertion)
 	if !client.IDTokenUserinfoAssertion {
 		return roles, err
 	}
@@ -48,39 +48,37 @@ func (c Claims) IDToken(
 func (c Claims) AccessToken(
 	ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization, scopes []string,
 ) (domain.Claims, error) {
-	return c.inToken(ctx, client, s, a, scopes, client.AccessTokenRoleAssertion)
+	return c.roles(ctx, client, s, a, scopes, client.AccessTokenRoleAssertion)
 }
 
-// inToken returns the roles in a token of a client that asserts all or none.
-func (c Claims) inToken(
-	ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization, scopes []string, all bool,
+// roles returns the claims with a user's roles: the roles on the client's own project, and those on each project of the
+// scopes' audience with the project's id. They are those that scopes ask for, and all of projects that assert them. With
+// all they are all roles. A flat list of roles comes with the scope that asks for it. It asks no service if there is
+// nothing to add.
+func (c Claims) roles(ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization,
+	scopes []string, all bool,
 ) (domain.Claims, error) {
-	if !all && len(domain.AskedRoles(scopes)) == 0 {
-		return domain.Claims{}, nil
-	}
-	return c.roles(ctx, client.Project, s, a, scopes, func(domain.Project) bool { return all })
-}
-
-// roles returns the claims with those of a user's roles that scopes ask for, or all roles of projects that assert them:
-// the roles on the project own, and those on each project of the scopes' audience with the project's id. It asks no
-// service if no scope asks for roles and no project asserts them.
-func (c Claims) roles(ctx context.Context, own domain.Project, s domain.Subject, a domain.Authorization,
-	scopes []string, asserts func(domain.Project) bool,
-) (domain.Claims, error) {
-	named := domain.NamedProjects(scopes, a.ProjectID)
-	if s.ID == "" || len(named) == 0 && (own.ID == "" || !asserts(own) && len(domain.AskedRoles(scopes)) == 0) {
+	asserts := func(p domain.Project) bool { return all || p.RoleAssertion }
+	own, named, groups := client.Project, domain.NamedProjects(scopes, a.ProjectID), domain.AsksGroups(scopes)
+	asked := groups || len(domain.AskedRoles(scopes)) > 0
+	if s.ID == "" || len(named) == 0 && (own.ID == "" || !asserts(own) && !asked) {
 		return domain.Claims{}, nil
 	}
 	reach, err := c.Upstream.Reach(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	reach = reach.Only(named).For(scopes, asserts)
-	orgs, err := c.orgs(ctx, s, reach)
+	reach = reach.Only(named)
+	shown := reach.For(scopes, asserts)
+	orgs, err := c.orgs(ctx, s, shown)
 	if err != nil {
 		return nil, err
 	}
-	return reach.RoleClaims(own.ID, orgs), nil
+	claims := shown.RoleClaims(own.ID, orgs)
+	if groups {
+		maps.Copy(claims, reach.Groups(own.ID, client))
+	}
+	return claims, nil
 }
 
 // orgs returns the organizations of a user, and those that gave them roles.

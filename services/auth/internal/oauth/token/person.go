@@ -57,9 +57,10 @@ func unknown(err error, description string) error {
 // begins sets how long a new authorization lasts. It lasts longer with a refresh token, which the client gets if the
 // person lets it act in their absence.
 func (g *granted) begins(c domain.Client, now time.Time) {
-	g.ExpiresAt = now.Add(domain.AccessLifetime)
-	if all := g.Authorization.Scopes; slices.Contains(all, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh) {
-		g.ExpiresAt = g.ExpiresAt.Add(domain.RefreshLifetime)
+	all := g.Authorization.Scopes
+	refreshed := slices.Contains(all, domain.ScopeOfflineAccess) && c.MayUse(domain.GrantRefresh)
+	g.ExpiresAt = g.lifetimes.Begins(now, refreshed)
+	if refreshed {
 		g.next, g.refresh = secret.RefreshToken.New(), all
 	}
 }
@@ -128,7 +129,10 @@ func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []
 	if err != nil {
 		return granted{}, err
 	}
-	return granted{Authorization: a, Scopes: scopes, JWT: client.JWT, client: client, user: user}, nil
+	return granted{
+		Authorization: a, Scopes: scopes, JWT: client.JWT, lifetimes: e.Tokens.Lifetimes.Of(client), client: client,
+		user: user,
+	}, nil
 }
 
 // misuse ends the authorization if a refusal says that its code or refresh token was misused. It returns the refusal.

@@ -57,6 +57,8 @@ type granted struct {
 	Scopes []string
 	// JWT reports whether the access token is a JSON Web Token.
 	JWT bool
+	// lifetimes are those of the client's tokens.
+	lifetimes domain.Lifetimes
 
 	// save stores the tokens of a person's login, whose authorization is stored already. It is nil for a machine.
 	save func(ctx context.Context, tokens []domain.NewToken) error
@@ -167,13 +169,13 @@ func (e *Endpoint) answer(r *http.Request) (name string, answer answered, err er
 func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 	if g.save == nil {
 		text, err := e.machines(ctx, g)
-		return answerWith(text, g), err
+		return e.answerWith(text, g), err
 	}
 	text, stored, err := e.access(ctx, g)
 	if err != nil {
 		return answered{}, err
 	}
-	answer := answerWith(text, g)
+	answer := e.answerWith(text, g)
 	if slices.Contains(g.Scopes, domain.ScopeOpenID) {
 		if answer.IDToken, err = e.idToken(ctx, g, answer.AccessToken); err != nil {
 			return answered{}, err
@@ -181,7 +183,7 @@ func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 	}
 	if g.refresh != nil {
 		answer.RefreshToken = g.next.Reveal()
-		stored = append(stored, e.Tokens.Refresh(g.next, g.Authorization, g.refresh))
+		stored = append(stored, e.Tokens.Refresh(g.next, g.refresh, g.lifetimes.RefreshUntil(e.Now(), g.Authorization)))
 	}
 	return answer, g.save(ctx, stored)
 }
@@ -189,21 +191,26 @@ func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 // access returns the access token of a person's login, and what to store of it.
 func (e *Endpoint) access(ctx context.Context, g granted) (secret.Text, []domain.NewToken, error) {
 	if !g.JWT {
-		text, stored := e.Tokens.Opaque(g.Scopes)
+		text, stored := e.Tokens.Opaque(g.Scopes, e.until(g))
 		return text, []domain.NewToken{stored}, nil
 	}
 	further, err := e.Claims.AccessToken(ctx, g.client, g.user, g.Authorization, g.Scopes)
 	if err != nil {
 		return secret.Text{}, nil, err
 	}
-	text, err := e.Tokens.JWT(g.Authorization, g.Scopes, true, further)
+	text, err := e.Tokens.JWT(g.Authorization, g.Scopes, e.until(g), true, further)
 	return text, nil, err
 }
 
-func answerWith(accessToken secret.Text, g granted) answered {
+// until returns when the access token expires.
+func (e *Endpoint) until(g granted) time.Time {
+	return g.lifetimes.AccessUntil(e.Now(), g.Authorization)
+}
+
+func (e *Endpoint) answerWith(accessToken secret.Text, g granted) answered {
 	return answered{
 		AccessToken: accessToken.Reveal(), TokenType: "Bearer",
-		ExpiresIn: int64(domain.AccessLifetime / time.Second), Scope: strings.Join(g.Scopes, " "),
+		ExpiresIn: int64(e.until(g).Sub(e.Now()).Round(time.Second) / time.Second), Scope: strings.Join(g.Scopes, " "),
 	}
 }
 
@@ -217,8 +224,8 @@ func (e *Endpoint) machines(ctx context.Context, g granted) (secret.Text, error)
 		if err != nil {
 			return secret.Text{}, err
 		}
-		return e.Tokens.JWT(g.Authorization, g.Scopes, false, further)
+		return e.Tokens.JWT(g.Authorization, g.Scopes, e.until(g), false, further)
 	}
-	text, stored := e.Tokens.Opaque(g.Scopes)
+	text, stored := e.Tokens.Opaque(g.Scopes, e.until(g))
 	return text, e.Store.Issue(ctx, g.Authorization, g.Use, stored)
 }

@@ -35,10 +35,13 @@ func checkedConfig(ctx context.Context, r proto.Message) (domain.OIDCConfig, err
 // oidcConfig reads the configuration from a creation or a change. Its fields have the same JSON names
 // in the domain and in every message.
 func oidcConfig(r proto.Message) domain.OIDCConfig {
-	var c domain.OIDCConfig
+	c := domain.OIDCConfig{IDTokenUserinfoAssertion: true}
 	from := r.ProtoReflect()
 	for name, to := range c.Fields() {
 		f := from.Descriptor().Fields().ByJSONName(name)
+		if f.HasOptionalKeyword() && !from.Has(f) {
+			continue // it has its default
+		}
 		if !f.IsList() {
 			to.Set(fromMessage(from.Get(f), to.Type()))
 			continue

@@ -84,7 +84,8 @@ func TestOIDCAppHasDefaultsForWhatIsMissing(t *testing.T) {
 			AppType:         projectsv1.OidcAppType_OIDC_APP_TYPE_WEB,
 			AuthMethodType:  projectsv1.OidcAuthMethodType_OIDC_AUTH_METHOD_TYPE_BASIC,
 			AccessTokenType: heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_BEARER, ClockSkew: &durationpb.Duration{},
-			ClientId: made.AppId,
+			ClientId: made.AppId, IdTokenUserinfoAssertion: true, AccessTokenLifetime: &durationpb.Duration{},
+			RefreshTokenIdleExpiration: &durationpb.Duration{}, RefreshTokenExpiration: &durationpb.Duration{},
 		}},
 	}
 	testkit.Equal(t, w.App(w.id, made.AppId), want)
@@ -110,8 +111,11 @@ func native(projectID, appID string) *projectsv1.UpdateOidcConfigRequest {
 		PostLogoutRedirectUris: []string{"com.example.app:/bye"}, BackChannelLogoutUri: "http://app.internal/logout",
 		DevMode:         true,
 		AccessTokenType: heraldv1.OidcTokenType_OIDC_TOKEN_TYPE_JWT, AccessTokenRoleAssertion: true,
-		IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: true,
+		IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: new(false),
 		ClockSkew: durationpb.New(1500 * time.Millisecond), AdditionalOrigins: []string{"https://other.example.com"},
+		RolesClaim: "https://shop.example/roles", AccessTokenLifetime: durationpb.New(time.Minute),
+		RefreshTokenIdleExpiration: durationpb.New(24 * time.Hour),
+		RefreshTokenExpiration:     durationpb.New(365 * 24 * time.Hour),
 	}
 }
 
@@ -132,9 +136,12 @@ func TestOIDCConfigIsReplacedWhole(t *testing.T) {
 			GrantTypes: []projectsv1.OidcGrantType{1, 2, 3}, AppType: update.AppType,
 			AuthMethodType: update.AuthMethodType, PostLogoutRedirectUris: update.PostLogoutRedirectUris,
 			BackChannelLogoutUri: update.BackChannelLogoutUri, DevMode: true, AccessTokenType: update.AccessTokenType,
-			AccessTokenRoleAssertion: true, IdTokenRoleAssertion: true, IdTokenUserinfoAssertion: true,
-			ClockSkew: update.ClockSkew, AdditionalOrigins: update.AdditionalOrigins,
-			ClientId: made.AppId, ComplianceProblems: []string{"HTTP_BEYOND_LOOPBACK"},
+			AccessTokenRoleAssertion: true, IdTokenRoleAssertion: true, ClockSkew: update.ClockSkew,
+			AdditionalOrigins: update.AdditionalOrigins, RolesClaim: update.RolesClaim,
+			AccessTokenLifetime:        update.AccessTokenLifetime,
+			RefreshTokenIdleExpiration: update.RefreshTokenIdleExpiration,
+			RefreshTokenExpiration:     update.RefreshTokenExpiration,
+			ClientId:                   made.AppId, ComplianceProblems: []string{"HTTP_BEYOND_LOOPBACK"},
 		}},
 	})
 	update.GrantTypes = []projectsv1.OidcGrantType{2, 3, 1}

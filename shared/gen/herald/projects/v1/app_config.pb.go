@@ -298,10 +298,14 @@ type OidcConfig struct {
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,8,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
-	AccessTokenType          v1.OidcTokenType `protobuf:"varint,9,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
-	AccessTokenRoleAssertion bool             `protobuf:"varint,10,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
-	IdTokenRoleAssertion     bool             `protobuf:"varint,11,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
-	IdTokenUserinfoAssertion bool             `protobuf:"varint,12,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
+	AccessTokenType v1.OidcTokenType `protobuf:"varint,9,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
+	// If true, JSON Web Tokens as access tokens have all roles of the person, also without a scope that asks for them and
+	// without projectRoleAssertion.
+	AccessTokenRoleAssertion bool `protobuf:"varint,10,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
+	// The same for id tokens.
+	IdTokenRoleAssertion bool `protobuf:"varint,11,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
+	// Whether id tokens have what the granted scopes allow, such as name and email.
+	IdTokenUserinfoAssertion bool `protobuf:"varint,12,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
 	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,13,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
@@ -314,9 +318,21 @@ type OidcConfig struct {
 	// because who configures the application then decides who may act for all of them. Who has a role is always asked.
 	// An application that is not trusted cannot set or keep it. What somebody agreed to before stays that of an
 	// application that is not trusted.
-	Trusted       bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Trusted bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
+	// The name of the claim with a flat list of the keys of the person's roles on the application's project, if the scope
+	// groups or roles asks for it. If empty, groups. A name that a standard or Herald gives to another claim is refused.
+	RolesClaim string `protobuf:"bytes,18,opt,name=roles_claim,json=rolesClaim,proto3" json:"roles_claim,omitempty"`
+	// How long access and id tokens are valid, from 1 minute to 24 hours. If 0 or missing, as long as those of the
+	// instance, HERALD_ACCESS_TOKEN_LIFETIME. A change of a lifetime counts for tokens that are made afterwards.
+	AccessTokenLifetime *durationpb.Duration `protobuf:"bytes,19,opt,name=access_token_lifetime,json=accessTokenLifetime,proto3" json:"access_token_lifetime,omitempty"`
+	// How long a refresh token can be used, from 1 minute to 90 days. If 0 or missing, as long as those of the instance,
+	// HERALD_REFRESH_TOKEN_IDLE_EXPIRATION.
+	RefreshTokenIdleExpiration *durationpb.Duration `protobuf:"bytes,20,opt,name=refresh_token_idle_expiration,json=refreshTokenIdleExpiration,proto3" json:"refresh_token_idle_expiration,omitempty"`
+	// How long a login can be refreshed, from 1 minute to 365 days. If 0 or missing, as long as those of the instance,
+	// HERALD_REFRESH_TOKEN_EXPIRATION. A change counts for logins that begin afterwards.
+	RefreshTokenExpiration *durationpb.Duration `protobuf:"bytes,21,opt,name=refresh_token_expiration,json=refreshTokenExpiration,proto3" json:"refresh_token_expiration,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *OidcConfig) Reset() {
@@ -468,6 +484,34 @@ func (x *OidcConfig) GetTrusted() bool {
 	return false
 }
 
+func (x *OidcConfig) GetRolesClaim() string {
+	if x != nil {
+		return x.RolesClaim
+	}
+	return ""
+}
+
+func (x *OidcConfig) GetAccessTokenLifetime() *durationpb.Duration {
+	if x != nil {
+		return x.AccessTokenLifetime
+	}
+	return nil
+}
+
+func (x *OidcConfig) GetRefreshTokenIdleExpiration() *durationpb.Duration {
+	if x != nil {
+		return x.RefreshTokenIdleExpiration
+	}
+	return nil
+}
+
+func (x *OidcConfig) GetRefreshTokenExpiration() *durationpb.Duration {
+	if x != nil {
+		return x.RefreshTokenExpiration
+	}
+	return nil
+}
+
 type ApiConfig struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ClientId       string                 `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
@@ -542,10 +586,14 @@ type CreateOidcAppRequest struct {
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
-	AccessTokenType          v1.OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
-	AccessTokenRoleAssertion bool             `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
-	IdTokenRoleAssertion     bool             `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
-	IdTokenUserinfoAssertion bool             `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
+	AccessTokenType v1.OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
+	// If true, JSON Web Tokens as access tokens have all roles of the person, also without a scope that asks for them and
+	// without projectRoleAssertion.
+	AccessTokenRoleAssertion bool `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
+	// The same for id tokens.
+	IdTokenRoleAssertion bool `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
+	// Whether id tokens have what the granted scopes allow, such as name and email. If missing, true.
+	IdTokenUserinfoAssertion *bool `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3,oneof" json:"id_token_userinfo_assertion,omitempty"`
 	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
@@ -555,9 +603,21 @@ type CreateOidcAppRequest struct {
 	// because who configures the application then decides who may act for all of them. Who has a role is always asked.
 	// An application that is not trusted cannot set or keep it. What somebody agreed to before stays that of an
 	// application that is not trusted.
-	Trusted       bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Trusted bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
+	// The name of the claim with a flat list of the keys of the person's roles on the application's project, if the scope
+	// groups or roles asks for it. If empty, groups. A name that a standard or Herald gives to another claim is refused.
+	RolesClaim string `protobuf:"bytes,18,opt,name=roles_claim,json=rolesClaim,proto3" json:"roles_claim,omitempty"`
+	// How long access and id tokens are valid, from 1 minute to 24 hours. If 0 or missing, as long as those of the
+	// instance, HERALD_ACCESS_TOKEN_LIFETIME. A change of a lifetime counts for tokens that are made afterwards.
+	AccessTokenLifetime *durationpb.Duration `protobuf:"bytes,19,opt,name=access_token_lifetime,json=accessTokenLifetime,proto3" json:"access_token_lifetime,omitempty"`
+	// How long a refresh token can be used, from 1 minute to 90 days. If 0 or missing, as long as those of the instance,
+	// HERALD_REFRESH_TOKEN_IDLE_EXPIRATION.
+	RefreshTokenIdleExpiration *durationpb.Duration `protobuf:"bytes,20,opt,name=refresh_token_idle_expiration,json=refreshTokenIdleExpiration,proto3" json:"refresh_token_idle_expiration,omitempty"`
+	// How long a login can be refreshed, from 1 minute to 365 days. If 0 or missing, as long as those of the instance,
+	// HERALD_REFRESH_TOKEN_EXPIRATION. A change counts for logins that begin afterwards.
+	RefreshTokenExpiration *durationpb.Duration `protobuf:"bytes,21,opt,name=refresh_token_expiration,json=refreshTokenExpiration,proto3" json:"refresh_token_expiration,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *CreateOidcAppRequest) Reset() {
@@ -682,8 +742,8 @@ func (x *CreateOidcAppRequest) GetIdTokenRoleAssertion() bool {
 }
 
 func (x *CreateOidcAppRequest) GetIdTokenUserinfoAssertion() bool {
-	if x != nil {
-		return x.IdTokenUserinfoAssertion
+	if x != nil && x.IdTokenUserinfoAssertion != nil {
+		return *x.IdTokenUserinfoAssertion
 	}
 	return false
 }
@@ -707,6 +767,34 @@ func (x *CreateOidcAppRequest) GetTrusted() bool {
 		return x.Trusted
 	}
 	return false
+}
+
+func (x *CreateOidcAppRequest) GetRolesClaim() string {
+	if x != nil {
+		return x.RolesClaim
+	}
+	return ""
+}
+
+func (x *CreateOidcAppRequest) GetAccessTokenLifetime() *durationpb.Duration {
+	if x != nil {
+		return x.AccessTokenLifetime
+	}
+	return nil
+}
+
+func (x *CreateOidcAppRequest) GetRefreshTokenIdleExpiration() *durationpb.Duration {
+	if x != nil {
+		return x.RefreshTokenIdleExpiration
+	}
+	return nil
+}
+
+func (x *CreateOidcAppRequest) GetRefreshTokenExpiration() *durationpb.Duration {
+	if x != nil {
+		return x.RefreshTokenExpiration
+	}
+	return nil
 }
 
 type CreateOidcAppResponse struct {
@@ -930,10 +1018,14 @@ type UpdateOidcConfigRequest struct {
 	// If true, URIs with the scheme http may have any host. Else only a loopback host.
 	DevMode bool `protobuf:"varint,10,opt,name=dev_mode,json=devMode,proto3" json:"dev_mode,omitempty"`
 	// If missing, BEARER.
-	AccessTokenType          v1.OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
-	AccessTokenRoleAssertion bool             `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
-	IdTokenRoleAssertion     bool             `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
-	IdTokenUserinfoAssertion bool             `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3" json:"id_token_userinfo_assertion,omitempty"`
+	AccessTokenType v1.OidcTokenType `protobuf:"varint,11,opt,name=access_token_type,json=accessTokenType,proto3,enum=herald.v1.OidcTokenType" json:"access_token_type,omitempty"`
+	// If true, JSON Web Tokens as access tokens have all roles of the person, also without a scope that asks for them and
+	// without projectRoleAssertion.
+	AccessTokenRoleAssertion bool `protobuf:"varint,12,opt,name=access_token_role_assertion,json=accessTokenRoleAssertion,proto3" json:"access_token_role_assertion,omitempty"`
+	// The same for id tokens.
+	IdTokenRoleAssertion bool `protobuf:"varint,13,opt,name=id_token_role_assertion,json=idTokenRoleAssertion,proto3" json:"id_token_role_assertion,omitempty"`
+	// Whether id tokens have what the granted scopes allow, such as name and email. If missing, true.
+	IdTokenUserinfoAssertion *bool `protobuf:"varint,14,opt,name=id_token_userinfo_assertion,json=idTokenUserinfoAssertion,proto3,oneof" json:"id_token_userinfo_assertion,omitempty"`
 	// 0 to 5 seconds that the clock of the application may differ from Herald's.
 	ClockSkew *durationpb.Duration `protobuf:"bytes,15,opt,name=clock_skew,json=clockSkew,proto3" json:"clock_skew,omitempty"`
 	// Origins of web pages that may use the application's tokens, besides those of its redirect URIs.
@@ -943,9 +1035,21 @@ type UpdateOidcConfigRequest struct {
 	// because who configures the application then decides who may act for all of them. Who has a role is always asked.
 	// An application that is not trusted cannot set or keep it. What somebody agreed to before stays that of an
 	// application that is not trusted.
-	Trusted       bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Trusted bool `protobuf:"varint,17,opt,name=trusted,proto3" json:"trusted,omitempty"`
+	// The name of the claim with a flat list of the keys of the person's roles on the application's project, if the scope
+	// groups or roles asks for it. If empty, groups. A name that a standard or Herald gives to another claim is refused.
+	RolesClaim string `protobuf:"bytes,18,opt,name=roles_claim,json=rolesClaim,proto3" json:"roles_claim,omitempty"`
+	// How long access and id tokens are valid, from 1 minute to 24 hours. If 0 or missing, as long as those of the
+	// instance, HERALD_ACCESS_TOKEN_LIFETIME. A change of a lifetime counts for tokens that are made afterwards.
+	AccessTokenLifetime *durationpb.Duration `protobuf:"bytes,19,opt,name=access_token_lifetime,json=accessTokenLifetime,proto3" json:"access_token_lifetime,omitempty"`
+	// How long a refresh token can be used, from 1 minute to 90 days. If 0 or missing, as long as those of the instance,
+	// HERALD_REFRESH_TOKEN_IDLE_EXPIRATION.
+	RefreshTokenIdleExpiration *durationpb.Duration `protobuf:"bytes,20,opt,name=refresh_token_idle_expiration,json=refreshTokenIdleExpiration,proto3" json:"refresh_token_idle_expiration,omitempty"`
+	// How long a login can be refreshed, from 1 minute to 365 days. If 0 or missing, as long as those of the instance,
+	// HERALD_REFRESH_TOKEN_EXPIRATION. A change counts for logins that begin afterwards.
+	RefreshTokenExpiration *durationpb.Duration `protobuf:"bytes,21,opt,name=refresh_token_expiration,json=refreshTokenExpiration,proto3" json:"refresh_token_expiration,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *UpdateOidcConfigRequest) Reset() {
@@ -1070,8 +1174,8 @@ func (x *UpdateOidcConfigRequest) GetIdTokenRoleAssertion() bool {
 }
 
 func (x *UpdateOidcConfigRequest) GetIdTokenUserinfoAssertion() bool {
-	if x != nil {
-		return x.IdTokenUserinfoAssertion
+	if x != nil && x.IdTokenUserinfoAssertion != nil {
+		return *x.IdTokenUserinfoAssertion
 	}
 	return false
 }
@@ -1095,6 +1199,34 @@ func (x *UpdateOidcConfigRequest) GetTrusted() bool {
 		return x.Trusted
 	}
 	return false
+}
+
+func (x *UpdateOidcConfigRequest) GetRolesClaim() string {
+	if x != nil {
+		return x.RolesClaim
+	}
+	return ""
+}
+
+func (x *UpdateOidcConfigRequest) GetAccessTokenLifetime() *durationpb.Duration {
+	if x != nil {
+		return x.AccessTokenLifetime
+	}
+	return nil
+}
+
+func (x *UpdateOidcConfigRequest) GetRefreshTokenIdleExpiration() *durationpb.Duration {
+	if x != nil {
+		return x.RefreshTokenIdleExpiration
+	}
+	return nil
+}
+
+func (x *UpdateOidcConfigRequest) GetRefreshTokenExpiration() *durationpb.Duration {
+	if x != nil {
+		return x.RefreshTokenExpiration
+	}
+	return nil
 }
 
 type UpdateApiConfigRequest struct {
@@ -1162,7 +1294,7 @@ var File_herald_projects_v1_app_config_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"\n" +
-	"#herald/projects/v1/app_config.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xc8\b\n" +
+	"#herald/projects/v1/app_config.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x15herald/v1/token.proto\"\xa6\v\n" +
 	"\n" +
 	"OidcConfig\x128\n" +
 	"\rredirect_uris\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xd0\x0fR\fredirectUris\x12`\n" +
@@ -1184,10 +1316,15 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"\x12additional_origins\x18\x0e \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\x12\x1b\n" +
 	"\tclient_id\x18\x0f \x01(\tR\bclientId\x12/\n" +
 	"\x13compliance_problems\x18\x10 \x03(\tR\x12complianceProblems\x12\x18\n" +
-	"\atrusted\x18\x11 \x01(\bR\atrusted\"y\n" +
+	"\atrusted\x18\x11 \x01(\bR\atrusted\x12(\n" +
+	"\vroles_claim\x18\x12 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"rolesClaim\x12]\n" +
+	"\x15access_token_lifetime\x18\x13 \x01(\v2\x19.google.protobuf.DurationB\x0e\xbaH\v\xaa\x01\b\"\x04\b\x80\xa3\x052\x00R\x13accessTokenLifetime\x12m\n" +
+	"\x1drefresh_token_idle_expiration\x18\x14 \x01(\v2\x19.google.protobuf.DurationB\x0f\xbaH\f\xaa\x01\t\"\x05\b\x80\xce\xda\x032\x00R\x1arefreshTokenIdleExpiration\x12d\n" +
+	"\x18refresh_token_expiration\x18\x15 \x01(\v2\x19.google.protobuf.DurationB\x0f\xbaH\f\xaa\x01\t\"\x05\b\x80\xe7\x84\x0f2\x00R\x16refreshTokenExpiration\"y\n" +
 	"\tApiConfig\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12O\n" +
-	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xc7\b\n" +
+	"\x10auth_method_type\x18\x02 \x01(\x0e2%.herald.projects.v1.ApiAuthMethodTypeR\x0eauthMethodType\"\xca\v\n" +
 	"\x14CreateOidcAppRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\"\n" +
@@ -1204,12 +1341,18 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	" \x01(\bR\adevMode\x12N\n" +
 	"\x11access_token_type\x18\v \x01(\x0e2\x18.herald.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
 	"\x1baccess_token_role_assertion\x18\f \x01(\bR\x18accessTokenRoleAssertion\x125\n" +
-	"\x17id_token_role_assertion\x18\r \x01(\bR\x14idTokenRoleAssertion\x12=\n" +
-	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bR\x18idTokenUserinfoAssertion\x12F\n" +
+	"\x17id_token_role_assertion\x18\r \x01(\bR\x14idTokenRoleAssertion\x12B\n" +
+	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bH\x00R\x18idTokenUserinfoAssertion\x88\x01\x01\x12F\n" +
 	"\n" +
 	"clock_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationB\f\xbaH\t\xaa\x01\x06\"\x02\b\x052\x00R\tclockSkew\x12B\n" +
 	"\x12additional_origins\x18\x10 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\x12\x18\n" +
-	"\atrusted\x18\x11 \x01(\bR\atrusted\"\xa9\x01\n" +
+	"\atrusted\x18\x11 \x01(\bR\atrusted\x12(\n" +
+	"\vroles_claim\x18\x12 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"rolesClaim\x12]\n" +
+	"\x15access_token_lifetime\x18\x13 \x01(\v2\x19.google.protobuf.DurationB\x0e\xbaH\v\xaa\x01\b\"\x04\b\x80\xa3\x052\x00R\x13accessTokenLifetime\x12m\n" +
+	"\x1drefresh_token_idle_expiration\x18\x14 \x01(\v2\x19.google.protobuf.DurationB\x0f\xbaH\f\xaa\x01\t\"\x05\b\x80\xce\xda\x032\x00R\x1arefreshTokenIdleExpiration\x12d\n" +
+	"\x18refresh_token_expiration\x18\x15 \x01(\v2\x19.google.protobuf.DurationB\x0f\xbaH\f\xaa\x01\t\"\x05\b\x80\xe7\x84\x0f2\x00R\x16refreshTokenExpirationB\x1e\n" +
+	"\x1c_id_token_userinfo_assertion\"\xa9\x01\n" +
 	"\x15CreateOidcAppResponse\x12\x15\n" +
 	"\x06app_id\x18\x01 \x01(\tR\x05appId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x1b\n" +
@@ -1224,7 +1367,7 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	"\x06app_id\x18\x01 \x01(\tR\x05appId\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x1b\n" +
 	"\tclient_id\x18\x03 \x01(\tR\bclientId\x12(\n" +
-	"\rclient_secret\x18\x04 \x01(\tB\x03\x80\x01\x01R\fclientSecret\"\xbd\b\n" +
+	"\rclient_secret\x18\x04 \x01(\tB\x03\x80\x01\x01R\fclientSecret\"\xc0\v\n" +
 	"\x17UpdateOidcConfigRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
@@ -1241,12 +1384,18 @@ const file_herald_projects_v1_app_config_proto_rawDesc = "" +
 	" \x01(\bR\adevMode\x12N\n" +
 	"\x11access_token_type\x18\v \x01(\x0e2\x18.herald.v1.OidcTokenTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0faccessTokenType\x12=\n" +
 	"\x1baccess_token_role_assertion\x18\f \x01(\bR\x18accessTokenRoleAssertion\x125\n" +
-	"\x17id_token_role_assertion\x18\r \x01(\bR\x14idTokenRoleAssertion\x12=\n" +
-	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bR\x18idTokenUserinfoAssertion\x12F\n" +
+	"\x17id_token_role_assertion\x18\r \x01(\bR\x14idTokenRoleAssertion\x12B\n" +
+	"\x1bid_token_userinfo_assertion\x18\x0e \x01(\bH\x00R\x18idTokenUserinfoAssertion\x88\x01\x01\x12F\n" +
 	"\n" +
 	"clock_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationB\f\xbaH\t\xaa\x01\x06\"\x02\b\x052\x00R\tclockSkew\x12B\n" +
 	"\x12additional_origins\x18\x10 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\xac\x02R\x11additionalOrigins\x12\x18\n" +
-	"\atrusted\x18\x11 \x01(\bR\atrusted\"\xa9\x01\n" +
+	"\atrusted\x18\x11 \x01(\bR\atrusted\x12(\n" +
+	"\vroles_claim\x18\x12 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"rolesClaim\x12]\n" +
+	"\x15access_token_lifetime\x18\x13 \x01(\v2\x19.google.protobuf.DurationB\x0e\xbaH\v\xaa\x01\b\"\x04\b\x80\xa3\x052\x00R\x13accessTokenLifetime\x12m\n" +
+	"\x1drefresh_token_idle_expiration\x18\x14 \x01(\v2\x19.google.protobuf.DurationB\x0f\xbaH\f\xaa\x01\t\"\x05\b\x80\xce\xda\x032\x00R\x1arefreshTokenIdleExpiration\x12d\n" +
+	"\x18refresh_token_expiration\x18\x15 \x01(\v2\x19.google.protobuf.DurationB\x0f\xbaH\f\xaa\x01\t\"\x05\b\x80\xe7\x84\x0f2\x00R\x16refreshTokenExpirationB\x1e\n" +
+	"\x1c_id_token_userinfo_assertion\"\xa9\x01\n" +
 	"\x16UpdateApiConfigRequest\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
@@ -1315,28 +1464,37 @@ var file_herald_projects_v1_app_config_proto_depIdxs = []int32{
 	3,  // 3: herald.projects.v1.OidcConfig.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
 	13, // 4: herald.projects.v1.OidcConfig.access_token_type:type_name -> herald.v1.OidcTokenType
 	14, // 5: herald.projects.v1.OidcConfig.clock_skew:type_name -> google.protobuf.Duration
-	4,  // 6: herald.projects.v1.ApiConfig.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
-	0,  // 7: herald.projects.v1.CreateOidcAppRequest.response_types:type_name -> herald.projects.v1.OidcResponseType
-	1,  // 8: herald.projects.v1.CreateOidcAppRequest.grant_types:type_name -> herald.projects.v1.OidcGrantType
-	2,  // 9: herald.projects.v1.CreateOidcAppRequest.app_type:type_name -> herald.projects.v1.OidcAppType
-	3,  // 10: herald.projects.v1.CreateOidcAppRequest.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
-	13, // 11: herald.projects.v1.CreateOidcAppRequest.access_token_type:type_name -> herald.v1.OidcTokenType
-	14, // 12: herald.projects.v1.CreateOidcAppRequest.clock_skew:type_name -> google.protobuf.Duration
-	15, // 13: herald.projects.v1.CreateOidcAppResponse.details:type_name -> herald.v1.ObjectDetails
-	4,  // 14: herald.projects.v1.CreateApiAppRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
-	15, // 15: herald.projects.v1.CreateApiAppResponse.details:type_name -> herald.v1.ObjectDetails
-	0,  // 16: herald.projects.v1.UpdateOidcConfigRequest.response_types:type_name -> herald.projects.v1.OidcResponseType
-	1,  // 17: herald.projects.v1.UpdateOidcConfigRequest.grant_types:type_name -> herald.projects.v1.OidcGrantType
-	2,  // 18: herald.projects.v1.UpdateOidcConfigRequest.app_type:type_name -> herald.projects.v1.OidcAppType
-	3,  // 19: herald.projects.v1.UpdateOidcConfigRequest.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
-	13, // 20: herald.projects.v1.UpdateOidcConfigRequest.access_token_type:type_name -> herald.v1.OidcTokenType
-	14, // 21: herald.projects.v1.UpdateOidcConfigRequest.clock_skew:type_name -> google.protobuf.Duration
-	4,  // 22: herald.projects.v1.UpdateApiConfigRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	14, // 6: herald.projects.v1.OidcConfig.access_token_lifetime:type_name -> google.protobuf.Duration
+	14, // 7: herald.projects.v1.OidcConfig.refresh_token_idle_expiration:type_name -> google.protobuf.Duration
+	14, // 8: herald.projects.v1.OidcConfig.refresh_token_expiration:type_name -> google.protobuf.Duration
+	4,  // 9: herald.projects.v1.ApiConfig.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
+	0,  // 10: herald.projects.v1.CreateOidcAppRequest.response_types:type_name -> herald.projects.v1.OidcResponseType
+	1,  // 11: herald.projects.v1.CreateOidcAppRequest.grant_types:type_name -> herald.projects.v1.OidcGrantType
+	2,  // 12: herald.projects.v1.CreateOidcAppRequest.app_type:type_name -> herald.projects.v1.OidcAppType
+	3,  // 13: herald.projects.v1.CreateOidcAppRequest.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
+	13, // 14: herald.projects.v1.CreateOidcAppRequest.access_token_type:type_name -> herald.v1.OidcTokenType
+	14, // 15: herald.projects.v1.CreateOidcAppRequest.clock_skew:type_name -> google.protobuf.Duration
+	14, // 16: herald.projects.v1.CreateOidcAppRequest.access_token_lifetime:type_name -> google.protobuf.Duration
+	14, // 17: herald.projects.v1.CreateOidcAppRequest.refresh_token_idle_expiration:type_name -> google.protobuf.Duration
+	14, // 18: herald.projects.v1.CreateOidcAppRequest.refresh_token_expiration:type_name -> google.protobuf.Duration
+	15, // 19: herald.projects.v1.CreateOidcAppResponse.details:type_name -> herald.v1.ObjectDetails
+	4,  // 20: herald.projects.v1.CreateApiAppRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
+	15, // 21: herald.projects.v1.CreateApiAppResponse.details:type_name -> herald.v1.ObjectDetails
+	0,  // 22: herald.projects.v1.UpdateOidcConfigRequest.response_types:type_name -> herald.projects.v1.OidcResponseType
+	1,  // 23: herald.projects.v1.UpdateOidcConfigRequest.grant_types:type_name -> herald.projects.v1.OidcGrantType
+	2,  // 24: herald.projects.v1.UpdateOidcConfigRequest.app_type:type_name -> herald.projects.v1.OidcAppType
+	3,  // 25: herald.projects.v1.UpdateOidcConfigRequest.auth_method_type:type_name -> herald.projects.v1.OidcAuthMethodType
+	13, // 26: herald.projects.v1.UpdateOidcConfigRequest.access_token_type:type_name -> herald.v1.OidcTokenType
+	14, // 27: herald.projects.v1.UpdateOidcConfigRequest.clock_skew:type_name -> google.protobuf.Duration
+	14, // 28: herald.projects.v1.UpdateOidcConfigRequest.access_token_lifetime:type_name -> google.protobuf.Duration
+	14, // 29: herald.projects.v1.UpdateOidcConfigRequest.refresh_token_idle_expiration:type_name -> google.protobuf.Duration
+	14, // 30: herald.projects.v1.UpdateOidcConfigRequest.refresh_token_expiration:type_name -> google.protobuf.Duration
+	4,  // 31: herald.projects.v1.UpdateApiConfigRequest.auth_method_type:type_name -> herald.projects.v1.ApiAuthMethodType
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_herald_projects_v1_app_config_proto_init() }
@@ -1344,6 +1502,8 @@ func file_herald_projects_v1_app_config_proto_init() {
 	if File_herald_projects_v1_app_config_proto != nil {
 		return
 	}
+	file_herald_projects_v1_app_config_proto_msgTypes[2].OneofWrappers = []any{}
+	file_herald_projects_v1_app_config_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

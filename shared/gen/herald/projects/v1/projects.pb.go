@@ -137,7 +137,8 @@ type Project struct {
 	Details *v1.ObjectDetails      `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
 	Name    string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	State   ProjectState           `protobuf:"varint,4,opt,name=state,proto3,enum=herald.projects.v1.ProjectState" json:"state,omitempty"`
-	// If true, the user's roles on the project are added to tokens.
+	// If true, the user's roles on the project are in JSON Web Tokens as access tokens, in id tokens, and in the answers of
+	// userinfo and introspection, if the project belongs to the token's audience.
 	ProjectRoleAssertion bool `protobuf:"varint,5,opt,name=project_role_assertion,json=projectRoleAssertion,proto3" json:"project_role_assertion,omitempty"`
 	// If true, only users with a role on the project get tokens.
 	ProjectRoleCheck bool `protobuf:"varint,6,opt,name=project_role_check,json=projectRoleCheck,proto3" json:"project_role_check,omitempty"`

@@ -1,0 +1,67 @@
+package domain
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// Lifetimes is how long tokens are valid.
+type Lifetimes struct {
+	// Access is that of access tokens, and of the id tokens that are issued with them.
+	Access time.Duration
+	// RefreshIdle is how long a refresh token can be used. Refresh is how long it and all that replace it can be used.
+	RefreshIdle, Refresh time.Duration
+}
+
+// Check returns an error for lifetimes of the instance that are out of bounds.
+func (l Lifetimes) Check() error {
+	const day = 24 * time.Hour
+	for _, bound := range []struct {
+		setting      string
+		is, min, max time.Duration
+	}{
+		{"HERALD_ACCESS_TOKEN_LIFETIME", l.Access, time.Minute, day},
+		{"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION", l.RefreshIdle, time.Minute, 90 * day},
+		{"HERALD_REFRESH_TOKEN_EXPIRATION", l.Refresh, time.Minute, 365 * day},
+	} {
+		if bound.is < bound.min || bound.is > bound.max {
+			return fmt.Errorf("%s: %v is not between %v and %v", bound.setting, bound.is, bound.min, bound.max)
+		}
+	}
+	return nil
+}
+
+// Of returns the lifetimes of tokens of a client, which are those of the instance unless the client has others.
+func (l Lifetimes) Of(c Client) Lifetimes {
+	return Lifetimes{
+		Access: cmp.Or(c.Lifetimes.Access, l.Access), RefreshIdle: cmp.Or(c.Lifetimes.RefreshIdle, l.RefreshIdle),
+		Refresh: cmp.Or(c.Lifetimes.Refresh, l.Refresh),
+	}
+}
+
+// Begins returns when an authorization ends that begins now. It lasts longer if it can be refreshed.
+func (l Lifetimes) Begins(now time.Time, refreshed bool) time.Time {
+	if refreshed {
+		return now.Add(l.Refresh + l.Access)
+	}
+	return now.Add(l.Access)
+}
+
+// AccessUntil returns when an access token of an authorization expires. None is valid longer than its authorization.
+func (l Lifetimes) AccessUntil(now time.Time, a Authorization) time.Time {
+	if until := now.Add(l.Access); until.Before(a.ExpiresAt) {
+		return until
+	}
+	return a.ExpiresAt
+}
+
+// RefreshUntil returns when a refresh token of an authorization expires, if it is not used. The access token that it is
+// used for last can have its whole lifetime.
+func (l Lifetimes) RefreshUntil(now time.Time, a Authorization) time.Time {
+	last := a.ExpiresAt.Add(-l.Access)
+	if idle := now.Add(l.RefreshIdle); idle.Before(last) {
+		return idle
+	}
+	return last
+}

@@ -1,0 +1,72 @@
+package domain
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+func TestLifetimesOfTheInstanceHaveBounds(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		is   Lifetimes
+		want string // the setting that is refused
+	}{
+		"the defaults":        {Lifetimes{time.Hour, 30 * day, 90 * day}, ""},
+		"the shortest":        {Lifetimes{time.Minute, time.Minute, time.Minute}, ""},
+		"the longest":         {Lifetimes{day, 90 * day, 365 * day}, ""},
+		"none":                {Lifetimes{}, "HERALD_ACCESS_TOKEN_LIFETIME"},
+		"a long access token": {Lifetimes{day + 1, 30 * day, 90 * day}, "HERALD_ACCESS_TOKEN_LIFETIME"},
+		"a short idle time":   {Lifetimes{day, time.Second, 90 * day}, "HERALD_REFRESH_TOKEN_IDLE_EXPIRATION"},
+		"a long idle time":    {Lifetimes{day, 91 * day, 90 * day}, "HERALD_REFRESH_TOKEN_IDLE_EXPIRATION"},
+		"a long refresh":      {Lifetimes{day, 30 * day, 366 * day}, "HERALD_REFRESH_TOKEN_EXPIRATION"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := test.is.Check()
+			if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want+": ") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// No token is valid longer than its authorization, also if its lifetimes have changed since.
+func TestTokensEndWithTheirAuthorization(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	instance := Lifetimes{time.Hour, 30 * day, 90 * day}
+	longer := instance.Of(Client{Lifetimes: Lifetimes{Access: day}})
+	if want := (Lifetimes{day, 30 * day, 90 * day}); longer != want || instance.Of(Client{}) != instance {
+		t.Errorf("%v, want %v", longer, want)
+	}
+	a := Authorization{ExpiresAt: instance.Begins(now, true)}
+	for name, test := range map[string]struct {
+		of              Lifetimes
+		after           time.Duration
+		access, refresh time.Duration
+	}{
+		"at first":                      {instance, 0, time.Hour, 30 * day},
+		"near the end":                  {instance, 89 * day, time.Hour, day},
+		"at the end":                    {instance, 90 * day, time.Hour, 0},
+		"longer since":                  {longer, 89 * day, day, time.Hour},
+		"longer since, at the end":      {longer, 90 * day, time.Hour, time.Hour - day},
+		"a shorter idle time since":     {Lifetimes{time.Hour, day, 90 * day}, 0, time.Hour, day},
+		"a shorter access token since":  {Lifetimes{time.Minute, day, 90 * day}, 0, time.Minute, day},
+		"without a refresh token, once": {instance, 90*day + 59*time.Minute, time.Minute, -59 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := now.Add(test.after)
+			access, refresh := test.of.AccessUntil(at, a).Sub(at), test.of.RefreshUntil(at, a).Sub(at)
+			if access != test.access || refresh != test.refresh {
+				t.Errorf("%v and %v", access, refresh)
+			}
+		})
+	}
+	if got := instance.Begins(now, false).Sub(now); got != time.Hour {
+		t.Error(got)
+	}
+}
