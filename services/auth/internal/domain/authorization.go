@@ -10,6 +10,7 @@ const (
 	// RefreshRetry is how long after its first use a refresh token is answered again. A client needs that which did not
 	// get the first answer, or which sends two requests at once.
 	RefreshRetry = time.Minute
+	// CodeLifetime is how long a client has to redeem a code.
 	CodeLifetime = time.Minute
 )
 

@@ -62,8 +62,9 @@ func TestRoleClaims(t *testing.T) {
 		"asked for others": {[]string{rolePrefix + "guest", rolePrefix + "Clerk"}, none, `{}`},
 		"asserted": {nil, all, `{"p1":{"boss":{"o1":"one.x"},"clerk":{"o1":"one.x","o2":"two.x"}},` +
 			`"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`},
-		"asked, and asserted by a project": {[]string{rolePrefix + "boss"}, func(p Project) bool { return p.RoleAssertion },
-			`{"p1":{"boss":{"o1":"one.x"}},"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`},
+		"asked, and asserted by a project": {
+			[]string{rolePrefix + "boss"}, func(p Project) bool { return p.RoleAssertion }, `{"p1":{"boss":{"o1":"one.x"}},"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

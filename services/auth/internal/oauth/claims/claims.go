@@ -52,9 +52,9 @@ func (c Claims) AccessToken(
 }
 
 // roles returns the claims with a user's roles: the roles on the client's own project, and those on each project of the
-// scopes' audience with the project's id. They are those that scopes ask for, and all of projects that assert them. With
-// all they are all roles. A flat list of roles comes with the scope that asks for it. It asks no service if there is
-// nothing to add.
+// scopes' audience with the project's id. They are those that scopes ask for, and all of projects that assert them, or
+// of all projects. A flat list of roles comes with the scope that asks for it. It asks no service if there is nothing
+// to add.
 func (c Claims) roles(ctx context.Context, client domain.Client, s domain.Subject, a domain.Authorization,
 	scopes []string, all bool,
 ) (domain.Claims, error) {
