@@ -4,7 +4,7 @@
 // 9430bc95bbb03ece51bb22dd77dde5863bdfa61c68795ca84a33b9ec8ca34825 main.js
 // cfd96605abb3cfd637284d5fcdead89f340d43232fc2f5ab13efce41e96817fd package.json
 // c1566e36ad36437935073b9af649dff09b4f066082d5b8a8a4d2120e31dd1bbf package-lock.json
-// 4dbea2923b878bac34b0d886f793dcb1b477b13be814dfbe1716c91cea1a9e70 ../../shared/proto/herald/projects/v1/projects.proto
+// ee51e3bd0f8624aa3b035d235117090363d1a85edf4dd992e47755c33b616d20 ../../shared/proto/herald/projects/v1/projects.proto
 // d7b43e9e757812e562107a1d591e98b9988541151aaf27bf0f105180adb97a51 ../../shared/proto/herald/v1/change.proto
 // c570f8e4793434a9be36266835526c76768d2fa91784a8e1becb65c2aba75666 ../../shared/proto/herald/v1/fault.proto
 // 3f1d46e559535ade0fc2186cee0087e9195a4ff2477b88a50c68e2556b6fc0fb ../../shared/proto/herald/v1/list.proto

@@ -63,7 +63,8 @@ func TestRoleClaims(t *testing.T) {
 		"asserted": {nil, all, `{"p1":{"boss":{"o1":"one.x"},"clerk":{"o1":"one.x","o2":"two.x"}},` +
 			`"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`},
 		"asked, and asserted by a project": {
-			[]string{rolePrefix + "boss"}, func(p Project) bool { return p.RoleAssertion }, `{"p1":{"boss":{"o1":"one.x"}},"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`,
+			[]string{rolePrefix + "boss"}, func(p Project) bool { return p.RoleAssertion },
+			`{"p1":{"boss":{"o1":"one.x"}},"p2":{"clerk":{"o1":"one.x"},"guard":{"o1":"one.x"}}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
