@@ -41,19 +41,13 @@ func readGuides(root string, all map[string][]byte) (pages []Guide, err error) {
 		if !made {
 			source, err = os.ReadFile(filepath.Join(root, name+".md"))
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return nil, fmt.Errorf("guide: %w", err)
 		}
-		if err == nil {
-			sources[name], there = source, append(there, pageOf(name))
-		}
-		err = nil
+		sources[name], there = source, append(there, pageOf(name))
 	}
 	for _, name := range guides {
-		source, here := sources[name]
-		if !here {
-			continue
-		}
+		source := sources[name]
 		first, _, _ := strings.Cut(string(source), "\n")
 		title, titled := strings.CutPrefix(first, "# ")
 		if !titled {

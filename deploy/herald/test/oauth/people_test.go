@@ -51,7 +51,7 @@ func nodeOrigin(t testing.TB) string {
 
 // runNode runs a program of the clients in a folder that has its libraries until the test ends. It returns when the
 // program is ready.
-func (w world) runNode(folder, program string, input any) {
+func (w world) runNode(folder, program string, input any, environment ...string) {
 	w.TB.Helper()
 	script := filepath.Join(folder, filepath.Base(program))
 	text := whole.File(w.TB, "deploy/herald/test/oauth/clients/"+program)
@@ -63,7 +63,7 @@ func (w world) runNode(folder, program string, input any) {
 		w.Fatal(err)
 	}
 	c, complaints := exec.Command("node", script), &bytes.Buffer{}
-	c.Dir, c.Stdin, c.Stderr = folder, bytes.NewReader(given), complaints
+	c.Dir, c.Stdin, c.Stderr, c.Env = folder, bytes.NewReader(given), complaints, append(os.Environ(), environment...)
 	out, err := c.StdoutPipe()
 	if err != nil {
 		w.Fatal(err)

@@ -9,10 +9,12 @@ import (
 	"testing"
 )
 
-// The folders of the libraries that tests use in Node.js: those of clients, and the one of an OpenID provider.
+// The folders of the libraries that tests use in Node.js: those of clients, those of frameworks, and the one of an
+// OpenID provider.
 const (
-	nodeClients  = "deploy/herald/test/oauth/clients/"
-	nodeProvider = nodeClients + "provider/"
+	nodeClients    = "deploy/herald/test/oauth/clients/"
+	nodeFrameworks = nodeClients + "frameworks/"
+	nodeProvider   = nodeClients + "provider/"
 )
 
 // NodeLibraries puts openid-client and oauth4webapi into a folder, so that programs there can import them. They are
@@ -20,26 +22,38 @@ const (
 func NodeLibraries(t testing.TB, folder string) {
 	t.Helper()
 	for _, name := range []string{"oauth4webapi", "openid-client"} {
-		install(t, folder, name, library(t, nodeClients, name+".mjs"))
+		install(t, folder, name, "index.mjs", library(t, nodeClients, name+".mjs"))
+	}
+}
+
+// NodeFrameworks puts those of the frameworks into a folder in the same way.
+func NodeFrameworks(t testing.TB, folder string) {
+	t.Helper()
+	for name, file := range map[string]string{
+		"@auth/express": "@auth-express.mjs", "express": "express.cjs", "express-session": "express-session.cjs",
+		"express-oauth2-jwt-bearer": "express-oauth2-jwt-bearer.cjs", "jose": "jose.mjs", "passport": "passport.cjs",
+		"express-openid-connect": "express-openid-connect.cjs", "passport-openidconnect": "passport-openidconnect.cjs",
+	} {
+		install(t, folder, name, "index"+filepath.Ext(file), library(t, nodeFrameworks, file))
 	}
 }
 
 // NodeProvider puts oidc-provider into a folder in the same way.
 func NodeProvider(t testing.TB, folder string) {
 	t.Helper()
-	install(t, folder, "oidc-provider", library(t, nodeProvider, "oidc-provider.mjs"))
+	install(t, folder, "oidc-provider", "index.mjs", library(t, nodeProvider, "oidc-provider.mjs"))
 }
 
 // install writes a library to where programs in a folder look for it.
-func install(t testing.TB, folder, name, text string) {
+func install(t testing.TB, folder, name, index, text string) {
 	t.Helper()
 	at := filepath.Join(folder, "node_modules", name)
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for file, content := range map[string]string{
-		"index.mjs":    text,
-		"package.json": `{"name":"` + name + `","exports":"./index.mjs"}`,
+		index:          text,
+		"package.json": `{"name":"` + name + `","exports":"./` + index + `"}`,
 	} {
 		if err := os.WriteFile(filepath.Join(at, file), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
