@@ -2,20 +2,27 @@ package oauth_test
 
 import (
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"herald/deploy/herald/test/whole"
+	"herald/shared/testkit/outside"
 )
 
 var (
 	webFrameworks = []string{"express-openid-connect.cjs", "passport.cjs", "auth.mjs"}
 	apiFrameworks = []string{"express-oauth2-jwt-bearer.cjs", "jose.mjs"}
+	// pageFramework runs in the browser.
+	pageFramework = "oidc-client-ts.js"
 )
 
 // framework is a program that is written as the documentation of its framework says.
@@ -31,11 +38,88 @@ func (w world) frameworks(program string) framework {
 	f.project = w.Must("POST", "/management/v1/projects", `{"name":"`+program+`"}`)["id"].(string)
 	w.Must("POST", "/management/v1/projects/"+f.project+"/roles", `{"key":"reader","displayName":"Reader"}`)
 	w.Must("POST", "/management/v1/users/ada/grants", f.grant())
-	made := w.Must("POST", "/management/v1/projects/"+f.project+"/apps/oidc", strings.ReplaceAll(`{"name":"Shop",
-		"redirectUris":["HOST/callback","HOST/auth/callback/herald"],"accessTokenType":"OIDC_TOKEN_TYPE_JWT"}`,
+	more := ""
+	if program == pageFramework {
+		more = `"appType":"OIDC_APP_TYPE_USER_AGENT","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE","grantTypes":` +
+			`["OIDC_GRANT_TYPE_AUTHORIZATION_CODE","OIDC_GRANT_TYPE_REFRESH_TOKEN"],`
+	}
+	made := w.Must("POST", "/management/v1/projects/"+f.project+"/apps/oidc", strings.ReplaceAll(`{"name":"Shop",`+more+
+		`"redirectUris":["HOST/callback","HOST/auth/callback/herald"],"accessTokenType":"OIDC_TOKEN_TYPE_JWT"}`,
 		"HOST", f.origin))
-	f.clientID, f.secret = made["clientId"].(string), made["clientSecret"].(string)
+	f.clientID = made["clientId"].(string)
+	f.secret, _ = made["clientSecret"].(string)
 	return f
+}
+
+// serve serves the page of oidc-client-ts until the test ends.
+func (f framework) serve() {
+	f.TB.Helper()
+	answer := func(kind, text string) http.HandlerFunc {
+		return func(out http.ResponseWriter, _ *http.Request) {
+			out.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(out, text)
+		}
+	}
+	const script = "text/javascript"
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", answer("text/html", `<!DOCTYPE html><title>Shop</title><link rel="icon" href="data:,">
+<script type="importmap">{"imports":{"oidc-client-ts":"/library.js"}}</script>
+<script type="module" src="/app.js"></script><h1></h1><p></p><button>Renew</button>`))
+	mux.HandleFunc("/library.js", answer(script, whole.PageLibrary(f.TB)))
+	mux.HandleFunc("/app.js", answer(script, whole.File(f.TB, "deploy/herald/test/oauth/clients/frameworks/"+f.program)))
+	mux.HandleFunc("/settings.json", answer("application/json", `{"issuer":"`+f.URL+`","clientId":"`+f.clientID+`"}`))
+	l, err := net.Listen("tcp", strings.TrimPrefix(f.origin, "http://"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(l) }()
+	f.TB.Cleanup(func() { _ = server.Close() })
+}
+
+// A page without a server logs people in. Two tabs share a login, and both renew it at the same time.
+func TestPageRenewsInTwoTabs(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.ada()
+	f := w.frameworks(pageFramework)
+	f.serve()
+	one := chromium{t, outside.OpenBrowser(t, "accept-lang=en")}
+	waits := func(c chromium, heading string) {
+		t.Helper()
+		if err := chromedp.Do(c.ctx, chromedp.WaitVisible(chromedp.Search(`//h1[.="`+heading+`"]`))); err != nil {
+			t.Fatalf("the page does not show %q but %q: %v", heading, c.read("body"), err)
+		}
+	}
+	goTo := func(c chromium) {
+		t.Helper()
+		if _, err := chromedp.RunResponse(c.ctx, chromedp.Navigate(f.origin)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goTo(one)
+	waits(one, "Sign in")
+	one.submit("name", "ada", "current", "correct horse")
+	waits(one, "Welcome Ada Lovelace")
+	if got := one.read("p"); got != "ada@example.com reader" {
+		t.Errorf("the page shows %q", got)
+	}
+	ctx, closeTab := chromedp.NewContext(one.ctx)
+	t.Cleanup(closeTab)
+	two := chromium{t, ctx}
+	goTo(two)
+	waits(two, "Welcome Ada Lovelace")
+	var both sync.WaitGroup
+	for _, c := range []chromium{one, two} {
+		both.Go(func() {
+			if _, err := chromedp.Run(c.ctx, chromedp.Evaluate[any](`document.querySelector("button").click()`)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	waits(one, "Renewed")
+	waits(two, "Renewed")
 }
 
 // grant is the body of a call that gives somebody the role.
@@ -56,7 +140,7 @@ func (f framework) run() {
 func TestGuideShowsTheFrameworks(t *testing.T) {
 	t.Parallel()
 	guide := whole.File(t, "docs/connect-an-application.md")
-	for _, program := range slices.Concat(webFrameworks, apiFrameworks) {
+	for _, program := range slices.Concat(webFrameworks, apiFrameworks, []string{pageFramework}) {
 		text := whole.File(t, "deploy/herald/test/oauth/clients/frameworks/"+program)
 		if !strings.Contains(guide, "```js\n"+text+"```\n") {
 			t.Errorf("docs/connect-an-application.md does not show %s as it is", program)

@@ -44,6 +44,12 @@ func NodeProvider(t testing.TB, folder string) {
 	install(t, folder, "oidc-provider", "index.mjs", library(t, nodeProvider, "oidc-provider.mjs"))
 }
 
+// PageLibrary returns oidc-client-ts, which runs in browsers. It is committed too.
+func PageLibrary(t testing.TB) string {
+	t.Helper()
+	return library(t, nodeFrameworks, "oidc-client-ts.mjs")
+}
+
 // install writes a library to where programs in a folder look for it.
 func install(t testing.TB, folder, name, index, text string) {
 	t.Helper()

@@ -221,12 +221,13 @@ func TestTrustEndsWhereRolesBegin(t *testing.T) {
 func TestAuthorizationStaysAsItWasGiven(t *testing.T) {
 	t.Parallel()
 	const scope = "openid " + domain.ScopeService
-	for name, test := range map[string]struct{ manages, before, after, want bool }{
+	for name, test := range map[string]struct{ manages, before, after, elsewhere, want bool }{
 		"trusted later, agreed":              {manages: true, after: true},
 		"trusted, agreed":                    {manages: true, before: true, after: true, want: true},
 		"trusted, nobody asked":              {before: true, after: true, want: true},
 		"trusted, agreed, not trusted later": {manages: true, before: true},
 		"never trusted":                      {},
+		"trusted by another organization":    {elsewhere: true, before: true, after: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -234,10 +235,15 @@ func TestAuthorizationStaysAsItWasGiven(t *testing.T) {
 			trust := func(trusted bool) {
 				w.Change(func() { w.Apps["web"].App.GetOidcConfig().Trusted = trusted })
 			}
-			w.Change(func() { w.Apps["web"].OrgId, w.Ada.Manages = "o1", test.manages })
+			w.Change(func() {
+				w.Ada.Manages = test.manages
+				if !test.elsewhere {
+					w.Apps["web"].OrgId = "o1"
+				}
+			})
 			trust(test.before)
 			r := w.Ask("scope", scope)
-			if test.manages || !test.before {
+			if test.manages || test.elsewhere || !test.before {
 				r = say(w, asked(t, r), "allow")
 			}
 			token := w.Good(w.Redeem(w.Back(r).Get("code"))).Text("access_token")

@@ -267,13 +267,17 @@ func TestAudienceIsProjectsOfTheOrganization(t *testing.T) {
 			}
 		}
 	}
+	theirs := w.Project(w.InA, "Granted to the organization of the user alone")
+	w.AddRoles(w.InA, theirs, "clerk")
+	granted := &projectsv1.GrantedProjectRequest{GrantId: w.Grant(theirs, "org-c", "clerk")}
+	w.Must(w.AcceptGrantedProject(w.As("org-c", "ORG_OWNER"), granted))
 	w.Must(w.DeactivateProject(w.InB, &projectsv1.DeactivateProjectRequest{ProjectId: inactive}))
 	w.Give(w.InA, "user", accepted, "", "clerk")
 	auth := w.Internal("auth")
 	for _, project := range []string{"", own} {
 		got, err := auth.ResolveAccess(t.Context(), &projectsv1.ResolveAccessRequest{
 			ProjectId: project, UserId: "user", OrgId: "org-c", ClientOrgId: "org-b",
-			NamedIds: []string{further, accepted, pending, ended, foreign, inactive, "unknown"},
+			NamedIds: []string{further, accepted, pending, ended, foreign, inactive, theirs, "unknown"},
 		})
 		w.Must(got, err)
 		if got.Project.GetId() != project || (got.Grounds != "") != (project != "") {
@@ -283,11 +287,11 @@ func TestAudienceIsProjectsOfTheOrganization(t *testing.T) {
 			if want := n.Project.Id == further || n.Project.Id == accepted; (n.Grounds != "") != want {
 				t.Errorf("%s: %q", n.Project.Name, n.Grounds)
 			}
-			if n.OrgHasProject || (len(n.Roles) == 1) != (n.Project.Id == accepted) {
+			if n.OrgHasProject != (n.Project.Id == theirs) || (len(n.Roles) == 1) != (n.Project.Id == accepted) {
 				t.Errorf("%v", n)
 			}
 		}
-		if len(got.Named) != 6 {
+		if len(got.Named) != 7 {
 			t.Errorf("%v", got.Named)
 		}
 	}

@@ -22,6 +22,9 @@ const packageOf = (source) => {
   return folder;
 };
 
+// What runs in browsers, and not in Node.js.
+const pages = ["oidc-client-ts"];
+
 // Some of what the modules import asks for modules of Node.js by require, which modules have not.
 const banner = { js: 'import{createRequire as requireOf}from"node:module";const require=requireOf(import.meta.url);' };
 
@@ -33,6 +36,7 @@ for (const [library, format] of Object.entries({
   "express-openid-connect": "cjs",
   "express-session": "cjs",
   jose: "esm",
+  "oidc-client-ts": "esm",
   passport: "cjs",
   "passport-openidconnect": "cjs",
 })) {
@@ -44,9 +48,9 @@ for (const [library, format] of Object.entries({
     keepNames: true,
     charset: "utf8",
     format,
-    platform: "node",
-    target: "node20",
-    banner: format === "esm" ? banner : {},
+    platform: pages.includes(library) ? "browser" : "node",
+    target: pages.includes(library) ? "es2022" : "node20",
+    banner: format === "esm" && !pages.includes(library) ? banner : {},
     metafile: true,
     write: false,
   });
