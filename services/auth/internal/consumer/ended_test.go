@@ -89,16 +89,7 @@ func TestChangesEndAuthorizations(t *testing.T) {
 			t.Parallel()
 			b := testworld.NewBrowsers(t)
 			testworld.ServeProjects(t, b.Ground, testworld.NewOthers())
-			if err := b.Store.Issue(t.Context(), domain.Authorization{
-				ID: "a", ClientID: "shop", ClientGeneration: 1, ProjectID: "p1", ProjectGeneration: 1,
-				ClientOrgID: "o2", ClientOrgGeneration: 1, UserID: "u1", UserGeneration: 99, OrgID: "o1",
-				OrgGeneration: 1, SessionID: "over", ByTrust: true,
-				Credential: "idp:i:x", Scopes: []string{}, Audience: []string{"shop", "p1", "p2"}, Grounds: "grounds",
-				AMR: []string{}, AuthTime: time.Now(),
-				ExpiresAt: time.Now().Add(time.Hour),
-			}, domain.Use{}); err != nil {
-				t.Fatal(err)
-			}
+			silent(t, b)
 			cause := testworld.Kit.Publisher(t, b.Ground, test.service).Publish("o1", test.id, "admin", test.changed)
 			testkit.Until(t, b.DB, "events", `exists (select from events where aggregate_id = 'a' and name = 'ended'
 				and data->>'cause' = $1)`, cause)
@@ -106,5 +97,36 @@ func TestChangesEndAuthorizations(t *testing.T) {
 				t.Error("it is there")
 			}
 		})
+	}
+}
+
+// silent makes an authorization that u1 gave without being asked.
+func silent(t *testing.T, b testworld.Browsers) {
+	t.Helper()
+	if err := b.Store.Issue(t.Context(), domain.Authorization{
+		ID: "a", ClientID: "shop", ClientGeneration: 1, ProjectID: "p1", ProjectGeneration: 1,
+		ClientOrgID: "o2", ClientOrgGeneration: 1, UserID: "u1", UserGeneration: 99, OrgID: "o1",
+		OrgGeneration: 1, SessionID: "over", ByTrust: true,
+		Credential: "idp:i:x", Scopes: []string{}, Audience: []string{"shop", "p1", "p2"}, Grounds: "grounds",
+		AMR: []string{}, AuthTime: time.Now(),
+		ExpiresAt: time.Now().Add(time.Hour),
+	}, domain.Use{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A membership gives nothing before the person agrees to it, so it ends nothing before.
+func TestPendingMembershipEndsNothing(t *testing.T) {
+	t.Parallel()
+	b := testworld.NewBrowsers(t)
+	testworld.ServeProjects(t, b.Ground, testworld.NewOthers())
+	silent(t, b)
+	users := testworld.Kit.Publisher(t, b.Ground, "users")
+	users.Publish("o1", "m", "admin", &usersv1.MemberAdded{UserId: "u1",
+		State: usersv1.MembershipState_MEMBERSHIP_STATE_PENDING})
+	cause := users.Publish("o1", "m", "admin", &usersv1.MemberAccepted{UserId: "u1"})
+	testkit.Until(t, b.DB, "events", `exists (select from events where aggregate_id = 'a' and name = 'ended')`)
+	if n := testkit.Rows(t, b.DB, `events where aggregate_id = 'a' and data->>'cause' = $1`, cause); n != 1 {
+		t.Error("it has ended before")
 	}
 }
