@@ -75,9 +75,8 @@ func (p page) onward(answer *http.Response) string {
 	if to, err := answer.Location(); err == nil {
 		return to.String()
 	}
-	to, leads := strings.CutPrefix(answer.Header.Get("Refresh"), "0;url=")
-	if leads && p.heading() == "Back to the application" {
-		return to
+	if p.heading() == "Back to the application" {
+		return testkit.Onward(answer.Header)
 	}
 	return ""
 }

@@ -20,6 +20,7 @@ import (
 
 	"herald/deploy/herald/test/whole"
 	"herald/shared/secret"
+	"herald/shared/testkit"
 )
 
 const redirectURI, password = "http://127.0.0.1/callback", "correct horse"
@@ -45,7 +46,7 @@ func (r *replicas) browse(
 		r.T.Fatal(err)
 	}
 	defer w.Body.Close()
-	if to, err = w.Location(); err != nil {
+	if to, err = q.URL.Parse(testkit.Onward(w.Header)); err != nil || to.String() == q.URL.String() {
 		text, _ := io.ReadAll(w.Body)
 		r.T.Fatalf("%s %s: %s %s", method, uri, w.Status, text)
 	}

@@ -94,13 +94,8 @@ func Shows(t *testing.T, w *httptest.ResponseRecorder, status int, name string) 
 	}
 }
 
-// To returns where an answer leads: a redirect, or a page that goes on by itself.
-func To(w *httptest.ResponseRecorder) string {
-	if to, goesOn := strings.CutPrefix(w.Header().Get("Refresh"), "0;url="); goesOn {
-		return to
-	}
-	return w.Header().Get("Location")
-}
+// To returns where an answer leads the browser by itself.
+func To(w *httptest.ResponseRecorder) string { return testkit.Onward(w.Header()) }
 
 // Leads fails the test unless an answer leads to another page.
 func Leads(t *testing.T, w *httptest.ResponseRecorder, to string) {
