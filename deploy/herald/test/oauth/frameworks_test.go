@@ -66,7 +66,8 @@ func (f framework) serve() {
 <script type="importmap">{"imports":{"oidc-client-ts":"/library.js"}}</script>
 <script type="module" src="/app.js"></script><h1></h1><p></p><button>Renew</button>`))
 	mux.HandleFunc("/library.js", answer(script, whole.PageLibrary(f.TB)))
-	mux.HandleFunc("/app.js", answer(script, whole.File(f.TB, "deploy/herald/test/oauth/clients/frameworks/"+f.program)))
+	program := whole.File(f.TB, "deploy/herald/test/oauth/clients/frameworks/"+f.program)
+	mux.HandleFunc("/app.js", answer(script, program))
 	mux.HandleFunc("/settings.json", answer("application/json", `{"issuer":"`+f.URL+`","clientId":"`+f.clientID+`"}`))
 	l, err := net.Listen("tcp", strings.TrimPrefix(f.origin, "http://"))
 	if err != nil {
@@ -112,7 +113,8 @@ func TestPageRenewsInTwoTabs(t *testing.T) {
 	var both sync.WaitGroup
 	for _, c := range []chromium{one, two} {
 		both.Go(func() {
-			if _, err := chromedp.Run(c.ctx, chromedp.Evaluate[any](`document.querySelector("button").click()`)); err != nil {
+			press := chromedp.Evaluate[any](`document.querySelector("button").click()`)
+			if _, err := chromedp.Run(c.ctx, press); err != nil {
 				t.Error(err)
 			}
 		})
