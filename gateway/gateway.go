@@ -58,8 +58,8 @@ func (Config) Help() map[string]string {
 		"HERALD_LISTEN": "address of the port for everybody; port 0 takes one that is free",
 		"HERALD_TRUSTED_PROXIES": "addresses and ranges, such as 10.0.0.0/8, of the proxies whose " +
 			"X-Forwarded-For says where requests come from, with commas between them",
-		"HERALD_TLS_CERT_FILE": "certificate and its chain in PEM, with which the port takes HTTPS itself; read again " +
-			"within a second after it has changed",
+		"HERALD_TLS_CERT_FILE": "certificate and its chain in PEM, with which the port takes HTTPS itself; read " +
+			"again within a second after it has changed",
 		"HERALD_TLS_KEY_FILE": "key of the certificate, in PEM",
 	}
 }
