@@ -20,20 +20,19 @@ import (
 	"herald/gateway/internal/testworld"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/testkit"
-	"herald/shared/testkit/outside"
 )
 
 // secured is a gateway whose port has TLS.
 type secured struct {
 	*testworld.World
-	outside.ServedCertificate
+	testkit.ServedCertificate
 	address, dir string
 }
 
 func newSecured(t *testing.T) secured {
 	t.Helper()
 	dir := t.TempDir()
-	c := outside.NewServedCertificate(t, dir, time.Now().Add(time.Hour))
+	c := testkit.NewServedCertificate(t, dir, time.Now().Add(time.Hour))
 	w := testworld.StartWith(t, gateway.Config{Certificate: c.Cert, Key: c.Key})
 	return secured{w, c, strings.TrimPrefix(w.URL, "https://"), dir}
 }
@@ -149,14 +148,14 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		return c.ConnectionState().PeerCertificates[0].SerialNumber.String()
 	}
 	first := served()
-	outside.NewServedCertificate(t, s.dir, time.Now().Add(time.Hour))
+	testkit.NewServedCertificate(t, s.dir, time.Now().Add(time.Hour))
 	s.Clock.Advance(2 * time.Second)
 	second := served()
 	if second == first {
 		t.Error("the old certificate is served")
 	}
 	for _, wrong := range []func(){
-		func() { outside.NewServedCertificate(t, s.dir, time.Now().Add(-time.Hour)) },
+		func() { testkit.NewServedCertificate(t, s.dir, time.Now().Add(-time.Hour)) },
 		func() { s.write(t, s.Cert, "no certificate") },
 		func() { s.write(t, s.Key, "no key") },
 		func() { _ = os.Remove(s.Key) },
@@ -172,7 +171,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	if n := strings.Count(s.Lines.String(), "cannot be used"); n != 3 { // a wrong certificate hides the key
 		t.Errorf("%d lines", n)
 	}
-	outside.NewServedCertificate(t, s.dir, time.Now().Add(time.Hour))
+	testkit.NewServedCertificate(t, s.dir, time.Now().Add(time.Hour))
 	s.Clock.Advance(2 * time.Second)
 	if got := served(); got == second {
 		t.Error("the mended certificate is not served")
@@ -189,9 +188,9 @@ func (s secured) write(t *testing.T, file, text string) {
 func TestCertificateOfNoUseEndsTheStart(t *testing.T) {
 	t.Parallel()
 	log := testkit.Ground(t).Log
-	good := outside.NewServedCertificate(t, t.TempDir(), time.Now().Add(time.Hour))
-	other := outside.NewServedCertificate(t, t.TempDir(), time.Now().Add(time.Hour))
-	expired := outside.NewServedCertificate(t, t.TempDir(), time.Now().Add(-time.Hour))
+	good := testkit.NewServedCertificate(t, t.TempDir(), time.Now().Add(time.Hour))
+	other := testkit.NewServedCertificate(t, t.TempDir(), time.Now().Add(time.Hour))
+	expired := testkit.NewServedCertificate(t, t.TempDir(), time.Now().Add(-time.Hour))
 	for name, test := range map[string]struct{ cert, key, want string }{
 		"no key":               {good.Cert, "", "HERALD_TLS_KEY_FILE"},
 		"no certificate":       {"", good.Key, "HERALD_TLS_CERT_FILE"},

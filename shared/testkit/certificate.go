@@ -1,4 +1,4 @@
-package outside
+package testkit
 
 import (
 	"crypto/ecdsa"
