@@ -34,6 +34,8 @@ type project struct {
 	nats string
 	// shop and directory are the ids of a project and of an identity provider.
 	shop, directory string
+	// held reports whether the engine keeps a network for endpoints that it does not list.
+	held bool
 }
 
 // TestCompose is one test with many steps, because the containers take long to start. Run it with
@@ -102,7 +104,8 @@ func (p *project) compose(args ...string) string {
 }
 
 // down removes the containers and networks. Docker's engine sometimes keeps the endpoint of a container that is gone,
-// and then does not remove the network: such endpoints are disconnected, and the second try must succeed.
+// and then does not remove the network: such endpoints are disconnected, and the second try must succeed. If the engine
+// lists none, only its restart would help (moby/moby issue 42119), and the network stays.
 func (p *project) down(args ...string) {
 	p.T.Helper()
 	args = append([]string{"compose", "down"}, args...)
@@ -115,6 +118,10 @@ func (p *project) down(args ...string) {
 		p.T.Fatal(err)
 	}
 	names := p.run("docker", "network", "inspect", "--format", "{{range .Containers}}{{.Name}} {{end}}", stuck[1])
+	if p.held = names == ""; p.held {
+		p.T.Logf("the engine keeps the network %s for endpoints that it does not list", stuck[1])
+		return
+	}
 	for _, name := range strings.Fields(names) {
 		p.run("docker", "network", "disconnect", "--force", stuck[1], name)
 	}
@@ -576,7 +583,11 @@ func (p *project) downAndUp() {
 func (p *project) removal() {
 	p.down("--volumes")
 	label := "label=com.docker.compose.project=" + os.Getenv("COMPOSE_PROJECT_NAME")
-	for _, kind := range [][]string{{"ps", "--all"}, {"volume", "ls"}, {"network", "ls"}} {
+	kinds := [][]string{{"ps", "--all"}, {"volume", "ls"}}
+	if !p.held {
+		kinds = append(kinds, []string{"network", "ls"})
+	}
+	for _, kind := range kinds {
 		if left := p.run("docker", append(kind, "--quiet", "--filter", label)...); left != "" {
 			p.T.Errorf("%v: %s", kind, left)
 		}
