@@ -1,5 +1,6 @@
 // Made by `npm run build`; do not edit. Made of, with their SHA-256:
-// 404370ddbcd2568c338ebae89adfc915807bf4cc139c7e952eb39bee16212fd0 build.js
+// bd62d843dc5996bf0fa3d8c545f76d62ee6868b9dbb39a5d8d5cd390df1921c5 bundle.js
+// d6b5d9d54430e15f98d5bfe1e3c44a69388b8e03fecdee5ba6e8387b687de007 build.js
 // 745b56bf7217351fb0d864c209664153d8fef440b24b979eda3b11f1d7626682 package.json
 // 7d020f129420cd4c3a5cb9a3acc85b8842ade21c24a41533d5936cca938e9bbb package-lock.json
 

@@ -1,5 +1,6 @@
 // Made by `npm run build`; do not edit. Made of, with their SHA-256:
-// f624bbe5a8d033c43a13699c310daa633d67a28ff11c85fa35cc966be94d8164 build.js
+// bd62d843dc5996bf0fa3d8c545f76d62ee6868b9dbb39a5d8d5cd390df1921c5 ../bundle.js
+// 52175faddfa2ae89211a68535d4f2076233a55eb325feadab22a3f715ecfcf6a build.js
 // 1a227b2bcb60c586ad29848d22055fb07779dfda12e91509c525f68a030c51ff package.json
 // 7a040fbbd0b098187d86b9305302bc2d322748ba0c592640c2140bb61a4012ba package-lock.json
 

@@ -1,5 +1,6 @@
 // Made by `npm run build`; do not edit. Made of, with their SHA-256:
-// b6be1c9341da1bd0fa5a8575c43ae6dd2e6d27dd00b7926c84ce98b83e2131e0 build.js
+// bd62d843dc5996bf0fa3d8c545f76d62ee6868b9dbb39a5d8d5cd390df1921c5 ../bundle.js
+// 20260da435cb5b7ad3f2a7ab903c8da9b497aa8c9510016cd83da612eb46b2e5 build.js
 // b138da477cad42f9717818324ef6db9740af32e92c017856e65a08bad57e384e package.json
 // ffc36412f4dcb7b7c865251aca3d12444cbe6aa579922602279ea7a3882e31e1 package-lock.json
 
