@@ -19,8 +19,9 @@ import (
 // ServedCertificate is a self-signed certificate of this machine, as files of a server.
 type ServedCertificate struct {
 	Cert, Key string
-	// Trusting are the settings of a client that trusts only this certificate.
-	Trusting *tls.Config
+	// Serving are the settings of a server in this process, and Trusting those of a client that trusts only this
+	// certificate.
+	Serving, Trusting *tls.Config
 }
 
 // NewServedCertificate writes one that is valid until a time into a folder, in place of what was there.
@@ -44,7 +45,7 @@ func NewServedCertificate(t testing.TB, dir string, until time.Time) ServedCerti
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := ServedCertificate{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), nil}
+	c := ServedCertificate{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")}
 	known := x509.NewCertPool()
 	for file, block := range map[string]*pem.Block{
 		c.Cert: {Type: "CERTIFICATE", Bytes: cert}, c.Key: {Type: "PRIVATE KEY", Bytes: private},
@@ -55,6 +56,7 @@ func NewServedCertificate(t testing.TB, dir string, until time.Time) ServedCerti
 		}
 		known.AppendCertsFromPEM(text)
 	}
+	c.Serving = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}}
 	c.Trusting = &tls.Config{RootCAs: known}
 	return c
 }

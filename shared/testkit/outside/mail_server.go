@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"herald/shared/testkit"
 )
 
 // testTimeout is how long a test waits before it fails.
@@ -114,7 +116,8 @@ func NewMailServer(t testing.TB, config MailConfig, faults ...MailFault) *MailSe
 	}
 	s.Script(faults...)
 	if config.TLS != NoTLS {
-		s.tls, s.ca = certificate(t)
+		c := testkit.NewServedCertificate(t, t.TempDir(), time.Now().Add(24*time.Hour))
+		s.tls, s.ca = c.Serving, c.Cert
 	}
 	t.Cleanup(s.stop)
 	return s
