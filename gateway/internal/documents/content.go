@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"io/fs"
 	"strings"
 	"sync"
 
@@ -90,29 +91,25 @@ func file(name string, at []byte) func() (content, error) {
 	}
 }
 
-// protos opens the archive of the public contracts, the protos that they import, and the licences of these.
-var protos = sync.OnceValues(func() (*zip.Reader, error) {
+// addProtos lists the archive of the public contracts, the protos that they import, and the licences of these. Each of
+// its files is listed too.
+func (l Library) addProtos() error {
 	data, err := docs.Files.ReadFile("protos.zip")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return zip.NewReader(bytes.NewReader(data), int64(len(data)))
-})
-
-// archive loads the archive itself.
-func archive() (content, error) {
-	data, err := docs.Files.ReadFile("protos.zip")
-	return content{plain: kept(data), size: len(data), tag: tagOf(data)}, err
-}
-
-// contract returns a function that loads a file of the archive.
-func contract(f *zip.File) func() (content, error) {
-	return func() (content, error) {
-		r, err := f.Open()
-		if err != nil {
-			return content{}, err
-		}
-		data, err := io.ReadAll(r)
-		return newContent(data), err
+	all, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return err
 	}
+	l.add("/docs/protos.zip", closed, func() (content, error) {
+		return content{plain: kept(data), size: len(data), tag: tagOf(data)}, nil
+	})
+	for _, f := range all.File {
+		l.add("/docs/protos/"+f.Name, closed, func() (content, error) {
+			data, err := fs.ReadFile(all, f.Name)
+			return newContent(data), err
+		})
+	}
+	return nil
 }

@@ -62,15 +62,7 @@ func New(public *url.URL) (Library, error) {
 			l.add(at, plain, file(page, []byte(public.String())))
 		}
 	}
-	l.add("/docs/protos.zip", closed, archive)
-	all, err := protos()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range all.File {
-		l.add("/docs/protos/"+f.Name, closed, contract(f))
-	}
-	return l, nil
+	return l, l.addProtos()
 }
 
 func (l Library) add(at, policy string, load func() (content, error)) {

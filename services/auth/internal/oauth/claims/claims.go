@@ -76,7 +76,7 @@ func (c Claims) roles(ctx context.Context, client domain.Client, s domain.Subjec
 	}
 	claims := shown.RoleClaims(own.ID, orgs)
 	if groups {
-		maps.Copy(claims, reach.Groups(own.ID, client))
+		maps.Copy(claims, reach.Groups(client))
 	}
 	return claims, nil
 }

@@ -21,7 +21,7 @@ func (e *Endpoint) idToken(ctx context.Context, g granted, accessToken string) (
 	now, skew := e.Now(), g.client.ClockSkew
 	claims := domain.Claims{
 		"iss": e.Issuer, "sub": g.Subject(), "aud": []string{g.ClientID}, "azp": g.ClientID,
-		"exp": e.until(g).Add(skew).Unix(), "iat": now.Add(-skew).Unix(),
+		"exp": g.expires.Add(skew).Unix(), "iat": now.Add(-skew).Unix(),
 		"auth_time": g.AuthTime.Add(-skew).Unix(),
 		"at_hash":   accessHash(accessToken),
 	}

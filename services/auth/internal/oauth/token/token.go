@@ -59,6 +59,8 @@ type granted struct {
 	JWT bool
 	// lifetimes are those of the client's tokens.
 	lifetimes domain.Lifetimes
+	// expires is when the access token does.
+	expires time.Time
 
 	// save stores the tokens of a person's login, whose authorization is stored already. It is nil for a machine.
 	save func(ctx context.Context, tokens []domain.NewToken) error
@@ -167,15 +169,17 @@ func (e *Endpoint) answer(r *http.Request) (name string, answer answered, err er
 // write stores what a grant gives and returns the answer. All tokens are made before anything is stored, so that no
 // code or refresh token is used without an answer. If a client does not get the answer to a refresh, it tries again.
 func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
+	now := e.Now()
+	g.expires = g.lifetimes.AccessUntil(now, g.Authorization)
 	if g.save == nil {
 		text, err := e.machines(ctx, g)
-		return e.answerWith(text, g), err
+		return answerWith(text, g, now), err
 	}
 	text, stored, err := e.access(ctx, g)
 	if err != nil {
 		return answered{}, err
 	}
-	answer := e.answerWith(text, g)
+	answer := answerWith(text, g, now)
 	if slices.Contains(g.Scopes, domain.ScopeOpenID) {
 		if answer.IDToken, err = e.idToken(ctx, g, answer.AccessToken); err != nil {
 			return answered{}, err
@@ -183,7 +187,7 @@ func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 	}
 	if g.refresh != nil {
 		answer.RefreshToken = g.next.Reveal()
-		stored = append(stored, e.Tokens.Refresh(g.next, g.refresh, g.lifetimes.RefreshUntil(e.Now(), g.Authorization)))
+		stored = append(stored, e.Tokens.Refresh(g.next, g.refresh, g.lifetimes.RefreshUntil(now, g.Authorization)))
 	}
 	return answer, g.save(ctx, stored)
 }
@@ -191,26 +195,21 @@ func (e *Endpoint) write(ctx context.Context, g granted) (answered, error) {
 // access returns the access token of a person's login, and what to store of it.
 func (e *Endpoint) access(ctx context.Context, g granted) (secret.Text, []domain.NewToken, error) {
 	if !g.JWT {
-		text, stored := e.Tokens.Opaque(g.Scopes, e.until(g))
+		text, stored := e.Tokens.Opaque(g.Scopes, g.expires)
 		return text, []domain.NewToken{stored}, nil
 	}
 	further, err := e.Claims.AccessToken(ctx, g.client, g.user, g.Authorization, g.Scopes)
 	if err != nil {
 		return secret.Text{}, nil, err
 	}
-	text, err := e.Tokens.JWT(g.Authorization, g.Scopes, e.until(g), true, further)
+	text, err := e.Tokens.JWT(g.Authorization, g.Scopes, g.expires, true, further)
 	return text, nil, err
 }
 
-// until returns when the access token expires.
-func (e *Endpoint) until(g granted) time.Time {
-	return g.lifetimes.AccessUntil(e.Now(), g.Authorization)
-}
-
-func (e *Endpoint) answerWith(accessToken secret.Text, g granted) answered {
+func answerWith(accessToken secret.Text, g granted, now time.Time) answered {
 	return answered{
 		AccessToken: accessToken.Reveal(), TokenType: "Bearer",
-		ExpiresIn: int64(e.until(g).Sub(e.Now()).Round(time.Second) / time.Second), Scope: strings.Join(g.Scopes, " "),
+		ExpiresIn: int64(g.expires.Sub(now).Round(time.Second) / time.Second), Scope: strings.Join(g.Scopes, " "),
 	}
 }
 
@@ -224,8 +223,8 @@ func (e *Endpoint) machines(ctx context.Context, g granted) (secret.Text, error)
 		if err != nil {
 			return secret.Text{}, err
 		}
-		return e.Tokens.JWT(g.Authorization, g.Scopes, e.until(g), false, further)
+		return e.Tokens.JWT(g.Authorization, g.Scopes, g.expires, false, further)
 	}
-	text, stored := e.Tokens.Opaque(g.Scopes, e.until(g))
+	text, stored := e.Tokens.Opaque(g.Scopes, g.expires)
 	return text, e.Store.Issue(ctx, g.Authorization, g.Use, stored)
 }
