@@ -20,6 +20,7 @@ const (
 	Permission = "permission"
 	ActsOn     = "acts_on"
 	FreshLogin = "fresh_login"
+	NotForApps = "not_for_apps"
 	Owner      = "owner"
 	Parent     = "parent"
 	State      = "state"
@@ -71,6 +72,7 @@ func (f *finder) contracts(methods []contract.Method) {
 			asked bool
 		}{
 			{Permission, m.Access.Permission != ""}, {ActsOn, m.Access.ActsOn != ""}, {FreshLogin, m.Access.FreshLogin},
+			{NotForApps, m.Access.NotForApps},
 		} {
 			if c.asked {
 				n := f.add(c.kind, "", "", string(m.FullName()))

@@ -141,7 +141,7 @@ func TestRepository(t *testing.T) {
 		known[m.ID] = true
 	}
 	for kind, least := range map[string]int{
-		Permission: 110, ActsOn: 20, FreshLogin: 10, Owner: 80, Parent: 20, State: 50,
+		Permission: 110, ActsOn: 20, FreshLogin: 10, NotForApps: 10, Owner: 80, Parent: 20, State: 50,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			if kinds[kind] < least {

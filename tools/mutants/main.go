@@ -1,5 +1,5 @@
 // Command mutants removes each check of the system, one after the other, and proves that a test fails
-// without it: the permission, acts_on and fresh_login of each method, the owner in each query, and each
+// without it: the permission, acts_on, fresh_login and not_for_apps of each method, the owner in each query, and each
 // comparison of a state. It finds the checks in the contracts and in the sources. One build has all of
 // them, each behind a switch; the repository and the programs that it makes stay as they are.
 //

@@ -22,6 +22,8 @@ var anchors = []anchor{
 	{"shared/rpc/method.go", "if !self {", `if !self && !mutant.Dropped("acts_on", string(m.FullName())) {`},
 	{"shared/rpc/method.go", "!m.Access.FreshLogin || !self",
 		`mutant.Dropped("fresh_login", string(m.FullName())) || %s`},
+	{"shared/rpc/method.go", "m.Access.NotForApps && self",
+		`!mutant.Dropped("not_for_apps", string(m.FullName())) && %s`},
 	{"deploy/herald/test/whole/files.go", `".build", "test", "herald"`, `".build", "mutants", "herald"`},
 }
 

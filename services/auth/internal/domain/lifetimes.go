@@ -43,25 +43,26 @@ func (l Lifetimes) Of(c Client) Lifetimes {
 // Begins returns when an authorization ends that begins now. It lasts longer if it can be refreshed.
 func (l Lifetimes) Begins(now time.Time, refreshed bool) time.Time {
 	if refreshed {
-		return now.Add(l.Refresh + l.Access)
+		return now.Add(max(l.Refresh, l.Access))
 	}
 	return now.Add(l.Access)
 }
 
 // AccessUntil returns when an access token of an authorization expires. None is valid longer than its authorization.
 func (l Lifetimes) AccessUntil(now time.Time, a Authorization) time.Time {
-	if until := now.Add(l.Access); until.Before(a.ExpiresAt) {
-		return until
-	}
-	return a.ExpiresAt
+	return a.until(now.Add(l.Access))
 }
 
-// RefreshUntil returns when a refresh token of an authorization expires, if it is not used. The access token that it is
-// used for last can have its whole lifetime.
+// RefreshUntil returns when a refresh token of an authorization expires, if it is not used. It does not depend on the
+// lifetime of access tokens, which may have changed since the authorization began.
 func (l Lifetimes) RefreshUntil(now time.Time, a Authorization) time.Time {
-	last := a.ExpiresAt.Add(-l.Access)
-	if idle := now.Add(l.RefreshIdle); idle.Before(last) {
-		return idle
+	return a.until(now.Add(l.RefreshIdle))
+}
+
+// until returns the time at, or the end of the authorization if that is earlier.
+func (a Authorization) until(at time.Time) time.Time {
+	if at.Before(a.ExpiresAt) {
+		return at
 	}
-	return last
+	return a.ExpiresAt
 }

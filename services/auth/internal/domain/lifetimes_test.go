@@ -48,14 +48,13 @@ func TestTokensEndWithTheirAuthorization(t *testing.T) {
 		after           time.Duration
 		access, refresh time.Duration
 	}{
-		"at first":                      {instance, 0, time.Hour, 30 * day},
-		"near the end":                  {instance, 89 * day, time.Hour, day},
-		"at the end":                    {instance, 90 * day, time.Hour, 0},
-		"longer since":                  {longer, 89 * day, day, time.Hour},
-		"longer since, at the end":      {longer, 90 * day, time.Hour, time.Hour - day},
-		"a shorter idle time since":     {Lifetimes{time.Hour, day, 90 * day}, 0, time.Hour, day},
-		"a shorter access token since":  {Lifetimes{time.Minute, day, 90 * day}, 0, time.Minute, day},
-		"without a refresh token, once": {instance, 90*day + 59*time.Minute, time.Minute, -59 * time.Minute},
+		"at first":                     {instance, 0, time.Hour, 30 * day},
+		"near the end":                 {instance, 89 * day, time.Hour, day},
+		"in the last minute":           {instance, 90*day - time.Minute, time.Minute, time.Minute},
+		"longer access tokens since":   {longer, 89 * day, day, day},
+		"longer ones since, at last":   {longer, 90*day - time.Hour, time.Hour, time.Hour},
+		"a shorter idle time since":    {Lifetimes{time.Hour, day, 90 * day}, 0, time.Hour, day},
+		"a shorter access token since": {Lifetimes{time.Minute, day, 90 * day}, 0, time.Minute, day},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +65,12 @@ func TestTokensEndWithTheirAuthorization(t *testing.T) {
 			}
 		})
 	}
-	if got := instance.Begins(now, false).Sub(now); got != time.Hour {
-		t.Error(got)
+	for lasts, refreshed := range map[time.Duration]bool{time.Hour: false, 90 * day: true} {
+		if got := instance.Begins(now, refreshed).Sub(now); got != lasts {
+			t.Errorf("refreshed %v: %v, want %v", refreshed, got, lasts)
+		}
+	}
+	if got := (Lifetimes{day, time.Hour, time.Minute}).Begins(now, true).Sub(now); got != day {
+		t.Error("the access token is valid longer than its login can be refreshed:", got)
 	}
 }

@@ -103,10 +103,13 @@ func (r Reach) For(scopes []string, asserts func(Project) bool) Reach {
 // Groups returns a claim with the keys of a user's roles on the client's own project. It is a flat list, which most
 // applications can read, and says neither the project nor the organization. So it has no roles on another project: they
 // would look like those on the own. Without a project of its own, as a machine user, the client gets those on the
-// project that it named, if it is one.
+// project that it named. Without one, or with several, there is no claim.
 func (r Reach) Groups(c Client) Claims {
 	a := r.On(c.Project.ID)
-	if c.Project.ID == "" && len(r.Named) == 1 {
+	if c.Project.ID == "" {
+		if len(r.Named) != 1 {
+			return Claims{}
+		}
 		a = r.Named[0]
 	}
 	keys := []string{}

@@ -95,3 +95,31 @@ func TestRoleClaims(t *testing.T) {
 func none(Project) bool { return false }
 
 func all(Project) bool { return true }
+
+// A flat list says neither project nor organization, so that it is only about one project.
+func TestGroupsAreOfOneProject(t *testing.T) {
+	t.Parallel()
+	on := func(id, role string) Access {
+		return Access{Project: Project{ID: id}, Roles: []GrantedRole{{Key: role}}}
+	}
+	for name, test := range map[string]struct {
+		client string // its project
+		reach  Reach
+		want   string
+	}{
+		"its own":                          {"p1", Reach{Own: on("p1", "a")}, `{"groups":["a"]}`},
+		"its own beside others":            {"p1", Reach{Own: on("p1", "a"), Named: []Access{on("p2", "b")}}, `{"groups":["a"]}`},
+		"no role":                          {"p1", Reach{Own: Access{Project: Project{ID: "p1"}}}, `{"groups":[]}`},
+		"a machine that names one":         {"", Reach{Named: []Access{on("p2", "b")}}, `{"groups":["b"]}`},
+		"a machine that names none":        {"", Reach{}, `{}`},
+		"a machine that names two of them": {"", Reach{Named: []Access{on("p2", "b"), on("p3", "c")}}, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := json.Marshal(test.reach.Groups(Client{Project: Project{ID: test.client}}))
+			if err != nil || string(got) != test.want {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+}

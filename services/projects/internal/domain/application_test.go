@@ -2,6 +2,7 @@ package domain_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -162,7 +163,7 @@ func TestClaimWithRolesHasANameOfItsOwn(t *testing.T) {
 	for name, reason := range map[string]string{
 		"": "", "groups": "", "roles": "", "cognito:groups": "", "https://shop.example/roles": "", "a.b-c_d": "",
 		"sub": other, "aud": other, "email": other, "scope": other, "active": other, "herald": other,
-		"urn:service:iam:org:project:roles": other, "urn:service:": other,
+		"urn:service:iam:org:project:roles": other, "urn:service:": other, "ath": other, "sub_id": other, "vot": other,
 		"ro les": letters, "1": letters, "_x": letters, "ro\u00f6es": letters, "a\n": letters, `a"`: letters,
 	} {
 		judge(t, domain.OIDCConfig{RolesClaim: name}.WithDefaults(), "rolesClaim", name, reason)
@@ -275,6 +276,24 @@ func FuzzRedirectURI(f *testing.F) {
 			if config.AppType != domain.AppNative || !strings.Contains(u.Scheme, ".") {
 				t.Errorf("%q was accepted", uri)
 			}
+		}
+	})
+}
+
+func FuzzRolesClaim(f *testing.F) {
+	for _, name := range []string{"groups", "https://shop.example/roles", "sub", "urn:service:x", "a\n", "1", "a\"b"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if name == "" || (domain.OIDCConfig{RolesClaim: name}).WithDefaults().Check() != nil {
+			return
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil || string(quoted) != `"`+name+`"` || strings.ContainsAny(name, " <>&'") {
+			t.Errorf("%q was accepted, and is %s", name, quoted)
+		}
+		if slices.Contains([]string{"sub", "aud", "iss", "scope"}, name) || strings.HasPrefix(name, "urn:service:") {
+			t.Errorf("%q was accepted", name)
 		}
 	})
 }

@@ -18,7 +18,7 @@ var taken = strings.Fields(`iss sub aud exp nbf iat jti azp nonce auth_time at_h
 	act may_act scope client_id username token_type active events toe txn sid trust_framework
 	name given_name family_name middle_name nickname preferred_username profile picture website email email_verified
 	gender birthdate zoneinfo locale phone_number phone_number_verified address updated_at
-	authorization_details org_id herald`)
+	authorization_details htm htu ath sub_id orig dest vot vtm org_id herald`)
 
 // claimFault returns why a claim of the owner's choice cannot have a name; empty if it can. An empty name is allowed.
 func claimFault(name string) string {

@@ -3,7 +3,9 @@ package domain
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"unicode"
 
 	"herald/shared/gen/fault/textfault"
 )
@@ -84,4 +86,22 @@ func TestBrandingIsResetOnce(t *testing.T) {
 	if err := new(Branding).Reset(); !errors.Is(err, textfault.ErrBrandingNotFound) {
 		t.Errorf("nothing is reset: %v", err)
 	}
+}
+
+// What is accepted as an address for help is one address, on one line, without a name.
+func FuzzSupportEmail(f *testing.F) {
+	for _, address := range []string{"help@example.com", "a@b, c@d", "Help <help@example.com>", "a@b\n.example",
+		`"a b"@example.com`, "help@[192.0.2.1]", "b\u00fccher@example.com", "a@b (c)"} {
+		f.Add(address)
+	}
+	f.Fuzz(func(t *testing.T, address string) {
+		if address == "" || CheckSupportEmail(address) != nil {
+			return
+		}
+		local, domain, ok := strings.Cut(address, "@")
+		if !ok || local == "" || domain == "" || strings.Count(address, "@") != 1 || strings.ContainsAny(address, "<>,;") ||
+			strings.ContainsFunc(address, unicode.IsControl) || strings.ContainsFunc(address, unicode.IsSpace) {
+			t.Errorf("%q was accepted", address)
+		}
+	})
 }

@@ -240,7 +240,7 @@ func TestRefreshTokenIsReplacedForItsClient(t *testing.T) {
 	ended(w, "AUTHORIZATION_END_REFRESH_TOKEN_MISUSED", 2)
 }
 
-// A refresh token lasts 30 days, and those that follow it 90.
+// A refresh token lasts 30 days, and the login 90, with all of its tokens.
 func TestRefreshTokenExpires(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
@@ -254,10 +254,13 @@ func TestRefreshTokenExpires(t *testing.T) {
 		token = w.Good(w.Refresh(token)).Text("refresh_token")
 	}
 	w.Advance(2*24*time.Hour - time.Second)
-	last := w.Good(w.Refresh(token))
+	last := w.Refresh(token)
+	if last.Status != 200 || last.Body["expires_in"] != 1.0 {
+		t.Fatalf("%d %v", last.Status, last.Body)
+	}
 	w.Advance(time.Second)
 	w.Refused(w.Refresh(last.Text("refresh_token")), 400, "invalid_grant")
-	alive(w, last)
+	dead(w, last)
 }
 
 // An application that loses the grant between code and token gets no refresh token.

@@ -27,9 +27,8 @@ func (p Pages) pauseAddress(v *visit) func(why *fault.Fault, tag string) string 
 // pause shows how long a login still waits. After the pause it leads to the login. Anybody can make such an address, so
 // that it decides nothing.
 func (p Pages) pause(w http.ResponseWriter, v *visit) error {
-	until, _ := strconv.ParseInt(v.Text("until", maxCode), 10, 64) // what is no number was long ago
-	wait := time.Unix(until, 0).Sub(p.Now())
-	if wait <= 0 || wait > longestPause {
+	wait := remaining(v.Text("until", maxCode), p.Now())
+	if wait == 0 {
 		redirect(w, v, v.address(Path))
 		return nil
 	}
@@ -37,4 +36,18 @@ func (p Pages) pause(w http.ResponseWriter, v *visit) error {
 		return usersfault.ErrOTPLocked.After(wait)
 	}
 	return usersfault.ErrPasswordLocked.After(wait)
+}
+
+// remaining returns how long a pause still lasts that ends at until, in seconds since 1970. It is 0 for one that is
+// over, is longer than any pause, or is no number.
+func remaining(until string, now time.Time) time.Duration {
+	seconds, err := strconv.ParseInt(until, 10, 64)
+	if err != nil {
+		return 0
+	}
+	wait := time.Unix(seconds, 0).Sub(now)
+	if wait > longestPause {
+		return 0
+	}
+	return max(wait, 0)
 }
