@@ -5,8 +5,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,11 +38,12 @@ func (w world) frameworks(program string) framework {
 	f.project = w.Must("POST", "/management/v1/projects", `{"name":"`+program+`"}`)["id"].(string)
 	w.Must("POST", "/management/v1/projects/"+f.project+"/roles", `{"key":"reader","displayName":"Reader"}`)
 	w.Must("POST", "/management/v1/users/ada/grants", f.grant())
-	more := ""
-	if program == pageFramework {
-		more = `"appType":"OIDC_APP_TYPE_USER_AGENT","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE","grantTypes":` +
-			`["OIDC_GRANT_TYPE_AUTHORIZATION_CODE","OIDC_GRANT_TYPE_REFRESH_TOKEN"],`
-	}
+	const refreshed = `"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE","OIDC_GRANT_TYPE_REFRESH_TOKEN"],`
+	more := map[string]string{
+		pageFramework: `"appType":"OIDC_APP_TYPE_USER_AGENT","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE",` + refreshed,
+		// Apache renews tokens a minute before they expire, which is at each request.
+		"mod_auth_openidc.conf": `"accessTokenLifetime":"60s",` + refreshed,
+	}[program]
 	made := w.Must("POST", "/management/v1/projects/"+f.project+"/apps/oidc", strings.ReplaceAll(`{"name":"Shop",`+more+
 		`"redirectUris":["HOST/callback","HOST/auth/callback/herald"],"accessTokenType":"OIDC_TOKEN_TYPE_JWT"}`,
 		"HOST", f.origin))
@@ -86,42 +87,43 @@ func TestPageRenewsInTwoTabs(t *testing.T) {
 	f := w.frameworks(pageFramework)
 	f.serve()
 	one := chromium{t, outside.OpenBrowser(t, "accept-lang=en")}
-	waits := func(c chromium, heading string) {
-		t.Helper()
-		if err := chromedp.Do(c.ctx, chromedp.WaitVisible(chromedp.Search(`//h1[.="`+heading+`"]`))); err != nil {
-			t.Fatalf("the page does not show %q but %q: %v", heading, c.read("body"), err)
-		}
-	}
-	goTo := func(c chromium) {
-		t.Helper()
-		if _, err := chromedp.RunResponse(c.ctx, chromedp.Navigate(f.origin)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	goTo(one)
-	waits(one, "Sign in")
+	one.open(f.origin)
+	one.awaits("Sign in")
 	one.submit("name", "ada", "current", "correct horse")
-	waits(one, "Welcome Ada Lovelace")
+	one.awaits("Welcome Ada Lovelace")
 	if got := one.read("p"); got != "ada@example.com reader" {
 		t.Errorf("the page shows %q", got)
 	}
 	ctx, closeTab := chromedp.NewContext(one.ctx)
 	t.Cleanup(closeTab)
 	two := chromium{t, ctx}
-	goTo(two)
-	waits(two, "Welcome Ada Lovelace")
+	two.open(f.origin)
+	two.awaits("Welcome Ada Lovelace")
 	var both sync.WaitGroup
 	for _, c := range []chromium{one, two} {
 		both.Go(func() {
-			press := chromedp.Evaluate[any](`document.querySelector("button").click()`)
-			if _, err := chromedp.Run(c.ctx, press); err != nil {
-				t.Error(err)
-			}
+			c.evaluate(`document.querySelector("button").click()`)
 		})
 	}
 	both.Wait()
-	waits(one, "Renewed")
-	waits(two, "Renewed")
+	one.awaits("Renewed")
+	two.awaits("Renewed")
+}
+
+// awaits waits for a heading.
+func (c chromium) awaits(heading string) {
+	c.Helper()
+	if err := chromedp.Do(c.ctx, chromedp.WaitVisible(chromedp.Search(`//h1[.="`+heading+`"]`))); err != nil {
+		c.Fatalf("the page does not show %q but %q: %v", heading, c.read("body"), err)
+	}
+}
+
+// evaluate runs a script.
+func (c chromium) evaluate(script string) {
+	c.Helper()
+	if _, err := chromedp.Run(c.ctx, chromedp.Evaluate[any](script)); err != nil {
+		c.Error(err)
+	}
 }
 
 // grant is the body of a call that gives somebody the role.
@@ -132,20 +134,47 @@ func (f framework) run() {
 	f.TB.Helper()
 	folder := f.TB.TempDir()
 	whole.NodeFrameworks(f.TB, folder)
-	_, port, _ := strings.Cut(strings.TrimPrefix(f.origin, "http://"), ":")
-	f.runNode(folder, "frameworks/"+f.program, nil, "ISSUER="+f.URL, "ORIGIN="+f.origin, "PORT="+port,
-		"CLIENT_ID="+f.clientID, "CLIENT_SECRET="+f.secret, "PROJECT_ID="+f.project,
-		"SESSION_SECRET="+strings.Repeat("s3cret", 6))
+	f.runNode(folder, "frameworks/"+f.program, nil, f.environment()...)
+}
+
+// environment is what the program learns.
+func (f framework) environment() []string {
+	return []string{
+		"ISSUER=" + f.URL, "ORIGIN=" + f.origin, "PORT=" + f.port(), "CLIENT_ID=" + f.clientID,
+		"CLIENT_SECRET=" + f.secret, "PROJECT_ID=" + f.project, "SESSION_SECRET=" + strings.Repeat("s3cret", 6),
+	}
+}
+
+func (f framework) port() string { return f.origin[strings.LastIndexByte(f.origin, ':')+1:] }
+
+// greets logs Ada in. begun is the heading to which the application has led.
+func (f framework) greets(c chromium, begun string) {
+	f.TB.Helper()
+	c.leads("the application", begun, "Sign in")
+	c.leads("the login", c.submit("name", "ada", "current", "correct horse"), "Welcome Ada Lovelace")
+	if got := c.read("body"); !strings.Contains(got, "ada@example.com") {
+		f.TB.Errorf("the application shows %q", got)
+	}
+	c.leads("the page for a role", c.visit(f.origin+"/staff"), "For readers")
 }
 
 // The guide shows the programs that run here.
 func TestGuideShowsTheFrameworks(t *testing.T) {
 	t.Parallel()
 	guide := whole.File(t, "docs/connect-an-application.md")
-	for _, program := range slices.Concat(webFrameworks, apiFrameworks, []string{pageFramework}) {
-		text := whole.File(t, "deploy/herald/test/oauth/clients/frameworks/"+program)
-		if !strings.Contains(guide, "```js\n"+text+"```\n") {
-			t.Errorf("docs/connect-an-application.md does not show %s as it is", program)
+	for files, language := range map[string]string{
+		"frameworks/*.[cm]js": "js", "frameworks/" + pageFramework: "js", "debian/*.py": "python",
+		"debian/*.conf": "apache", "authenticators/*.yaml": "yaml",
+	} {
+		programs, err := filepath.Glob("clients/" + files)
+		if err != nil || len(programs) == 0 {
+			t.Fatalf("%s: %v, %v", files, programs, err)
+		}
+		for _, program := range programs {
+			text := whole.File(t, "deploy/herald/test/oauth/"+program)
+			if !strings.Contains(guide, "```"+language+"\n"+text+"```\n") {
+				t.Errorf("docs/connect-an-application.md does not show %s as it is", program)
+			}
 		}
 	}
 }
@@ -161,18 +190,11 @@ func TestFrameworksLogPeopleIn(t *testing.T) {
 			f, c := w.frameworks(program), open(t)
 			f.run()
 			if program == "auth.mjs" { // its own page has a button for each provider, and no heading
-				if _, err := chromedp.RunResponse(c.ctx, chromedp.Navigate(f.origin)); err != nil {
-					t.Fatal(err)
-				}
-				c.leads("the provider", c.submit(), "Sign in")
-			} else {
-				c.leads("the application", c.visit(f.origin), "Sign in")
+				c.open(f.origin)
+				f.greets(c, c.submit())
+				return
 			}
-			c.leads("the login", c.submit("name", "ada", "current", "correct horse"), "Welcome Ada Lovelace")
-			if got := c.read("body"); !strings.Contains(got, "ada@example.com") {
-				t.Errorf("the application shows %q", got)
-			}
-			c.leads("the page for a role", c.visit(f.origin+"/staff"), "For readers")
+			f.greets(c, c.visit(f.origin))
 		})
 	}
 }
@@ -187,50 +209,56 @@ func TestFrameworksCheckTokens(t *testing.T) {
 			w := w.of(t)
 			f := w.frameworks(program)
 			f.run()
-			get := func(path, token string) (int, map[string]any) {
-				t.Helper()
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.origin+path, http.NoBody)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if token != "" {
-					r.Header.Set("Authorization", "Bearer "+token)
-				}
-				got, err := http.DefaultClient.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer got.Body.Close()
-				var body map[string]any
-				_ = json.NewDecoder(got.Body).Decode(&body)
-				return got.StatusCode, body
-			}
-			audience := "urn:service:iam:org:project:id:" + f.project + ":aud"
-			token := func(id string) string {
-				t.Helper()
-				return w.token(w.secretOf(id), "grant_type", "client_credentials", "scope", "groups "+audience).
-					text("access_token")
-			}
-			const signed = `,"accessTokenType":"OIDC_TOKEN_TYPE_JWT"`
-			reader, guest := w.machine("reader"+f.project, signed), w.machine("guest"+f.project, signed)
-			w.Must("POST", "/management/v1/users/"+reader+"/grants", f.grant())
-			if status, got := get("/staff", token(reader)); status != http.StatusOK ||
-				!reflect.DeepEqual(got["groups"], []any{"reader"}) {
-				t.Errorf("a reader gets %d %v", status, got)
-			}
-			if status, got := get("/", token(guest)); status != http.StatusOK || got["sub"] != guest {
-				t.Errorf("a guest gets %d %v", status, got)
-			}
-			if status, _ := get("/staff", token(guest)); status < 400 || status > 403 {
-				t.Errorf("a guest gets %d for readers", status)
-			}
-			other := w.token(w.secretOf(reader), "grant_type", "client_credentials", "scope", "groups")
-			if status, _ := get("/", other.text("access_token")); status != http.StatusUnauthorized {
-				t.Errorf("a token for nobody gets %d", status)
-			}
-			if status, _ := get("/", ""); status != http.StatusUnauthorized {
-				t.Errorf("without a token: %d", status)
-			}
+			f.checksTokens()
 		})
+	}
+}
+
+// checksTokens calls the API of the program with tokens that are good for it, and with others.
+func (f framework) checksTokens() {
+	f.TB.Helper()
+	get := func(path, token string) (int, map[string]any) {
+		f.TB.Helper()
+		r, err := http.NewRequestWithContext(f.TB.Context(), http.MethodGet, f.origin+path, http.NoBody)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		defer got.Body.Close()
+		var body map[string]any
+		_ = json.NewDecoder(got.Body).Decode(&body)
+		return got.StatusCode, body
+	}
+	audience := "urn:service:iam:org:project:id:" + f.project + ":aud"
+	token := func(id string) string {
+		f.TB.Helper()
+		return f.token(f.secretOf(id), "grant_type", "client_credentials", "scope", "groups "+audience).
+			text("access_token")
+	}
+	const signed = `,"accessTokenType":"OIDC_TOKEN_TYPE_JWT"`
+	reader, guest := f.machine("reader"+f.project, signed), f.machine("guest"+f.project, signed)
+	f.Must("POST", "/management/v1/users/"+reader+"/grants", f.grant())
+	if status, got := get("/staff", token(reader)); status != http.StatusOK ||
+		!reflect.DeepEqual(got["groups"], []any{"reader"}) {
+		f.TB.Errorf("a reader gets %d %v", status, got)
+	}
+	if status, got := get("/", token(guest)); status != http.StatusOK || got["sub"] != guest {
+		f.TB.Errorf("a guest gets %d %v", status, got)
+	}
+	if status, _ := get("/staff", token(guest)); status < 400 || status > 403 {
+		f.TB.Errorf("a guest gets %d for readers", status)
+	}
+	other := f.token(f.secretOf(reader), "grant_type", "client_credentials", "scope", "groups")
+	if status, _ := get("/", other.text("access_token")); status != http.StatusUnauthorized {
+		f.TB.Errorf("a token for nobody gets %d", status)
+	}
+	if status, _ := get("/", ""); status != http.StatusUnauthorized {
+		f.TB.Errorf("without a token: %d", status)
 	}
 }

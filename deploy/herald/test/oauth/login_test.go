@@ -174,10 +174,15 @@ func (c chromium) read(selector string) string {
 // visit opens an address and returns the heading of where it leads.
 func (c chromium) visit(address string) string {
 	c.Helper()
+	c.open(address)
+	return c.arrive()
+}
+
+func (c chromium) open(address string) {
+	c.Helper()
 	if _, err := chromedp.RunResponse(c.ctx, chromedp.Navigate(address)); err != nil {
 		c.Fatal(err)
 	}
-	return c.arrive()
 }
 
 // arrive waits until the browser is on no page that leads on by itself, and returns the heading.

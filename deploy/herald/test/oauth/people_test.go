@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -12,7 +13,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -62,23 +65,47 @@ func (w world) runNode(folder, program string, input any, environment ...string)
 	if err != nil {
 		w.Fatal(err)
 	}
-	c, complaints := exec.Command("node", script), &bytes.Buffer{}
-	c.Dir, c.Stdin, c.Stderr, c.Env = folder, bytes.NewReader(given), complaints, append(os.Environ(), environment...)
-	out, err := c.StdoutPipe()
+	c := exec.Command("node", script)
+	c.Dir, c.Stdin, c.Env = folder, bytes.NewReader(given), append(os.Environ(), environment...)
+	w.runProgram(c, "ready")
+}
+
+// runProgram runs a program until the test ends. It returns when a line of its output has the mark.
+func (w world) runProgram(c *exec.Cmd, mark string) {
+	w.TB.Helper()
+	out, in, err := os.Pipe()
 	if err != nil {
 		w.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
+	c.Stdout, c.Stderr, c.SysProcAttr = in, in, &syscall.SysProcAttr{Setpgid: true}
+	if err := errors.Join(c.Start(), in.Close()); err != nil {
 		w.Fatal(err)
 	}
+	said, ready := &bytes.Buffer{}, make(chan bool, 1)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			_, _ = said.Write(append(lines.Bytes(), '\n'))
+			if bytes.Contains(lines.Bytes(), []byte(mark)) && len(ready) == 0 {
+				ready <- true
+			}
+		}
+	}()
 	w.TB.Cleanup(func() {
-		_ = c.Process.Kill()
-		if _ = c.Wait(); w.TB.Failed() {
-			w.TB.Logf("%s complains: %s", program, complaints)
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // and what it has started
+		_ = c.Wait()
+		<-read
+		if w.TB.Failed() {
+			w.TB.Logf("%s says: %s", c.Path, said)
 		}
 	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		w.Fatalf("%s: %q, %v", program, line, err)
+	select {
+	case <-ready:
+	case <-read:
+		w.Fatalf("%s ended", c.Path)
+	case <-time.After(time.Minute):
+		w.Fatalf("%s does not say %q", c.Path, mark)
 	}
 }
 
