@@ -46,6 +46,7 @@ directory: ## Run a directory with whose account people log in, beside `make run
 .PHONY: test # `make check` vets
 test: ## Run all tests, on real servers and a real browser
 	@deploy/setup.sh test
+	@deploy/setup.sh clients
 	@TMPDIR=$$(deploy/tmpdir.sh) go test -vet=off -timeout 15m work
 	@for m in $(TOOLS); do GOWORK=off go -C $$m test -vet=off ./...; done
 

@@ -5,6 +5,7 @@
 #
 #   deploy/setup.sh run    Go, Postgres
 #   deploy/setup.sh test   Go, Postgres, Chromium, Node.js, oathtool, OpenSSL
+#   deploy/setup.sh clients   OAuth clients that are packages of Debian and Ubuntu; elsewhere they are not needed
 #
 # SETUP_ROOT, for its tests, is the prefix of every absolute path that it checks.
 set -eu
@@ -62,6 +63,17 @@ has_node() { version=$(node --version 2>/dev/null) && at_least 20 "$version"; }
 # find_missing prints the names of missing Debian packages.
 find_missing() {
 	missing=
+	if [ "$1" = clients ]; then
+		for client in usr/sbin/apache2:apache2-bin \
+			usr/lib/apache2/modules/mod_auth_openidc.so:libapache2-mod-auth-openidc \
+			usr/lib/apache2/modules/mod_oauth2.so:libapache2-mod-oauth2 \
+			usr/lib/python3/dist-packages/authlib:python3-authlib usr/lib/python3/dist-packages/flask:python3-flask \
+			usr/lib/python3/dist-packages/requests_oauthlib:python3-requests-oauthlib; do
+			[ -e "$root/${client%%:*}" ] || missing="$missing ${client#*:}"
+		done
+		missing=${missing# }
+		return
+	fi
 	# With a server in the settings no local one is needed.
 	[ "$1" = run ] && [ -n "${HERALD_DATABASE_URL-}${HERALD_DATABASE_URL_FILE-}" ] ||
 		has_postgres || missing="$missing postgresql"
@@ -154,7 +166,8 @@ advise() {
 
 case ${1-} in
 run | test) ;;
-*) fail "usage: deploy/setup.sh run|test" ;;
+clients) command -v apt-get >/dev/null || exit 0 ;;
+*) fail "usage: deploy/setup.sh run|test|clients" ;;
 esac
 has_go || fail "Go 1.26 or later is missing. Install it from https://go.dev/dl/ or type: brew install go"
 find_missing "$1"

@@ -40,7 +40,8 @@ func (w world) frameworks(program string) framework {
 	w.Must("POST", "/management/v1/users/ada/grants", f.grant())
 	const refreshed = `"grantTypes":["OIDC_GRANT_TYPE_AUTHORIZATION_CODE","OIDC_GRANT_TYPE_REFRESH_TOKEN"],`
 	more := map[string]string{
-		pageFramework: `"appType":"OIDC_APP_TYPE_USER_AGENT","authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE",` + refreshed,
+		pageFramework: refreshed + `"appType":"OIDC_APP_TYPE_USER_AGENT",` +
+			`"authMethodType":"OIDC_AUTH_METHOD_TYPE_NONE",`,
 		// Apache renews tokens a minute before they expire, which is at each request.
 		"mod_auth_openidc.conf": `"accessTokenLifetime":"60s",` + refreshed,
 	}[program]

@@ -208,6 +208,32 @@ func TestSetupInstallsOpenSSL(t *testing.T) {
 	m.wantCalls("apt-get update", "apt-get install openssl")
 }
 
+// OAuth clients that are packages of Debian are installed there, and not needed elsewhere.
+func TestSetupInstallsClients(t *testing.T) {
+	m := newMachine(t)
+	if printed, content := m.setup("clients"); printed != "" || !content {
+		t.Errorf("not Debian: content %v, printed %q", content, printed)
+	}
+	m.file("usr/sbin/apache2", "", 0o755)
+	for _, name := range []string{"authlib", "flask", "requests_oauthlib"} {
+		m.file("usr/lib/python3/dist-packages/"+name+"/__init__.py", "", 0o644)
+	}
+	m.file("usr/lib/apache2/modules/mod_auth_openidc.so", "", 0o644)
+	m.debian(map[string]string{"libapache2-mod-oauth2": "(none)"})
+	if printed, content := m.setup("clients"); content || !strings.Contains(printed, "missing: libapache2-mod-oauth2") {
+		t.Errorf("not offered: content %v, printed %q", content, printed)
+	}
+	m.debian(map[string]string{"libapache2-mod-oauth2": "3.3.1-1"})
+	if _, content := m.setup("clients"); content {
+		t.Error("content, though apt-get installed nothing")
+	}
+	m.wantCalls("apt-get update", "apt-get update", "apt-get install libapache2-mod-oauth2")
+	m.file("usr/lib/apache2/modules/mod_oauth2.so", "", 0o644)
+	if printed, content := m.setup("clients"); printed != "" || !content {
+		t.Errorf("all there: content %v, printed %q", content, printed)
+	}
+}
+
 func TestSetupKeepsAnAdministratorsChoice(t *testing.T) {
 	const chosen = "create_main_cluster = true\n"
 	for name, prepare := range map[string]func(machine){

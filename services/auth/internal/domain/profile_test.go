@@ -107,12 +107,13 @@ func TestGroupsAreOfOneProject(t *testing.T) {
 		reach  Reach
 		want   string
 	}{
-		"its own":                          {"p1", Reach{Own: on("p1", "a")}, `{"groups":["a"]}`},
-		"its own beside others":            {"p1", Reach{Own: on("p1", "a"), Named: []Access{on("p2", "b")}}, `{"groups":["a"]}`},
-		"no role":                          {"p1", Reach{Own: Access{Project: Project{ID: "p1"}}}, `{"groups":[]}`},
-		"a machine that names one":         {"", Reach{Named: []Access{on("p2", "b")}}, `{"groups":["b"]}`},
-		"a machine that names none":        {"", Reach{}, `{}`},
-		"a machine that names two of them": {"", Reach{Named: []Access{on("p2", "b"), on("p3", "c")}}, `{}`},
+		"its own": {"p1", Reach{Own: on("p1", "a")}, `{"groups":["a"]}`},
+		"beside others": {"p1", Reach{Own: on("p1", "a"), Named: []Access{on("p2", "b")}},
+			`{"groups":["a"]}`},
+		"no role":                   {"p1", Reach{Own: Access{Project: Project{ID: "p1"}}}, `{"groups":[]}`},
+		"a machine that names one":  {"", Reach{Named: []Access{on("p2", "b")}}, `{"groups":["b"]}`},
+		"a machine that names none": {"", Reach{}, `{}`},
+		"a machine that names two":  {"", Reach{Named: []Access{on("p2", "b"), on("p3", "c")}}, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -34,6 +34,8 @@ type program struct {
 	tokens *jwt.Validator
 	// api checks id tokens, as the server of Kubernetes does.
 	api authenticator.Token
+	// asked is the request of the one login that the program makes.
+	asked *vault.Req
 }
 
 func main() {
@@ -49,7 +51,8 @@ func main() {
 	log.Fatal(server.ListenAndServe())
 }
 
-func newProgram(ctx context.Context) (p program, err error) {
+func newProgram(ctx context.Context) (*program, error) {
+	p := &program{}
 	ca, err := os.ReadFile(os.Getenv("CA"))
 	if err != nil {
 		return p, err
@@ -97,18 +100,15 @@ func authentication() (settings apiserver.JWTAuthenticator, err error) {
 	return settings, apiserverv1.Convert_v1_JWTAuthenticator_To_apiserver_JWTAuthenticator(&file.JWT[0], &settings, nil)
 }
 
-// asked is the request of the one login that the program makes.
-var asked *vault.Req
-
-func (p program) begin(w http.ResponseWriter, r *http.Request) {
+func (p *program) begin(w http.ResponseWriter, r *http.Request) {
 	verifier, err := vault.NewCodeVerifier()
 	if err == nil {
-		asked, err = vault.NewRequest(time.Minute, origin+"/callback", vault.WithPKCE(verifier),
+		p.asked, err = vault.NewRequest(time.Minute, origin+"/callback", vault.WithPKCE(verifier),
 			vault.WithScopes("profile", "email", "groups"))
 	}
 	address := ""
 	if err == nil {
-		address, err = p.login.AuthURL(r.Context(), asked)
+		address, err = p.login.AuthURL(r.Context(), p.asked)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -117,7 +117,7 @@ func (p program) begin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, address, http.StatusSeeOther)
 }
 
-func (p program) end(w http.ResponseWriter, r *http.Request) {
+func (p *program) end(w http.ResponseWriter, r *http.Request) {
 	answer, err := p.enter(r)
 	if err != nil {
 		answer = "Refused: " + err.Error()
@@ -126,9 +126,9 @@ func (p program) end(w http.ResponseWriter, r *http.Request) {
 }
 
 // enter returns what each of the three makes of the person who comes back.
-func (p program) enter(r *http.Request) (string, error) {
+func (p *program) enter(r *http.Request) (string, error) {
 	ctx := r.Context()
-	token, err := p.login.Exchange(ctx, asked, r.FormValue("state"), r.FormValue("code"))
+	token, err := p.login.Exchange(ctx, p.asked, r.FormValue("state"), r.FormValue("code"))
 	if err != nil {
 		return "", err
 	}
@@ -153,7 +153,7 @@ func (p program) enter(r *http.Request) (string, error) {
 }
 
 // admit waits for Kubernetes to read the keys and returns the person's name and groups there.
-func (p program) admit(ctx context.Context, idToken string) ([]string, error) {
+func (p *program) admit(ctx context.Context, idToken string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
