@@ -115,7 +115,7 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	s.Health.Check(s.Name+" NATS", s.connected)
 	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
 		waits := errors.Join(relay.Delayed(), postgres.Ask(ctx, s.DB, event.Waiting))
-		if postgres.IsOutage(waits) { // the check of the database reports it
+		if s.Outages.Err() != nil || postgres.IsOutage(waits) { // the check of the database reports it
 			waits = nil
 		}
 		if !s.Conn.IsConnected() {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,13 +77,13 @@ func NewWatch(log *slog.Logger, now func() time.Time) *Watch {
 // RefusesForUs tells the watch that only this process makes the server refuse changes, and that it says so itself.
 func (w *Watch) RefusesForUs() { w.ours.Store(true) }
 
-// Err returns the last error of a server that does not work, and the time since when it does not. It returns nil if
-// all servers work.
+// Err returns the last error of a server that does not work, and the time since when it does not. Of several servers it
+// is the first by name, so that it stays the same one. It returns nil if all servers work.
 func (w *Watch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for server, o := range w.servers {
-		if !o.since.IsZero() {
+	for _, server := range slices.Sorted(maps.Keys(w.servers)) {
+		if o := w.servers[server]; !o.since.IsZero() {
 			return fmt.Errorf("the database server %s does not work since %s: %s", server,
 				o.since.UTC().Format(time.RFC3339), entire(o.last))
 		}

@@ -45,6 +45,15 @@ func TestFrozenPostgresIsLoggedOnce(t *testing.T) {
 	logs := s.Logs()
 	delete(logs, "gateway") // it has no database
 	<-time.After(frozenFor) // how long it is frozen is the test's subject
+	causes := s.Unready()
+	for _, cause := range causes {
+		if strings.Contains(cause, " events:") || !strings.Contains(cause, "does not work since") {
+			t.Errorf("not ready because of %s", cause)
+		}
+	}
+	if len(causes) == 0 {
+		t.Error("all services are ready")
+	}
 	s.postgres(syscall.SIGCONT)
 	close(over)
 	for service, log := range logs {
