@@ -36,3 +36,24 @@ func TestAdmit(t *testing.T) {
 		})
 	}
 }
+
+// An authorization is foreign if a person's organization is not that of the application.
+func TestForeignAuthorizations(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		is   Authorization
+		want bool
+	}{
+		"own":             {Authorization{ProjectID: "p", UserID: "u", OrgID: "o1", ClientOrgID: "o1"}, false},
+		"of another":      {Authorization{ProjectID: "p", UserID: "u", OrgID: "o1", ClientOrgID: "o2"}, true},
+		"a machine":       {Authorization{UserID: "u", OrgID: "o1"}, false},
+		"the application": {Authorization{ProjectID: "p", ClientOrgID: "o2"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.is.Foreign(); got != test.want {
+				t.Error(got)
+			}
+		})
+	}
+}

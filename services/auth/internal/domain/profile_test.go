@@ -27,7 +27,8 @@ func TestClaims(t *testing.T) {
 		"phone": {UserClaims(person, []string{ScopePhone}), `{"phone_number":"+41","phone_number_verified":true}`},
 		"a machine": {UserClaims(robot, []string{ScopeProfile, ScopeEmail, ScopePhone}),
 			`{"name":"CI","preferred_username":"ci","updated_at":7}`},
-		"no organization": {OrgClaims(person, []string{ScopeOpenID, ScopeProfile}), `{}`},
+		"no organization that anybody knows": {OrgClaims(Subject{ID: "app"}, []string{ScopeResourceOwner}), `{}`},
+		"no organization":                    {OrgClaims(person, []string{ScopeOpenID, ScopeProfile}), `{}`},
 		"the organization": {OrgClaims(person, []string{ScopeResourceOwner}),
 			`{"urn:service:iam:user:resourceowner:id":"o1","urn:service:iam:user:resourceowner:name":"Acme",` +
 				`"urn:service:iam:user:resourceowner:primary_domain":"acme.x"}`},

@@ -107,3 +107,15 @@ func TestRevokedTokenHasOneEvent(t *testing.T) {
 		t.Errorf("%d and %d events", a, j)
 	}
 }
+
+// An application that logged in by itself acts for no user. The event of its token is of its own organization.
+func TestRevokedTokenOfAnApplicationIsOfItsOrganization(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	jwt := domain.Token{JTI: "j", TokenExpiresAt: now.Add(time.Hour)}
+	jwt.ClientOrgID = "o2"
+	w.must(w.RevokeToken(t.Context(), jwt, nil, &authv1.TokenRevoked{}))
+	if n := testkit.Rows(t, w.db, "events where organization_id = 'o2'"); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}

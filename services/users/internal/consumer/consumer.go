@@ -67,9 +67,7 @@ func endMade(ctx context.Context, u internals.Server, cause event.Delivery, by s
 	err := u.Store.RemoveOTPOf(ctx, by, func(f *domain.OTP) store.NoticedChange {
 		removed := &usersv1.OtpRemoved{Cause: cause.ID}
 		change := store.NoticedChange{Event: removed}
-		if f.State == domain.FactorReady {
-			change.Notice, removed.Notice = base.OTPNotice(f, domain.KindOTPRemoved, false)
-		}
+		change.Notice, removed.Notice = base.OTPNotice(f, domain.KindOTPRemoved, false)
 		return change
 	})
 	if errors.Is(err, usersfault.ErrOTPNotFound) {

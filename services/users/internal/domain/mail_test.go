@@ -303,6 +303,9 @@ func TestVerifiedAddressStaysUntilTheNewOneIs(t *testing.T) {
 		"the same": {active, "old@x.ch", "old@x.ch", "", "", nil, false, false},
 		"not verified": {waiting(active, func(u *domain.User) { u.EmailVerified = false }), "new@x.ch", "new@x.ch", "",
 			domain.KindVerifyEmail, []domain.Kind{domain.KindPasswordReset}, true, true},
+		"not activated": {waiting(active, func(u *domain.User) { u.State = domain.UserInitial }), "new@x.ch",
+			"new@x.ch", "", domain.KindInit, []domain.Kind{domain.KindPasswordReset, domain.KindVerifyEmail}, true,
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := c.was

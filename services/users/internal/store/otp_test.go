@@ -135,3 +135,20 @@ func TestSecondFactorGuessed(t *testing.T) {
 		t.Error("a locked factor looks at codes")
 	}
 }
+
+// Only an authenticator app that was verified is asked for after a login with a provider.
+func TestExternalLoginAsksForAReadyAppOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	for id, state := range map[string]domain.FactorState{"u1": domain.FactorNotReady, "u2": domain.FactorReady} {
+		w.must(nil, w.createLinked("org-a", id, "idp-a", id))
+		factor := app(id, "org-a")
+		factor.State = state
+		w.must(w.CreateOTP(t.Context(), factor, happened))
+		l, err := w.ExternalLogin(t.Context(), "idp-a", id)
+		if want := state == domain.FactorReady; err != nil || l.OTPReady != want {
+			t.Errorf("state %v: asked %v, %v", state, l.OTPReady, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"herald/services/users/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/testkit"
@@ -48,5 +49,34 @@ func TestRemoveOrg(t *testing.T) {
 	again.Name, again.PrimaryDomain = "again", "again"
 	if _, err := w.CreateOrg(t.Context(), again, "", happened); !errors.Is(err, usersfault.ErrOrgIDTaken) {
 		t.Errorf("its id again: %v", err)
+	}
+}
+
+// Auth reads users and organizations of tokens and logins. It finds none of an organization that was removed, while the
+// rows still wait for the sweep.
+func TestSubjectsOfRemovedOrgsAreNotFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.org("org-a")
+	w.org("org-b")
+	w.must(nil, w.createLinked("org-a", "u1", "idp-a", "account"))
+	w.user("org-b", "u2")
+	both := []string{"org-a", "org-b"}
+	seen := func() (with, beside int, subject, login error) {
+		_, subject = w.Subject(t.Context(), "u1", domain.Proof{}, nil)
+		_, login = w.ExternalLogin(t.Context(), "idp-a", "account")
+		orgs, err := w.OrgsWith(t.Context(), both)
+		w.must(nil, err)
+		other, err := w.Subject(t.Context(), "u2", domain.Proof{}, both)
+		w.must(nil, err)
+		return len(orgs), len(other.Orgs), subject, login
+	}
+	if with, beside, subject, login := seen(); subject != nil || login != nil || with != 2 || beside != 2 {
+		t.Errorf("before: %v, %v, %d and %d organizations", subject, login, with, beside)
+	}
+	w.must(w.RemoveOrg(t.Context(), "org-a", happened))
+	if with, beside, subject, login := seen(); !errors.Is(subject, usersfault.ErrUserNotFound) ||
+		!errors.Is(login, usersfault.ErrIdpLinkNotFound) || with != 1 || beside != 1 {
+		t.Errorf("after: %v, %v, %d and %d organizations", subject, login, with, beside)
 	}
 }

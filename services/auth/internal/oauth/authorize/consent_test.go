@@ -11,6 +11,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/services/auth/internal/testworld"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	"herald/shared/testkit"
 )
 
 const consentPath = "/ui/login/consent"
@@ -252,5 +253,29 @@ func TestAuthorizationStaysAsItWasGiven(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		})
+	}
+}
+
+// Nothing is stored of what people agree to for an application of their own organization: they are never asked what it
+// may know.
+func TestConsentForTheOwnOrganizationIsNotStored(t *testing.T) {
+	t.Parallel()
+	w := testworld.NewOAuth(t)
+	w.Change(func() { w.Apps["web"].OrgId = "o1" })
+	id := asked(t, w.Ask("scope", "openid profile "+domain.ScopeService))
+	page := html.UnescapeString(w.Visit("GET", consentPath+"?request="+id, nil).Body.String())
+	if strings.Contains(page, "Share your data?") || strings.Contains(page, "your name and language") {
+		t.Error(page)
+	}
+	if got := w.Back(say(w, id, "allow")); got.Get("code") == "" {
+		t.Errorf("%v", got)
+	}
+	if n := testkit.Rows(t, w.DB, "consents"); n != 0 {
+		t.Errorf("%d consents", n)
+	}
+	w.Change(func() { w.Apps["web"].OrgId, w.Access.OrgHasProject = "o2", false })
+	w.Back(say(w, asked(t, w.Ask("scope", "openid profile")), "allow"))
+	if n := testkit.Rows(t, w.DB, "consents"); n != 1 {
+		t.Errorf("%d consents for another organization", n)
 	}
 }

@@ -145,6 +145,23 @@ func TestCreateExternalUser(t *testing.T) {
 	testkit.Refused(t, err, "ORG_NOT_FOUND")
 }
 
+// Nobody logs in with an account, or gets one, while the organization is inactive.
+func TestExternalLoginsOfAnInactiveOrg(t *testing.T) {
+	t.Parallel()
+	w, _ := testworld.NewLinkedWorld(t)
+	w.Import(w.Admin, testworld.Linked("ada", "school/1"))
+	_, elsewhere := w.Org("elsewhere")
+	w.AddIamMember(w.Person(elsewhere, "owner"), "IAM_OWNER")
+	w.Must(w.Gateway.DeactivateMyOrg(w.Admin, &usersv1.DeactivateMyOrgRequest{}))
+	if got, err := accountOf(w, "school/1", "any", "school.example"); err != nil || got.OrgActive {
+		t.Errorf("%v, %v", got, err)
+	}
+	r := external("eve", "company/2")
+	r.OrgId = w.OrgID
+	_, err := w.Auth.CreateExternalUser(t.Context(), r)
+	testkit.Refused(t, err, "ORG_NOT_ACTIVE")
+}
+
 // A login updates the fields that the provider sends, and nothing else.
 func TestUpdateExternalUser(t *testing.T) {
 	t.Parallel()
