@@ -149,8 +149,8 @@ func (r *reader) clicks(selector, name string) {
 func TestPagesHaveNoBarriers(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, `,"providerOptions":{"isCreationAllowed":true}`, "HERALD_TRUSTED_PROXIES=127.0.0.1,::1")
-	c.Must("POST", "/management/v1/idps/directory", `{"name":"Partner","clientId":"`+outside.ClientID+
-		`","clientSecret":"`+outside.ClientSecret+`","providerOptions":{"isLinkingAllowed":true}}`)
+	c.provider(`{"name":"Partner","clientId":"` + outside.ClientID +
+		`","clientSecret":"` + outside.ClientSecret + `","providerOptions":{"isLinkingAllowed":true}}`)
 	var all []string
 	t.Run("a barrier is found", func(t *testing.T) {
 		r := c.reader(t, "en")

@@ -24,9 +24,17 @@ func newCompany(t testing.TB, settings string, more ...string) company {
 	t.Helper()
 	d := outside.StartDirectory(t)
 	w := start(t, append(more, "HERALD_DIRECTORY_AUTHORITY="+d.URL, "HERALD_OUTBOUND_PRIVATE=true")...)
-	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+outside.ClientID+
-		`","clientSecret":"`+outside.ClientSecret+`"`+settings+`}`)
-	return company{w, d, made["id"].(string)}
+	idp := w.provider(`{"name":"Company","clientId":"` + outside.ClientID +
+		`","clientSecret":"` + outside.ClientSecret + `"` + settings + `}`)
+	return company{w, d, idp}
+}
+
+// provider creates a provider and offers it. It returns its id.
+func (w world) provider(settings string) string {
+	w.TB.Helper()
+	id := w.Must("POST", "/management/v1/idps/directory", settings)["id"].(string)
+	w.Must("POST", "/management/v1/idps/"+id+"/_reactivate", "")
+	return id
 }
 
 // linked imports a person with an account of the company.

@@ -30,9 +30,7 @@ func TestExampleDirectory(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	made := w.Must("POST", "/management/v1/idps/directory",
-		`{"name":"Company","clientId":"herald","clientSecret":"of-the-directory"}`)
-	idp := made["id"].(string)
+	idp := w.provider(`{"name":"Company","clientId":"herald","clientSecret":"of-the-directory"}`)
 	w.Must("PUT", "/management/v1/idps/directory/"+idp, `{"emailVerified":true,
 		"tenant":{"tenantId":"11111111-1111-4111-8111-111111111111"},"providerOptions":{"isLinkingAllowed":true}}`)
 	w.Must("POST", "/management/v1/users/human/_import", `{"userId":"moritz","userName":"moritz",

@@ -323,8 +323,8 @@ func (m markup) inLists(idp string) {
 	as.Org = m.Must("POST", "/management/v1/orgs", `{"name":"Lists"}`)["id"].(string)
 	theirs := world{&as, m.world.TB}
 	for _, name := range names() {
-		theirs.Must("POST", "/management/v1/idps/directory", `{"name":"`+inJSON(name)+`","clientId":"`+
-			outside.ClientID+`","clientSecret":"`+outside.ClientSecret+`"}`)
+		theirs.provider(`{"name":"` + inJSON(name) + `","clientId":"` +
+			outside.ClientID + `","clientSecret":"` + outside.ClientSecret + `"}`)
 	}
 	m.opensWith("the login", theirs.application("Lists").request())
 	shop := m.application("Lists")

@@ -26,9 +26,9 @@ func independent(t testing.TB, method, settings string) company {
 			"given_name": "Ada", "family_name": "Lovelace", "preferred_username": "ada@company.example",
 			"email": "ada@company.example", "locale": "de"},
 	})
-	made := w.Must("POST", "/management/v1/idps/directory", `{"name":"Company","clientId":"`+outside.ClientID+
-		`","clientSecret":"`+outside.ClientSecret+`","tenant":{"tenantId":"`+outside.Company+`"}`+settings+`}`)
-	return company{world: w, idp: made["id"].(string)}
+	idp := w.provider(`{"name":"Company","clientId":"` + outside.ClientID + `","clientSecret":"` +
+		outside.ClientSecret + `","tenant":{"tenantId":"` + outside.Company + `"}` + settings + `}`)
+	return company{world: w, idp: idp}
 }
 
 // The buttons of the login page and of the provider's page.

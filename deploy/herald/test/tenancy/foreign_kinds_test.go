@@ -148,7 +148,7 @@ var (
 		"ReactivateProject":      "POST /management/v1/projects/{project_id}/_deactivate",
 		"ReactivateApp":          "POST /management/v1/projects/{project_id}/apps/{app_id}/_deactivate",
 		"ReactivateProjectGrant": "POST /management/v1/projects/{project_id}/grants/{grant_id}/_deactivate",
-		"ReactivateIdp":          "POST /management/v1/idps/{id}/_deactivate",
+		"DeactivateIdp":          "POST /management/v1/idps/{id}/_reactivate",
 		"RemoveMachineSecret":    "PUT /management/v1/users/{user_id}/secret",
 		"RemoveMessageText":      "PUT /management/v1/text/message/init/{language}",
 		"RemoveBranding":         "PUT /management/v1/orgs/me/branding",

@@ -88,7 +88,7 @@ func (w *world) nothingsOfIdps(owner visitor, id string) {
 func (w *world) ignoredOfIdps(owner visitor, id, theirs string) {
 	path := "/management/v1/idps/" + id
 	_, before := w.post(w.own.org, "GET "+path, "")
-	said := `{"idpId":"evil","id":"` + theirs + `","details":{"sequence":"1","resourceOwner":"evil"},"state":2,
+	said := `{"idpId":"evil","id":"` + theirs + `","details":{"sequence":"1","resourceOwner":"evil"},"state":1,
 		"resourceOwner":"` + w.foreign.org + `","orgId":"` + w.foreign.org + `","type":7,
 		"redirectUri":"https://evil.example","evil":{"evil":["evil"]}}`
 	got := w.send(owner.token, "", "PUT /management/v1/idps/directory/"+id, said)
@@ -96,7 +96,7 @@ func (w *world) ignoredOfIdps(owner visitor, id, theirs string) {
 	if a, b := text(before), text(after); got.status != http.StatusOK || a != b {
 		w.t.Errorf("answered %d %s; it was %s and is %s", got.status, got.body, a, b)
 	}
-	for _, action := range []string{"_deactivate", "_reactivate"} {
+	for _, action := range []string{"_reactivate", "_deactivate"} {
 		if got := w.send(owner.token, "", "POST "+path+"/"+action, said); got.status != http.StatusOK ||
 			strings.Contains(got.body, "evil") {
 			w.t.Errorf("%s answered %d %s", action, got.status, got.body)

@@ -49,7 +49,7 @@ const newIdp = `{"name":"Company","clientId":"herald","clientSecret":"secret","t
 	"isAutoCreation":true,"isAutoUpdate":true}}`
 
 // shownIdp is that provider after an empty update.
-const shownIdp = `{"state":"IDP_STATE_ACTIVE","name":"Company","type":"IDP_TYPE_DIRECTORY","directory":{
+const shownIdp = `{"state":"IDP_STATE_INACTIVE","name":"Company","type":"IDP_TYPE_DIRECTORY","directory":{
 	"clientId":"herald","tenant":{"tenantType":"DIRECTORY_TENANT_TYPE_COMMON"},"emailVerified":false,
 	"scopes":["openid","profile","email"]},"providerOptions":{"isLinkingAllowed":false,"isCreationAllowed":false,
 	"isAutoCreation":false,"isAutoUpdate":false}}`

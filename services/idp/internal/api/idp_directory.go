@@ -11,7 +11,7 @@ import (
 	"herald/shared/secret"
 )
 
-// CreateDirectoryIdp creates an active provider.
+// CreateDirectoryIdp creates a provider that nobody sees yet.
 func (a Idps) CreateDirectoryIdp(
 	ctx context.Context, r *idpv1.CreateDirectoryIdpRequest,
 ) (*idpv1.CreateDirectoryIdpResponse, error) {
@@ -20,7 +20,7 @@ func (a Idps) CreateDirectoryIdp(
 		return nil, err
 	}
 	i := domain.Idp{
-		ID: resource.NewID(), OrgID: orgID(ctx), State: domain.IdpActive, Name: r.Name, ClientID: r.ClientId,
+		ID: resource.NewID(), OrgID: orgID(ctx), State: domain.IdpInactive, Name: r.Name, ClientID: r.ClientId,
 		Settings: s,
 	}
 	i.SetSecret(secret.NewText(r.ClientSecret), a.Keys)

@@ -28,7 +28,7 @@ func TestProviderIsCreatedReadChangedAndRemoved(t *testing.T) {
 	})
 	w.Must(made, err)
 	want := &idpv1.Idp{
-		Id: made.Id, Details: made.Details, State: idpv1.IdpState_IDP_STATE_ACTIVE, Name: "Company",
+		Id: made.Id, Details: made.Details, State: idpv1.IdpState_IDP_STATE_INACTIVE, Name: "Company",
 		Type: idpv1.IdpType_IDP_TYPE_DIRECTORY, RedirectUri: "http://localhost:8080/ui/login/externalidp/callback",
 		Directory: &idpv1.DirectoryConfig{
 			ClientId: "herald", Tenant: &idpv1.DirectoryTenant{TenantId: new("example.com")}, EmailVerified: true,
@@ -284,9 +284,10 @@ func TestOnlyItsOrganizationReadsTheHistoryOfAProvider(t *testing.T) {
 	want := []string{
 		fmt.Sprint("idp.changed", "user-org-a", id, map[string]any{"changed": []any{"clientSecret"}}),
 		fmt.Sprint("idp.deactivated", "user-org-a", id, map[string]any{}),
+		fmt.Sprint("idp.reactivated", "user-org-a", id, map[string]any{}),
 		fmt.Sprint("idp.created", "user-org-a", id, map[string]any{}),
 	}
-	if !slices.Equal(changes, want) || got.Details.TotalResult != 3 {
+	if !slices.Equal(changes, want) || got.Details.TotalResult != 4 {
 		t.Errorf("changes %q, want %q", changes, want)
 	}
 	_, err = w.SearchIdpChanges(w.InB, &idpv1.SearchIdpChangesRequest{Id: id})

@@ -43,8 +43,13 @@ func TestProviderIsTestedBeforeAnybodySeesIt(t *testing.T) {
 	if n := testkit.Rows(t, l.Service.DB, "events"); n != 0 {
 		t.Errorf("%d events of tests", n)
 	}
-	id := l.provider(func(r *idpv1.CreateDirectoryIdpRequest) { r.ClientSecret = "another" })
-	l.Must(l.DeactivateIdp(l.InA, &idpv1.IdpRequest{Id: id}))
+	made, err := l.CreateDirectoryIdp(l.InA, &idpv1.CreateDirectoryIdpRequest{
+		Name: "Company", ClientId: outside.ClientID, ClientSecret: "another",
+	})
+	l.Must(made, err)
+	id := made.Id
+	_, err = l.begin("org-a", id)
+	refused(t, err, "IDP_NOT_ACTIVE")
 	before := testkit.Rows(t, l.Service.DB, "events")
 	r, err := l.TestIdp(l.InA, &idpv1.IdpRequest{Id: id})
 	if got := wrong(r); err != nil || !slices.Equal(got, []string{"clientId", "clientSecret"}) {

@@ -34,7 +34,7 @@ func newLogin(t *testing.T) login {
 	return login{w, d, idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, "auth")), log}
 }
 
-// provider creates a provider whose client the directory knows.
+// provider creates an active provider whose client the directory knows.
 func (l login) provider(more ...func(*idpv1.CreateDirectoryIdpRequest)) string {
 	l.Helper()
 	r := &idpv1.CreateDirectoryIdpRequest{
@@ -47,6 +47,7 @@ func (l login) provider(more ...func(*idpv1.CreateDirectoryIdpRequest)) string {
 	if err != nil {
 		l.Fatal(err)
 	}
+	l.Must(l.ReactivateIdp(l.InA, &idpv1.IdpRequest{Id: made.Id}))
 	return made.Id
 }
 

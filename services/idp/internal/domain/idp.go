@@ -123,7 +123,7 @@ func (i *Idp) Deactivate() error {
 	return nil
 }
 
-// Reactivate shows the provider on the login page again.
+// Reactivate shows the provider on the login page, for the first time or again.
 func (i *Idp) Reactivate() error {
 	if i.State != IdpInactive {
 		return idpfault.ErrIdpNotInactive

@@ -47,13 +47,14 @@ func Of(w testkit.World) *World {
 	}
 }
 
-// Directory creates a provider and returns its id.
+// Directory creates an active provider and returns its id.
 func (w *World) Directory(ctx context.Context, name string) string {
 	w.Helper()
 	r, err := w.CreateDirectoryIdp(ctx, &idpv1.CreateDirectoryIdpRequest{
 		Name: name, ClientId: "herald", ClientSecret: "of " + name,
 	})
 	w.Must(r, err)
+	w.Must(w.ReactivateIdp(ctx, &idpv1.IdpRequest{Id: r.Id}))
 	return r.Id
 }
 

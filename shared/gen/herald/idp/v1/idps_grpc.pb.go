@@ -45,7 +45,8 @@ const (
 //
 // The identity providers of organizations.
 type IdpsClient interface {
-	// Creates an enterprise-directory provider, which is active at once.
+	// Creates an enterprise-directory provider. It is inactive, so that its settings are tested before anybody sees it:
+	// TestIdp says which one is wrong, and ReactivateIdp offers it on the login page.
 	CreateDirectoryIdp(ctx context.Context, in *CreateDirectoryIdpRequest, opts ...grpc.CallOption) (*CreateDirectoryIdpResponse, error)
 	// Replaces the settings of an enterprise-directory provider. Name, client id and client secret stay as they are if
 	// the request has none. All other missing fields get the defaults of a creation. If nothing differs, nothing changes.
@@ -57,7 +58,7 @@ type IdpsClient interface {
 	// Deactivates a provider, which is not offered on the login page until it is reactivated. It
 	// fails with `IDP_NOT_ACTIVE` if it is inactive.
 	DeactivateIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
-	// Reactivates a provider, which is offered on the login page again. It fails with
+	// Reactivates a provider, which is offered on the login page, for the first time or again. It fails with
 	// `IDP_NOT_INACTIVE` if it is active.
 	ReactivateIdp(ctx context.Context, in *IdpRequest, opts ...grpc.CallOption) (*IdpResponse, error)
 	// Removes a provider with its client secret, and the links of users to it.
@@ -249,7 +250,8 @@ func (c *idpsClient) NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginR
 //
 // The identity providers of organizations.
 type IdpsServer interface {
-	// Creates an enterprise-directory provider, which is active at once.
+	// Creates an enterprise-directory provider. It is inactive, so that its settings are tested before anybody sees it:
+	// TestIdp says which one is wrong, and ReactivateIdp offers it on the login page.
 	CreateDirectoryIdp(context.Context, *CreateDirectoryIdpRequest) (*CreateDirectoryIdpResponse, error)
 	// Replaces the settings of an enterprise-directory provider. Name, client id and client secret stay as they are if
 	// the request has none. All other missing fields get the defaults of a creation. If nothing differs, nothing changes.
@@ -261,7 +263,7 @@ type IdpsServer interface {
 	// Deactivates a provider, which is not offered on the login page until it is reactivated. It
 	// fails with `IDP_NOT_ACTIVE` if it is inactive.
 	DeactivateIdp(context.Context, *IdpRequest) (*IdpResponse, error)
-	// Reactivates a provider, which is offered on the login page again. It fails with
+	// Reactivates a provider, which is offered on the login page, for the first time or again. It fails with
 	// `IDP_NOT_INACTIVE` if it is active.
 	ReactivateIdp(context.Context, *IdpRequest) (*IdpResponse, error)
 	// Removes a provider with its client secret, and the links of users to it.
