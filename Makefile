@@ -47,7 +47,7 @@ directory: ## Run a directory with whose account people log in, beside `make run
 test: ## Run all tests, on real servers and a real browser
 	@deploy/setup.sh test
 	@deploy/setup.sh clients
-	@TMPDIR=$$(deploy/tmpdir.sh) go test -vet=off -timeout 15m work
+	@TMPDIR=$$(deploy/tmpdir.sh) go test -vet=off -timeout 30m work
 	@for m in $(TOOLS); do GOWORK=off go -C $$m test -vet=off ./...; done
 
 .PHONY: check
