@@ -141,6 +141,9 @@ func (s *Service) migrate(ctx context.Context, migrations fs.FS) (err error) {
 // ensureStreams makes the streams. A cluster of NATS servers answers only when it has elected a leader.
 func (s *Service) ensureStreams(ctx context.Context, services []string) (err error) {
 	defer retry.Slow(s.Log, "JetStream answers: a cluster of NATS needs more than half of its servers")(&err)
+	if event.LostDead(ctx, s.JS) {
+		s.Log.WarnContext(ctx, "the stream DEAD was lost, with the events that their handlers gave up; it is made anew")
+	}
 	lagging, err := event.EnsureStreams(ctx, s.JS, s.Streams, services)
 	if lagging != "" {
 		s.Log.WarnContext(ctx, "the stream of events keeps its size: a service has not handled what a smaller one "+

@@ -287,6 +287,9 @@ func TestStreamsAreEnsuredByAllAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	_, js := connect(t, g, "users")
+	if event.LostDead(t.Context(), js) {
+		t.Error("DEAD is missing")
+	}
 	if full, err := event.Fill(t.Context(), js); full != 0 || err != nil {
 		t.Errorf("fill %v, %v", full, err)
 	}

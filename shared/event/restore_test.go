@@ -468,17 +468,34 @@ func (w *world) noLoss(t *testing.T, r *replica) {
 	}
 }
 
-// Without the stream of dead letters no event can be put aside, so it is made again while services run.
+// Without the stream of dead letters no event can be put aside, so it is made again while services run. A service that
+// starts says that it was lost; the first one of all does not.
 func TestStreamOfDeadLettersIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t)
 	r := newReplica(t, w.Ground, kit.Database(t))
-	if err := w.operator(r).DeleteStream(t.Context(), event.Dead); err != nil {
+	lost := func(want bool) {
+		t.Helper()
+		if got := event.LostDead(t.Context(), r.js); got != want {
+			t.Errorf("lost: %v", got)
+		}
+	}
+	lost(false)
+	js := w.operator(r)
+	if err := js.DeleteStream(t.Context(), event.Dead); err != nil {
 		t.Fatal(err)
 	}
+	lost(true)
 	testkit.Go(t, r.relay.Run)
 	r.until("it is there again", func() bool {
 		_, err := r.js.Stream(t.Context(), event.Dead)
 		return err == nil
 	})
+	lost(false)
+	for _, stream := range []string{event.Dead, event.Stream} {
+		if err := js.DeleteStream(t.Context(), stream); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost(false) // nothing was there
 }

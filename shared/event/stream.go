@@ -48,11 +48,12 @@ func EnsureStreams(
 		return "", fmt.Errorf("stream %s: %w", Stream, err)
 	}
 	streams := []jetstream.StreamConfig{
+		// DEAD is first: while EVENTS exists, DEAD is missing only if it was lost.
+		{Name: Dead, Subjects: []string{"dead.>"}, MaxBytes: c.MaxBytes / 10, Discard: jetstream.DiscardNew},
 		{
 			Name: Stream, Subjects: []string{"events.>"}, MaxAge: keep, MaxBytes: size,
 			Discard: jetstream.DiscardOld, Duplicates: 2 * time.Minute, AllowAtomicPublish: true,
 		},
-		{Name: Dead, Subjects: []string{"dead.>"}, MaxBytes: c.MaxBytes / 10, Discard: jetstream.DiscardNew},
 	}
 	for _, s := range streams {
 		s.Storage, s.Replicas, s.AllowDirect = jetstream.FileStorage, c.Replicas, true
@@ -100,6 +101,12 @@ func There(ctx context.Context, js jetstream.JetStream) error {
 		return fmt.Errorf("stream %s: %w", Stream, err)
 	}
 	return nil
+}
+
+// LostDead reports whether DEAD was lost, with the events that their handlers gave up. EnsureStreams makes it anew.
+func LostDead(ctx context.Context, js jetstream.JetStream) bool {
+	_, err := js.Stream(ctx, Dead)
+	return errors.Is(err, jetstream.ErrStreamNotFound) && There(ctx, js) == nil
 }
 
 // Fill returns how full EVENTS is, from 0 to 1.
