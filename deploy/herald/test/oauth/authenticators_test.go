@@ -46,7 +46,7 @@ func TestVaultAndKubernetesLetPeopleIn(t *testing.T) {
 	c := exec.Command(program)
 	c.Env = append(os.Environ(), f.environment()...)
 	c.Env = append(c.Env, "ISSUER="+issuer, "CA="+ca, "SETTINGS="+filepath.Join(clients, "kubernetes.yaml"))
-	f.runProgram(c, "ready")
+	f.runProgram(c, `^ready$`)
 	browser := chromium{t, outside.OpenBrowser(t, "accept-lang=en", "ignore-certificate-errors")}
 	browser.leads("the program", browser.visit(f.origin), "Sign in")
 	browser.submit("name", "ada", "current", "correct horse")

@@ -1,9 +1,7 @@
 package oauth_test
 
 import (
-	"bufio"
 	"os/exec"
-	"syscall"
 	"testing"
 
 	"herald/deploy/herald/test/whole"
@@ -15,21 +13,7 @@ func TestExampleDirectory(t *testing.T) {
 	origin := nodeOrigin(t)
 	w, c := start(t, "HERALD_DIRECTORY_AUTHORITY="+origin, "HERALD_OUTBOUND_PRIVATE=true"), open(t)
 	directory := exec.Command(whole.Root(t)+"/examples/directory/run.sh", origin, w.URL)
-	directory.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := directory.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := directory.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-directory.Process.Pid, syscall.SIGTERM)
-		_ = directory.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	w.runProgram(directory, `^ready$`)
 	idp := w.provider(`{"name":"Company","clientId":"herald","clientSecret":"of-the-directory"}`)
 	w.Must("PUT", "/management/v1/idps/directory/"+idp, `{"emailVerified":true,
 		"tenant":{"tenantId":"11111111-1111-4111-8111-111111111111"},"providerOptions":{"isLinkingAllowed":true}}`)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,12 +68,13 @@ func (w world) runNode(folder, program string, input any, environment ...string)
 	}
 	c := exec.Command("node", script)
 	c.Dir, c.Stdin, c.Env = folder, bytes.NewReader(given), append(os.Environ(), environment...)
-	w.runProgram(c, "ready")
+	w.runProgram(c, `^ready$`)
 }
 
-// runProgram runs a program until the test ends. It returns when a line of its output has the mark.
+// runProgram runs a program until the test ends. It returns when a line of its output matches.
 func (w world) runProgram(c *exec.Cmd, mark string) {
 	w.TB.Helper()
+	matches := regexp.MustCompile(mark)
 	out, in, err := os.Pipe()
 	if err != nil {
 		w.Fatal(err)
@@ -87,7 +89,7 @@ func (w world) runProgram(c *exec.Cmd, mark string) {
 		defer close(read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			_, _ = said.Write(append(lines.Bytes(), '\n'))
-			if bytes.Contains(lines.Bytes(), []byte(mark)) && len(ready) == 0 {
+			if matches.Match(lines.Bytes()) && len(ready) == 0 {
 				ready <- true
 			}
 		}
