@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"herald/gateway/internal/authn"
 	"herald/gateway/internal/dispatch"
@@ -33,10 +34,7 @@ import (
 // stopLimit is how long running requests may take when the gateway stops.
 const stopLimit = 10 * time.Second
 
-var (
-	errStopping     = errors.New("stopping")
-	errDisconnected = errors.New("not connected to NATS")
-)
+var errStopping = errors.New("stopping")
 
 // Config is the gateway's settings.
 type Config struct {
@@ -46,11 +44,17 @@ type Config struct {
 	// Certificate and Key are the files of TLS, or empty.
 	Certificate string `env:"HERALD_TLS_CERT_FILE"`
 	Key         string `env:"HERALD_TLS_KEY_FILE"`
+	// StopDelay is for how long a gateway that was told to stop goes on as before, but says that it is not ready.
+	StopDelay time.Duration `env:"HERALD_STOP_DELAY" envDefault:"0s"`
+	edge.ACME
 	boot.QuotaSettings
 }
 
 // TLS reports whether the port has TLS.
-func (c Config) TLS() bool { return c.Certificate != "" || c.Key != "" }
+func (c Config) TLS() bool { return c.files() || c.Directory != "" }
+
+// files reports whether the certificate is in files.
+func (c Config) files() bool { return c.Certificate != "" || c.Key != "" }
 
 // Help implements boot.Documented.
 func (Config) Help() map[string]string {
@@ -61,27 +65,39 @@ func (Config) Help() map[string]string {
 		"HERALD_TLS_CERT_FILE": "certificate and its chain in PEM, with which the port takes HTTPS itself; read " +
 			"again within a second after it has changed",
 		"HERALD_TLS_KEY_FILE": "key of the certificate, in PEM",
+		"HERALD_STOP_DELAY": "for how long the gateway goes on answering after it was told to stop, with /readyz " +
+			"red, so that what is in front of it sends no more requests; at most 1m, a few seconds with two gateways",
 	}
 }
+
+// maxStopDelay is shorter than supervisors wait for a program that they have told to stop.
+const maxStopDelay = time.Minute
 
 // Gateway is the port. New opens it, Run serves it.
 type Gateway struct {
 	conn     *nats.Conn
 	listener edge.Listener
+	issued   *edge.Issued // nil without ACME
 	server   *http.Server
-	stopping context.Context
-	stop     context.CancelFunc
+	delay    time.Duration
+	// leaving ends before stopping, by the delay.
+	leaving, stopping context.Context
+	leave, stop       context.CancelFunc
 }
 
 // New logs in to the bus, reads the contracts that are linked into the program and opens
 // the port.
 func New(ctx context.Context, ground boot.Ground, c Config) (*Gateway, error) {
 	log := ground.Log.With("service", bus.Gateway)
+	if c.StopDelay < 0 || c.StopDelay > maxStopDelay {
+		return nil, fmt.Errorf("HERALD_STOP_DELAY: %v is not between 0s and %v", c.StopDelay, maxStopDelay)
+	}
 	conn, err := bus.Connect(ctx, ground.Bus.As(bus.Gateway, ground.Keys), log)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{conn: conn}
+	g := &Gateway{conn: conn, delay: c.StopDelay}
+	g.leaving, g.leave = context.WithCancel(context.WithoutCancel(ctx))
 	g.stopping, g.stop = context.WithCancel(context.WithoutCancel(ctx))
 	ground.Log = log
 	if err := g.open(ground, c); err != nil {
@@ -112,45 +128,90 @@ func (g *Gateway) open(ground boot.Ground, c Config) error {
 	if err != nil {
 		return err
 	}
-	g.server = edge.NewServer(exchange.Bounded(e), ground.Log)
+	g.server = edge.NewServer(g.lastOnes(exchange.Bounded(e)), ground.Log)
 	address, err := net.ResolveTCPAddr("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("HERALD_LISTEN: %w", err)
 	}
-	if c.TLS() {
-		certificate, err := edge.LoadCertificate(c.Certificate, c.Key, ground.Now, ground.Log)
-		if err != nil {
-			return err
-		}
-		g.listener.TLS = certificate.Config()
+	if err := g.secure(ground, c); err != nil {
+		return err
 	}
 	g.listener.TCPListener, err = net.ListenTCP("tcp", address)
 	return err
 }
 
-func (g *Gateway) ready(context.Context) error {
+// secure prepares TLS.
+func (g *Gateway) secure(ground boot.Ground, c Config) error {
 	switch {
-	case g.stopping.Err() != nil:
-		return errStopping
-	case !g.conn.IsConnected():
-		return errDisconnected
+	case c.files() && c.Directory != "":
+		return errors.New("HERALD_ACME_DIRECTORY and the files of a certificate are set: leave out one of them")
+	case c.files():
+		certificate, err := edge.LoadCertificate(c.Certificate, c.Key, ground.Now, ground.Log)
+		if err != nil {
+			return err
+		}
+		g.listener.TLS = certificate.Config()
+		g.showExpiry(ground, func() time.Time { return certificate.Until(g.stopping) })
+	case c.Directory != "":
+		issued, err := edge.NewIssued(c.ACME, ground.PublicURL, ground.Now, ground.Log)
+		if err != nil {
+			return err
+		}
+		g.issued, g.listener.TLS = issued, issued.Config()
+		g.showExpiry(ground, issued.Until)
+		ground.Health.Check("certificate", issued.Ready)
 	}
 	return nil
+}
+
+// showExpiry makes the metric of when the certificate expires.
+func (g *Gateway) showExpiry(ground boot.Ground, until func() time.Time) {
+	// Tests run two gateways in one process, of which the first has the metric.
+	_ = ground.Metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "herald_certificate_expiration_timestamp_seconds", Help: "When the certificate of the port expires.",
+	}, func() float64 { return float64(until().Unix()) }))
+}
+
+func (g *Gateway) ready(ctx context.Context) error {
+	if g.leaving.Err() != nil {
+		return errStopping
+	}
+	return bus.Ready(ctx, g.conn)
 }
 
 // Addr is the address that the gateway listens on.
 func (g *Gateway) Addr() net.Addr { return g.listener.Addr() }
 
-// Run serves until ctx ends. It then reports not ready, ends imports early, waits at most 10 s for the running
-// requests, and closes the connection to the bus last, because the requests need it.
+// lastOnes ends the connection of each request that is answered while the gateway leaves. Otherwise a client could send
+// the next request at the moment at which the gateway closes the connection, and would not know whether it was served.
+func (g *Gateway) lastOnes(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.leaving.Err() != nil {
+			w.Header().Set("Connection", "close") // in HTTP/2 net/http sends GOAWAY
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Run serves until ctx ends. It then reports not ready and goes on for the delay. After that it ends imports early,
+// waits at most 10 s for the running requests, and closes the connection to the bus last, because the requests need it.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.conn.Close()
 	failed := make(chan error, 1)
+	if g.issued != nil {
+		go g.issued.Run(ctx)
+	}
 	go func() { failed <- g.server.Serve(g.listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("gateway: %w", err)
 	case <-ctx.Done():
+	}
+	g.leave()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("gateway: %w", err)
+	case <-time.After(g.delay):
 	}
 	g.stop()
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)

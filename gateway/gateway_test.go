@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
+	"herald/gateway"
 	"herald/gateway/internal/testworld"
 )
 
@@ -15,7 +18,7 @@ import (
 func TestStopAnswersRunningRequests(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
-	address, stop, ended := w.Stoppable(t)
+	address, stop, ended := w.Stoppable(t, 0)
 	var causes map[string]string
 	w.FailWith(func(ctx context.Context) error {
 		stop()
@@ -44,5 +47,60 @@ func TestStopAnswersRunningRequests(t *testing.T) {
 	}
 	if causes["gateway"] != "stopping" {
 		t.Errorf("while it stopped it was %v", causes)
+	}
+}
+
+// A gateway that was told to stop goes on for the delay. Meanwhile it says that it is not ready, and ends each
+// connection with its answer, so that no client sends a request on one that is about to be closed.
+func TestStopDelay(t *testing.T) {
+	t.Parallel()
+	w := testworld.Start(t)
+	address, stop, ended := w.Stoppable(t, 2*time.Second)
+	get := func() *http.Response {
+		t.Helper()
+		got, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = got.Body.Close()
+		return got
+	}
+	if got := get(); got.StatusCode != http.StatusOK || got.Close {
+		t.Fatalf("before its stop: %s, ends the connection: %v", got.Status, got.Close)
+	}
+	stop()
+	for get().StatusCode == http.StatusOK { // until the gateway has noticed
+	}
+	if got := get(); !got.Close {
+		t.Errorf("while it leaves the connection stays: %s", got.Status)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/management/v1/users/u1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+w.Owner())
+	got, err := http.DefaultClient.Do(r)
+	if err != nil || got.StatusCode != http.StatusOK {
+		t.Fatal(got, err)
+	}
+	_ = got.Body.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", address); err == nil {
+		_ = c.Close()
+		t.Error("the port is still open")
+	}
+}
+
+// A delay for which a supervisor would not wait ends the start.
+func TestStopDelayIsAtMostAMinute(t *testing.T) {
+	t.Parallel()
+	w := testworld.Start(t)
+	for _, delay := range []time.Duration{-time.Second, time.Minute + time.Second} {
+		_, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0", StopDelay: delay})
+		if err == nil || !strings.Contains(err.Error(), "HERALD_STOP_DELAY") {
+			t.Errorf("%s: %v", delay, err)
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"herald/services/auth/internal/upstream"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/boot"
+	"herald/shared/event"
 	"herald/shared/eventcache"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
@@ -55,6 +56,9 @@ func (Config) Help() map[string]string {
 
 // Migrations make the service's tables.
 var Migrations = store.Migrations
+
+// Restored are the changes after a restore from a backup.
+var Restored = store.Restored
 
 // Sealed are the columns with sealed secrets.
 var Sealed = domain.Sealed()
@@ -120,6 +124,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 			Server: api.Server{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit,
 				Credentials: usersv1.NewCredentialsClient(s.Calls), Factors: usersv1.NewFactorsClient(s.Calls)},
 		})
+		authv1.RegisterEventsServer(r, event.Reader{Journal: s.Journal})
 	})
 }
 

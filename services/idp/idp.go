@@ -11,6 +11,7 @@ import (
 	"herald/services/idp/internal/domain"
 	"herald/services/idp/internal/store"
 	"herald/shared/boot"
+	"herald/shared/expiration"
 	idpv1 "herald/shared/gen/herald/idp/v1"
 	"herald/shared/orgremoval"
 	"herald/shared/outbound"
@@ -57,11 +58,13 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	db := store.New(s.Journal)
 	s.Consume(orgremoval.Start(s, consumer.Sweep(db)))
+	expiration.Start(s, store.Expiring)
 	s.Background(func(ctx context.Context) { consumer.ReportRefusedLogins(ctx, s, db) })
 	return s.Serve(func(r boot.Registrar) {
 		idpv1.RegisterIdpsServer(r, api.Idps{
 			Store: db, Keys: s.Keys, MaxLimit: c.MaxLimit, Callback: callback, Directory: where, Log: s.Log,
 			Now: s.Now,
 		})
+		idpv1.RegisterEventsServer(r, db.Events())
 	})
 }

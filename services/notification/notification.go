@@ -15,6 +15,7 @@ import (
 	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
 	"herald/shared/boot"
+	"herald/shared/event"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -46,6 +47,9 @@ func (Config) Help() map[string]string {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
+// Restored are the changes after a restore from a backup.
+var Restored = store.Restored
+
 // New registers the service. It fails for settings with which no mail can be sent. It does not connect to the mail
 // server, which may start later.
 func New(_ context.Context, s *boot.Service, c Config) error {
@@ -61,6 +65,30 @@ func NewSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return nil, err
 	}
+	relay, err := c.relay()
+	if err != nil {
+		return nil, err
+	}
+	return &delivery.Sender{
+		Store: store.New(s.Journal), Users: usersv1.NewInternalClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
+		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
+		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outages: s.Outages,
+		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
+		Queued: make(chan struct{}, 1), TestMails: make(chan delivery.TestMail),
+	}, nil
+}
+
+// Reach connects to the mail relay and logs in, and sends nothing.
+func Reach(ctx context.Context, c Config) error {
+	relay, err := c.relay()
+	if err != nil {
+		return err
+	}
+	return relay.Reach(ctx)
+}
+
+// relay returns the mail relay. It fails for settings with which no mail can be sent.
+func (c Config) relay() (*smtp.Relay, error) {
 	if c.SMTP.Empty() {
 		return nil, errors.New("HERALD_SMTP_URL is not set: mails need a relay, such as " +
 			"smtp://user:password@mail.example.com:587")
@@ -77,13 +105,7 @@ func NewSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 			return nil, fmt.Errorf("HERALD_MAIL_REPLY_TO: %w", err)
 		}
 	}
-	return &delivery.Sender{
-		Store: store.New(s.Journal), Users: usersv1.NewInternalClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
-		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
-		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outages: s.Outages,
-		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
-		Queued: make(chan struct{}, 1), TestMails: make(chan delivery.TestMail),
-	}, nil
+	return relay, nil
 }
 
 // mailDomain returns the public host as the domain of a Message-ID (RFC 5322, section 3.6.4).
@@ -109,5 +131,6 @@ func Start(s *boot.Service, c Config, sender *delivery.Sender) error {
 			Credentials: usersv1.NewCredentialsClient(s.Calls), Internal: sender.Users, Mails: sender,
 			MaxLimit: c.MaxLimit,
 		})
+		notificationv1.RegisterEventsServer(r, event.Reader{Journal: s.Journal})
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"herald/services/text/internal/domain"
 	"herald/services/text/internal/store"
 	"herald/shared/boot"
+	"herald/shared/event"
 	textv1 "herald/shared/gen/herald/text/v1"
 	"herald/shared/orgremoval"
 )
@@ -46,5 +47,6 @@ func New(_ context.Context, s *boot.Service, c Config) error {
 		textv1.RegisterTextServer(r, api.Text{
 			Catalog: catalog, Store: db, PublicURL: s.PublicURL.String(), Log: s.Log,
 		})
+		textv1.RegisterEventsServer(r, event.Reader{Journal: s.Journal})
 	})
 }

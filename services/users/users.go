@@ -4,7 +4,11 @@ package users
 
 import (
 	"context"
+	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"herald/services/users/internal/api/audit"
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/api/credentials"
 	"herald/services/users/internal/api/factors"
@@ -27,7 +31,6 @@ import (
 	"herald/shared/orgremoval"
 	"herald/shared/queue"
 	"herald/shared/search"
-	"herald/shared/secret"
 )
 
 // Config is the service's settings.
@@ -52,12 +55,22 @@ func (Config) Help() map[string]string {
 // Migrations make the service's tables.
 var Migrations = store.Migrations
 
+// Restored are the changes after a restore from a backup.
+var Restored = store.Restored
+
 // Sealed are the columns with sealed secrets.
-var Sealed = []secret.Column{domain.SealedOTP, domain.SealedLastingKey}
+var Sealed = domain.Sealed
 
 // Administrator is the user that the first start made, with a one-time password. It is empty at
 // every other start.
 type Administrator = start.Administrator
+
+// AnotherAdministrator makes another administrator in the service's database. Host is that of the public URL.
+func AnotherAdministrator(
+	ctx context.Context, db *pgxpool.Pool, now func() time.Time, host string,
+) (Administrator, error) {
+	return start.Another(ctx, store.Apart(db, now), password.NewHasher(1, 1), host)
+}
 
 // waitingHashes is how many passwords can wait to be hashed.
 const waitingHashes = 64
@@ -87,10 +100,14 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err != nil {
 		return admin, err
 	}
-	s.Background(func(ctx context.Context) { consumer.Expire(ctx, s, db) })
+	consumer.Expire(s, db)
 	common := base.Base{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
 		Idps: idpv1.NewIdpsClient(s.Calls), Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
+	}
+	overview, err := audit.New(common, s.Calls, projectsv1.NewInternalClient(s.Calls))
+	if err != nil {
+		return admin, err
 	}
 	internal := internals.Server{Base: common}
 	s.Consume(append(consumer.Handlers(internal), orgremoval.Start(s, consumer.Sweep(db)))...)
@@ -103,6 +120,9 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		usersv1.RegisterFactorsServer(r, factors.Server{Base: common, OTPIssuer: c.OTPIssuer})
 		usersv1.RegisterLoginsServer(r, logins.Server{Base: common})
 		usersv1.RegisterImportsServer(r, imports.Server{Base: common, Projects: projectsv1.NewInternalClient(s.Calls)})
+		usersv1.RegisterAuditServer(r, overview)
+		usersv1.RegisterExpirationsServer(r, overview)
+		usersv1.RegisterEventsServer(r, db.Events())
 		usersv1.RegisterInternalServer(r, internal)
 	})
 }

@@ -10,11 +10,13 @@ import (
 	"herald/shared/event"
 )
 
-// backlog is a collector of metrics about a service's outbox: how many events wait and for how long. It also measures
-// how full the stream is. While the database does not answer, it reports the last known values.
+// backlog is a collector of metrics about what a service has still to do: the events of its outbox, and those of other
+// services. It also measures how full the stream is, and how many connections to the database are in use. While the
+// database does not answer, it reports the last known values of the outbox.
 type backlog struct {
 	service                      *Service
 	waiting, oldest, stale, fill *prometheus.Desc
+	unhandled, dead, used, most  *prometheus.Desc
 	mu                           sync.Mutex
 	last                         outbox
 }
@@ -39,30 +41,49 @@ func newBacklog(s *Service) *backlog {
 			nil, labels),
 		fill: prometheus.NewDesc("herald_events_stream_fill",
 			"How full the stream EVENTS is, from 0 to 1; a full one drops its oldest.", nil, labels),
+		unhandled: prometheus.NewDesc("herald_events_unhandled",
+			"Events of other services that a service has not handled yet.", nil, labels),
+		dead: prometheus.NewDesc("herald_dead_letters",
+			"Events that a service failed to handle ten times, and that nobody has redriven.", nil, labels),
+		used: prometheus.NewDesc("herald_postgres_connections_used",
+			"Connections of a service to its database that are in use.", nil, labels),
+		most: prometheus.NewDesc("herald_postgres_connections_max",
+			"The most connections of a service to its database that can be in use.", nil, labels),
 	}
 }
 
 func (b *backlog) Describe(ch chan<- *prometheus.Desc) {
-	ch <- b.waiting
-	ch <- b.oldest
-	ch <- b.stale
-	ch <- b.fill
+	for _, d := range []*prometheus.Desc{b.waiting, b.oldest, b.stale, b.fill, b.unhandled, b.dead, b.used, b.most} {
+		ch <- d
+	}
 }
 
 func (b *backlog) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), CheckLimit)
 	defer cancel()
+	gauge := func(d *prometheus.Desc, value float64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
+	}
+	pool := b.service.DB.Stat() // first, because reading the outbox uses a connection
+	gauge(b.used, float64(pool.AcquiredConns()))
+	gauge(b.most, float64(pool.MaxConns()))
 	if last := b.read(ctx); !last.at.IsZero() {
 		age := b.service.Now().Sub(last.at)
 		if last.n > 0 {
 			last.oldest += age
 		}
-		ch <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(last.n))
-		ch <- prometheus.MustNewConstMetric(b.oldest, prometheus.GaugeValue, last.oldest.Seconds())
-		ch <- prometheus.MustNewConstMetric(b.stale, prometheus.GaugeValue, age.Seconds())
+		gauge(b.waiting, float64(last.n))
+		gauge(b.oldest, last.oldest.Seconds())
+		gauge(b.stale, age.Seconds())
 	}
 	if fill, err := event.Fill(ctx, b.service.JS); err == nil {
-		ch <- prometheus.MustNewConstMetric(b.fill, prometheus.GaugeValue, fill)
+		gauge(b.fill, fill)
+	}
+	if n, err := event.Unhandled(ctx, b.service.JS, b.service.Name); err == nil {
+		gauge(b.unhandled, float64(n))
+	}
+	if n, err := event.CountLetters(ctx, b.service.JS, b.service.Name); err == nil {
+		gauge(b.dead, float64(n))
 	}
 }
 

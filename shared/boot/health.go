@@ -102,6 +102,33 @@ func together(causes map[string]string) map[string]string {
 	return reasons
 }
 
+// readiness is a collector of the checks, because a monitor that reads /metrics does not ask /readyz.
+type readiness struct {
+	*Health
+	ready *prometheus.Desc
+}
+
+func newReadiness(h *Health) readiness {
+	return readiness{h, prometheus.NewDesc("herald_ready", "Whether a check of /readyz succeeds, 1 or 0.",
+		[]string{"check"}, nil)}
+}
+
+func (r readiness) Describe(ch chan<- *prometheus.Desc) { ch <- r.ready }
+
+func (r readiness) Collect(ch chan<- prometheus.Metric) {
+	r.mu.Lock()
+	names := slices.Collect(maps.Keys(r.checks))
+	r.mu.Unlock()
+	causes := r.Causes(context.Background())
+	for _, name := range names {
+		ready := 1.0
+		if _, failed := causes[name]; failed {
+			ready = 0
+		}
+		ch <- prometheus.MustNewConstMetric(r.ready, prometheus.GaugeValue, ready, name)
+	}
+}
+
 func writeHealth(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -111,6 +138,7 @@ func writeHealth(w http.ResponseWriter, status int, body any) {
 
 // Ops returns the handler of the operator's port. It has metrics, liveness, readiness with reasons, and profiles.
 func (h *Health) Ops(metrics *prometheus.Registry) http.Handler {
+	metrics.MustRegister(newReadiness(h))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /livez", h.Live)

@@ -112,13 +112,13 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 	// Tests run two replicas in one process. Their metrics have the same names, so only those of the first replica
 	// are registered.
 	_ = s.Metrics.Register(s.backlog)
-	s.Health.Check(s.Name+" NATS", s.connected)
+	s.Health.Check(s.Name+" NATS", func(ctx context.Context) error { return bus.Ready(ctx, s.Conn) })
 	s.Health.Check(s.Name+" events", func(ctx context.Context) error {
 		waits := errors.Join(relay.Delayed(), postgres.Ask(ctx, s.DB, event.Waiting))
 		if s.Outages.Err() != nil || postgres.IsOutage(waits) { // the check of the database reports it
 			waits = nil
 		}
-		if !s.Conn.IsConnected() {
+		if bus.Ready(ctx, s.Conn) != nil { // the check of NATS reports it
 			return waits
 		}
 		return errors.Join(waits, event.There(ctx, s.JS))
@@ -129,13 +129,39 @@ func (s *Service) open(ctx context.Context, database secret.Text, migrations fs.
 // migrate migrates the database. It may wait for another replica that does the same.
 func (s *Service) migrate(ctx context.Context, migrations fs.FS) (err error) {
 	defer retry.Slow(s.Log, "the database is migrated, perhaps by another replica")(&err)
-	if err := postgres.Migrate(ctx, s.DB, "event_version", event.Migrations); err != nil {
+	return Migrate(ctx, s.DB, migrations)
+}
+
+// The tables with the versions of the tables of events, and of a service's own.
+const (
+	EventHistory  = "event_version"
+	SchemaHistory = "schema_version"
+)
+
+// Migrate migrates the database of a service.
+func Migrate(ctx context.Context, db *pgxpool.Pool, migrations fs.FS) error {
+	return MigrateTo(ctx, db, migrations, postgres.Newest, postgres.Newest)
+}
+
+// MigrateTo does the same, but only up to a version of the tables of events, and one of the service's own.
+func MigrateTo(ctx context.Context, db *pgxpool.Pool, migrations fs.FS, events, schema int32) error {
+	if err := postgres.MigrateTo(ctx, db, EventHistory, event.Migrations, events); err != nil {
 		return err
 	}
-	if err := postgres.AddQuotas(ctx, s.DB); err != nil {
+	if err := postgres.AddQuotas(ctx, db); err != nil {
 		return err
 	}
-	return postgres.Migrate(ctx, s.DB, "schema_version", migrations)
+	return postgres.MigrateTo(ctx, db, SchemaHistory, migrations, schema)
+}
+
+// Pending returns the names of the migrations that Migrate would run.
+func Pending(ctx context.Context, db *pgxpool.Pool, migrations fs.FS) ([]string, error) {
+	events, err := postgres.Pending(ctx, db, EventHistory, event.Migrations)
+	if err != nil {
+		return nil, err
+	}
+	own, err := postgres.Pending(ctx, db, SchemaHistory, migrations)
+	return append(events, own...), err
 }
 
 // ensureStreams makes the streams. A cluster of NATS servers answers only when it has elected a leader.
@@ -150,13 +176,6 @@ func (s *Service) ensureStreams(ctx context.Context, services []string) (err err
 			"would push out; HERALD_EVENTS_MAX_BYTES is taken at the next start", "lagging", lagging)
 	}
 	return err
-}
-
-func (s *Service) connected(context.Context) error {
-	if !s.Conn.IsConnected() {
-		return errors.New("not connected")
-	}
-	return nil
 }
 
 // Serve registers the services of the contract and subscribes to their requests. register calls the generated

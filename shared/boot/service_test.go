@@ -155,8 +155,30 @@ func TestServiceMetrics(t *testing.T) {
 		}
 		return found
 	}
-	if m := figures(); m["herald_outbox_events"] != 0 || m["herald_outbox_oldest_seconds"] != 0 {
-		t.Errorf("nothing waits, figures is %v", m)
+	m := figures()
+	for _, name := range []string{"herald_outbox_events", "herald_outbox_oldest_seconds", "herald_events_unhandled",
+		"herald_dead_letters", "herald_postgres_connections_used"} {
+		if n, there := m[name]; !there || n != 0 {
+			t.Errorf("nothing waits and nothing is in use, figures is %v", m)
+		}
+	}
+	busy, err := s.DB.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m = figures(); m["herald_postgres_connections_used"] != 1 || m["herald_postgres_connections_max"] < 2 {
+		t.Errorf("one connection is in use, figures is %v", m)
+	}
+	busy.Release()
+	if _, err := s.JS.CreateOrUpdateConsumer(t.Context(), event.Stream, jetstream.ConsumerConfig{
+		Durable: "users", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.JS.Publish(t.Context(), "dead.users.events.users.org.created.o", nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := s.DB.Exec(t.Context(), `with event as (
 		insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
@@ -168,7 +190,10 @@ func TestServiceMetrics(t *testing.T) {
 	if _, err := s.JS.Publish(t.Context(), "events.users.org.created.o", make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	m := figures()
+	m = figures()
+	if m["herald_events_unhandled"] != 1 || m["herald_dead_letters"] != 2 {
+		t.Errorf("an event is not handled, and two are given up, figures is %v", m)
+	}
 	if stale, ok := m["herald_outbox_stale_seconds"]; !ok || stale != 0 {
 		t.Errorf("the outbox was read just now, figures is %v", m)
 	}
@@ -238,7 +263,7 @@ func TestServiceReadiness(t *testing.T) {
 	away := s.Conn.StatusChanged(nats.RECONNECTING)
 	bus.Stop(g.Bus.Server.(*server.Server))
 	<-away
-	if causes := g.Health.Causes(t.Context()); causes["users NATS"] != "not connected" || len(causes) != 1 {
+	if causes := g.Health.Causes(t.Context()); causes["users NATS"] != "not connected to NATS" || len(causes) != 1 {
 		t.Errorf("without NATS: %v", causes)
 	}
 	s.DB.Close()

@@ -37,6 +37,8 @@ type Address struct {
 	Password secret.Text
 	// Others are passwords to try when Password is refused. They are derived from the other master keys.
 	Others []secret.Text
+	// CAFile is a file with the certificates of who signs that of the server. If it is set, the connection uses TLS.
+	CAFile string
 }
 
 // As returns the address with the login of another user.
@@ -98,6 +100,8 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 	}
 	if a.Server != nil {
 		options = append(options, nats.InProcessServer(a.Server))
+	} else if a.CAFile != "" {
+		options = append(options, nats.RootCAs(a.CAFile))
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -116,6 +120,28 @@ func Connect(ctx context.Context, a Address, log *slog.Logger) (*nats.Conn, erro
 			return nil, fmt.Errorf("connect to NATS as %s: %w", a.User, err)
 		}
 	}
+}
+
+// The reasons why a process is not ready.
+var (
+	errAway   = errors.New("not connected to NATS")
+	errSilent = errors.New("NATS does not answer")
+)
+
+// answerLimit is how long NATS may take to answer a ping of Ready.
+const answerLimit = time.Second
+
+// Ready returns an error unless NATS answers a ping. A frozen server keeps the connection for some seconds.
+func Ready(ctx context.Context, conn *nats.Conn) error {
+	if !conn.IsConnected() {
+		return errAway
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	if conn.FlushWithContext(ctx) != nil {
+		return errSilent
+	}
+	return nil
 }
 
 // IsOutage reports whether an error follows from an outage of NATS that is already in the log. Connect or whoever runs

@@ -91,10 +91,13 @@ func (c Consumer) consume(ctx context.Context, silent bool) error {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
 	}
 	defer end()
+	reconnects := c.JS.Conn().StatusChanged(nats.CONNECTED)
+	defer c.JS.Conn().RemoveStatusListener(reconnects)
 	messages, err := c.messages(ctx)
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", c.Service, err)
 	}
+	go c.checkAfter(ctx, reconnects, messages)
 	if !silent {
 		c.worked()
 	}
@@ -129,6 +132,19 @@ func (c Consumer) consume(ctx context.Context, silent bool) error {
 		}
 		c.held.Store(m, nil)
 		queues[maphash.String(c.seed, m.Headers().Get(contract.HeaderSubject))%parallel] <- m
+	}
+}
+
+// checkAfter ends messages if their consumer is gone after a reconnect. NATS does not tell the client, which would
+// notice it only after two missed heartbeats. It returns when the listener to reconnects is removed.
+func (c Consumer) checkAfter(ctx context.Context, reconnects <-chan nats.Status, messages jetstream.MessagesContext) {
+	for range reconnects {
+		ctx, cancel := context.WithTimeout(ctx, lookWait)
+		_, err := c.JS.Consumer(ctx, Stream, c.Service)
+		cancel()
+		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			messages.Stop()
+		}
 	}
 }
 

@@ -109,6 +109,22 @@ func Letters(ctx context.Context, js jetstream.JetStream, limit int) ([]Letter, 
 	return found, nil
 }
 
+// CountLetters returns how many dead letters are of a service.
+func CountLetters(ctx context.Context, js jetstream.JetStream, service string) (n uint64, err error) {
+	stream, err := dead(ctx, js)
+	if err != nil {
+		return 0, err
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter("dead."+service+".>"))
+	if err != nil {
+		return 0, fmt.Errorf("stream %s: %w", Dead, err)
+	}
+	for _, letters := range info.State.Subjects {
+		n += letters
+	}
+	return n, nil
+}
+
 // Redrive publishes the event of a dead letter again and deletes the letter. Only the service that could not handle
 // the event gets it. After a crash between the two steps the event may be redriven twice.
 func Redrive(ctx context.Context, js jetstream.JetStream, sequence uint64) (Letter, error) {

@@ -39,8 +39,10 @@ type Event struct {
 	HistoryID string `db:"-"`
 	// Actor is the id of the user or the name of the service that made the change.
 	Actor string
-	Data  []byte
-	Time  time.Time
+	// Request is the id of the request that made the change, or empty. It is only written, like HistoryID.
+	Request string `db:"-"`
+	Data    []byte
+	Time    time.Time
 	// quiet is the same as in kind. It is false for an event that was read from the database.
 	quiet bool
 }

@@ -75,7 +75,7 @@ func TestHistoryOfOldEvents(t *testing.T) {
 	}
 	pool := kit.Pool(t)
 	if _, err := pool.Exec(t.Context(), `drop function keep_quota, quota_of; drop table events, outbox,
-			first_start, removals, stream_seen, quotas, event_version`); err != nil {
+			first_start, removals, stream_seen, quotas, expiration_steps, event_version`); err != nil {
 		t.Fatal(err)
 	}
 	old := fstest.MapFS{first: {Data: sql}}

@@ -17,6 +17,7 @@ import (
 	"herald/shared/fault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
+	"herald/shared/rpc"
 )
 
 // Journal writes a change and its event in one transaction, so that neither exists without
@@ -174,6 +175,7 @@ func (j Journal) follow(ctx context.Context, db querier, cause Delivery, s State
 	args := maps.Clone(s.Args)
 	args["event_id"], args["event_cause"], args["event_actor"] = resource.NewID(), cause.ID, cause.Actor
 	args["event_time"], args["event_history_fields"] = j.Now(), contract.HistoryFields()
+	args["event_request"] = rpc.RequestID(ctx)
 	args["event_aggregates_of_instance"] = contract.AggregatesOfInstance()
 	rows, _ := db.Query(ctx, `with event as (select @event_time::timestamptz as time)`+s.changes()+
 		` select `+columns+` from along order by position`, args) // CollectRows returns its error
@@ -274,6 +276,7 @@ func (j Journal) event(ctx context.Context, m proto.Message, s Statement) (Event
 		EventID: s.EventID, AggregateID: s.AggregateID, OrganizationID: s.OrganizationID,
 		Actor: caller.From(ctx).Actor(), Time: j.Now(),
 	})
+	e.Request = rpc.RequestID(ctx)
 	if err == nil && s.OrganizationID == "" && s.OrganizationOf == "" && !contract.OfInstance(e.Aggregate) {
 		return Event{}, fmt.Errorf("event %s.%s has no organization, and its contract lacks of_instance", e.Aggregate,
 			e.Name)
@@ -294,7 +297,7 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 	args := make(postgres.Args, len(s.Args)+8)
 	maps.Copy(args, s.Args)
 	args["event_id"], args["event_aggregate"], args["event_name"] = e.ID, e.Aggregate, e.Name
-	args["event_aggregate_id"], args["event_history_id"] = e.AggregateID, e.HistoryID
+	args["event_aggregate_id"], args["event_history_id"], args["event_request"] = e.AggregateID, e.HistoryID, e.Request
 	args["event_actor"], args["event_data"], args["event_time"] = e.Actor, e.Data, e.Time
 	if s.Along != "" {
 		args["event_cause"], args["event_history_fields"] = e.ID, contract.HistoryFields()
@@ -307,9 +310,9 @@ func (s Statement) with(e Event) (string, postgres.Args) {
 		args["event_organization"] = e.OrganizationID
 	}
 	return `with written as (
-	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, request_id, data, time)
 	select @event_id, @event_aggregate, @event_aggregate_id, @event_history_id, @event_name,
-		` + organization + `, @event_actor, @event_data::jsonb, @event_time::timestamptz
+		` + organization + `, @event_actor, @event_request, @event_data::jsonb, @event_time::timestamptz
 	where ` + cmp.Or(s.If, "true") + ` returning ` + columns + `
 ), event as (
 	select position, time from written
@@ -323,13 +326,13 @@ func (s Statement) changes() string {
 	var sql string
 	if s.Along != "" {
 		sql = `, along as (
-	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+	insert into events (id, aggregate, aggregate_id, history_id, name, organization_id, actor, request_id, data, time)
 	select @event_id::text || '-' || row_number() over (), a.aggregate, a.aggregate_id,
 		case when @event_history_fields::jsonb ? a.aggregate
 			then a.data ->> (@event_history_fields::jsonb ->> a.aggregate) else a.aggregate_id end,
 		a.name, case when a.organization_id <> '' or a.aggregate = any (@event_aggregates_of_instance)
 			then a.organization_id end,
-		@event_actor, a.data || jsonb_build_object('cause', @event_cause::text), event.time
+		@event_actor, @event_request, a.data || jsonb_build_object('cause', @event_cause::text), event.time
 	from event, (` + s.Along + `) a (aggregate, name, aggregate_id, organization_id, data)
 	returning ` + columns + `
 ), along_outboxed as (

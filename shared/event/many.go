@@ -97,10 +97,11 @@ func (m Many) sql() string {
 	from unnest(@event_ids::text[], @event_aggregate_ids::text[], @event_history_ids::text[], @event_data::text[])
 		with ordinality e (id, aggregate_id, history_id, data, n)
 ), ` + m.SQL + `, recorded as (
-	insert into events (position, id, aggregate, aggregate_id, history_id, name, organization_id, actor, data, time)
+	insert into events (position, id, aggregate, aggregate_id, history_id, name, organization_id, actor, request_id,
+		data, time)
 	overriding system value
 	select e.position, e.id, @event_aggregate, e.aggregate_id, e.history_id, @event_name, @event_organization,
-		@event_actor, e.data::jsonb, e.time
+		@event_actor, @event_request, e.data::jsonb, e.time
 	from event e join created c on c.position = e.position
 ), outboxed as (
 	insert into outbox select position from created
@@ -117,6 +118,7 @@ func (m Many) args(events []Event) postgres.Args {
 		"event_aggregate": events[0].Aggregate, "event_name": events[0].Name, "event_actor": events[0].Actor,
 		"event_organization": m.OrganizationID, "event_time": events[0].Time, "event_ids": ids,
 		"event_aggregate_ids": aggregates, "event_history_ids": histories, "event_data": data,
+		"event_request": events[0].Request,
 	}
 	maps.Copy(args, m.Args)
 	return args

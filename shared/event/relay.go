@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -235,7 +236,6 @@ func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, pressure *backpressur
 	if err != nil {
 		return 0, "", err
 	}
-	r.rebuilt(ctx, events)
 	for rest := events; len(rest) > 0; {
 		together, size := pressure.cut(rest)
 		if lagging, err := pressure.take(ctx, size); lagging != "" || err != nil {
@@ -246,16 +246,18 @@ func (r *Relay) relay(ctx context.Context, conn *pgx.Conn, pressure *backpressur
 		}
 		rest, n = rest[together:], n+together
 	}
+	r.rebuilt(ctx, events)
 	return n, "", nil
 }
 
-// rebuilt ends the rebuilding of the stream when none of the lost events is among the oldest of the outbox.
+// rebuilt ends the rebuilding of the stream when the oldest events of the outbox are published and none of the lost
+// ones is left.
 func (r *Relay) rebuilt(ctx context.Context, oldest []Event) {
-	next := int64(0)
-	if len(oldest) > 0 {
-		next = oldest[0].Position
+	upTo := int64(math.MaxInt64) // the outbox had no more than these
+	if len(oldest) == window {
+		upTo = oldest[window-1].Position
 	}
-	if r.rebuild.over(next) {
+	if r.rebuild.over(upTo) {
 		took, n := r.rebuild.end()
 		r.Log.InfoContext(ctx, "the stream of events has all of this service again", "events", n, "took",
 			took.Round(time.Millisecond).String())

@@ -47,7 +47,7 @@ type seen struct {
 func (now seen) lossSince(before seen, info *jetstream.StreamInfo) bool {
 	return now.Server != before.Server || !now.Created.Equal(before.Created) ||
 		now.Last < before.Last || now.Missing > before.Missing ||
-		now.First > before.First && !full(info) && !expires(info)
+		now.First > max(before.First, 1) && !full(info) && !expires(info) // that of an empty stream is 0
 }
 
 // check says when the working relay looks at the stream again.
@@ -144,8 +144,8 @@ func (r *Relay) restore(ctx context.Context, conn *pgx.Conn, now seen) error {
 	if err != nil {
 		return fmt.Errorf("restore events: %w", postgres.Fault(err))
 	}
-	if len(lost) == 0 {
-		r.rebuild.end()
+	if len(lost) == 0 { // those that an earlier check has found may still wait in the outbox
+		r.rebuild.compared()
 		return nil
 	}
 	r.Log.WarnContext(ctx, "the stream of events has lost some of this service; they are published again",
@@ -226,17 +226,16 @@ type rebuild struct {
 	last   int64
 }
 
-func (b *rebuild) begin() { b.set(0, 0) }
+func (b *rebuild) begin() { b.lost(0, 0) }
 
-func (b *rebuild) lost(events int, last int64) { b.set(events, last) }
-
-func (b *rebuild) set(events int, last int64) {
+// lost adds events that were lost, and the highest of their positions.
+func (b *rebuild) lost(events int, last int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.since.IsZero() {
 		b.since = time.Now()
 	}
-	b.events, b.last = events, last
+	b.events, b.last = b.events+events, max(b.last, last)
 }
 
 // end ends what begin began. It returns for how long the stream was rebuilt, and how many events were lost.
@@ -248,7 +247,7 @@ func (b *rebuild) end() (took time.Duration, events int) {
 	return took, events
 }
 
-// compared ends a comparison that broke off here and that another relay has finished.
+// compared ends a comparison that found nothing, or that broke off here and that another relay has finished.
 func (b *rebuild) compared() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -257,11 +256,11 @@ func (b *rebuild) compared() {
 	}
 }
 
-// over reports whether all lost events are published, if next is the next position in the outbox, or 0 for none.
-func (b *rebuild) over(next int64) bool {
+// over reports whether all lost events are published, if those up to a position are.
+func (b *rebuild) over(upTo int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.last > 0 && (next == 0 || next > b.last)
+	return b.last > 0 && upTo >= b.last
 }
 
 // err returns what is under way, or nil.

@@ -332,6 +332,71 @@ func TestReadinessSaysThatTheStreamIsRebuilt(t *testing.T) {
 	r.stream(40)
 }
 
+// The stream can be lost again while its events are published. Readiness stays red until all are back, and the log says
+// once how many that were.
+func TestRebuildingIsOverWhenAllEventsAreBack(t *testing.T) {
+	t.Parallel()
+	w := openWorld(t)
+	var said testkit.Lines
+	w.Log = slog.New(slog.NewTextHandler(&said, nil))
+	r := newReplica(t, w.Ground, kit.Database(t))
+	r.published(40)
+	w.purge(r)
+	w.set(r, func(c *jetstream.StreamConfig) { c.Subjects = []string{"other.>"} }) // so nothing can be published
+	testkit.Go(t, r.relay.Run)
+	r.until("readiness says what is lost", r.delayed("has lost 40 events"))
+	js := w.operator(r)
+	first, err := js.Stream(t.Context(), event.Stream)
+	if err == nil {
+		err = js.DeleteStream(t.Context(), event.Stream)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := js.CreateStream(t.Context(), first.CachedInfo().Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Until(t, r.db, "stream_seen", "exists (select from stream_seen where created = $1)",
+		second.CachedInfo().Created.Truncate(time.Microsecond))
+	if !r.delayed("has lost 40 events")() {
+		t.Errorf("after the second loss readiness says %v", r.relay.Delayed())
+	}
+	w.set(r, func(c *jetstream.StreamConfig) { c.Subjects = []string{"events.>"} })
+	r.until("readiness is green", func() bool { return r.relay.Delayed() == nil })
+	r.stream(40)
+	if n := strings.Count(said.String(), "has all of this service again"); n != 1 {
+		t.Errorf("the log says %d times that all are back: %s", n, said.String())
+	}
+}
+
+// A service whose consumer was lost with the files of NATS makes it again as soon as NATS is back. It does not wait
+// until it misses heartbeats.
+func TestConsumerIsMadeAgainAfterALoss(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := newReplica(t, w.Ground, kit.Database(t))
+	testkit.Go(t, r.relay.Run)
+	all := newTally()
+	var said testkit.Lines
+	c := consumer(t, w.Ground, onCreated(all.note))
+	c.Log = slog.New(slog.NewTextHandler(&said, nil))
+	c.Beat(14 * time.Second)
+	testkit.Go(t, c.Run)
+	r.mustCreate("before")
+	all.wait(t, 1)
+	w.stop()
+	if err := os.RemoveAll(w.server.Dir); err != nil {
+		t.Fatal(err)
+	}
+	w.start(t)
+	r.mustCreate("after")
+	all.wait(t, 2)
+	if strings.Contains(said.String(), "no heartbeat") {
+		t.Errorf("it has waited for heartbeats: %s", said.String())
+	}
+}
+
 // A relay whose comparison broke off reports nothing after another one has done it, whether that one still works or
 // has ended.
 func TestReadinessForgetsAComparisonThatAnotherRelayFinished(t *testing.T) {

@@ -118,3 +118,16 @@ func Fill(ctx context.Context, js jetstream.JetStream) (float64, error) {
 	i := s.CachedInfo()
 	return float64(i.State.Bytes) / float64(i.Config.MaxBytes), nil
 }
+
+// Unhandled returns how many events a service has not handled yet. A service that handles no events has none.
+func Unhandled(ctx context.Context, js jetstream.JetStream, service string) (uint64, error) {
+	c, err := js.Consumer(ctx, Stream, service)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("consumer %s: %w", service, err)
+	}
+	i := c.CachedInfo()
+	return i.NumPending + uint64(i.NumAckPending), nil
+}

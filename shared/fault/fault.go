@@ -192,3 +192,10 @@ func From(err error) *Fault {
 	}
 	return ErrInternal.Because(err)
 }
+
+// IsOutage reports whether an error only says that something was away or too slow. Whoever watches that logs it once
+// for the whole outage; whoever needed it does not log it again.
+func IsOutage(err error) bool {
+	code := From(err).Code
+	return code == Unavailable || code == Deadline
+}

@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -47,7 +49,7 @@ func TestMigrateTogether(t *testing.T) {
 	if read(); runs != 2 || eventRuns != 1 || version != 3 || eventVersion != 2 {
 		t.Errorf("runs %d and %d, versions %d and %d", runs, eventRuns, version, eventVersion)
 	}
-	// A new release adds one step; an older one refuses a schema that it does not know.
+	// A new release adds one step.
 	own["migrations/004_step.sql"] = &fstest.MapFile{Data: []byte(`insert into runs values (4)`)}
 	if err := postgres.Migrate(t.Context(), pool, "schema_version", own); err != nil {
 		t.Fatal(err)
@@ -55,10 +57,116 @@ func TestMigrateTogether(t *testing.T) {
 	if read(); runs != 3 || version != 4 {
 		t.Errorf("after the new release: runs %d, version %d", runs, version)
 	}
-	delete(own, "migrations/004_step.sql")
-	if err := postgres.Migrate(t.Context(), pool, "schema_version", own); err == nil ||
-		!strings.Contains(err.Error(), "of a newer Herald: its schema_version is 4, and this program knows 3;") {
-		t.Error("an older release takes a newer schema:", err)
+}
+
+// An older program takes a newer schema as it is, unless it does not work with it, or nobody has said that it does.
+func TestMigrateBack(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	first, second := `create table a (id int)`, `create table b (id int)`
+	ended := "-- Earlier versions of Herald do not work with this.\ndrop table a"
+	migrate := func(sql ...string) error { return postgres.Migrate(t.Context(), pool, "schema_version", files(sql...)) }
+	plan := func(sql ...string) error {
+		_, err := postgres.Pending(t.Context(), pool, "schema_version", files(sql...))
+		return err
+	}
+	for name, c := range map[string]func(...string) error{"migrate": migrate, "plan": plan} {
+		if err := migrate(first, second); err != nil {
+			t.Fatal(err)
+		}
+		if err := c(first); err != nil {
+			t.Errorf("%s: an older program refuses a newer schema: %v", name, err)
+		}
+	}
+	if err := migrate(first, second, ended, `create table d (id int)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(first, second, ended); err != nil {
+		t.Errorf("a program with the migration that ended something: %v", err)
+	}
+	for name, c := range map[string]func(...string) error{"migrate": migrate, "plan": plan} {
+		if err := c(first, second); err == nil || !strings.Contains(err.Error(),
+			"of a newer Herald: its schema_version is 4, and this program knows 2;") {
+			t.Errorf("%s: a program that does not work with the schema: %v", name, err)
+		}
+	}
+	if err := run(t.Context(), pool, `alter table schema_version drop column oldest`); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(first, second, ended); err == nil {
+		t.Error("a schema of which nobody has said who works with it")
+	}
+}
+
+// The tables of a backup are made at its version, which must not be newer than the program.
+func TestMigrateToAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	all := files(`create table a (id int)`, `create table b (id int)`)
+	if err := postgres.MigrateTo(t.Context(), pool, "schema_version", all, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), pool, `select from b`); code(err) != "42P01" {
+		t.Errorf("the second version is there: %v", err)
+	}
+	if err := postgres.MigrateTo(t.Context(), pool, "schema_version", all, 3); err == nil ||
+		!strings.Contains(err.Error(), "its schema_version is 3, and this program knows 2") {
+		t.Errorf("a newer version: %v", err)
+	}
+	if err := postgres.Migrate(t.Context(), pool, "schema_version", all); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), pool, `select from b`); err != nil {
+		t.Error(err)
+	}
+}
+
+// A migration that cannot have its lock does not hold up requests behind it. It is repeated until it can.
+func TestMigrationLetsRequestsGoFirst(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	all := files(`create table busy (id int)`)
+	if err := postgres.Migrate(t.Context(), pool, "schema_version", all); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.WithoutCancel(t.Context()))
+	const reads = `set local idle_in_transaction_session_timeout = 0; select from busy`
+	if _, err := tx.Exec(t.Context(), reads); err != nil {
+		t.Fatal(err)
+	}
+	all["migrations/002_step.sql"] = &fstest.MapFile{Data: []byte(`alter table busy add column more int`)}
+	pending, err := postgres.Pending(t.Context(), pool, "schema_version", all)
+	if err != nil || !slices.Equal(pending, []string{"002_step.sql"}) {
+		t.Errorf("pending are %q, %v", pending, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- postgres.Migrate(t.Context(), pool, "schema_version", all) }()
+	for waits := false; !waits; {
+		err := pool.QueryRow(t.Context(), `select exists (select from pg_locks where not granted)`).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := run(t.Context(), pool, `select from busy`); err != nil { // waits for lockLimit at most
+		t.Errorf("a request behind the migration: %v", err)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the migration has ended: %v", err)
+	default:
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if pending, err := postgres.Pending(t.Context(), pool, "schema_version", all); err != nil || len(pending) > 0 {
+		t.Errorf("pending are %q, %v", pending, err)
 	}
 }
 

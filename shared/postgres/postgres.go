@@ -4,9 +4,9 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net"
 	"strconv"
@@ -15,9 +15,7 @@ import (
 	"github.com/exaring/otelpgx"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/multitracer"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/tern/v2/migrate"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -110,7 +108,8 @@ func Await(ctx context.Context, pool *pgxpool.Pool) error {
 	defer cancel()
 	for {
 		err := pool.Ping(ctx)
-		if err == nil || fault.From(Fault(err)).Code != fault.Unavailable {
+		_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+		if err == nil || untrusted || fault.From(Fault(err)).Code != fault.Unavailable {
 			return err
 		}
 		if !retry.Wait(ctx, startPause) {
@@ -121,55 +120,6 @@ func Await(ctx context.Context, pool *pgxpool.Pool) error {
 
 // startPause is the pause between two tries of Await.
 const startPause = 200 * time.Millisecond
-
-// Migrate runs the migrations in the directory migrations that a database does not have yet. Replicas that start at
-// the same time wait for each other. history is the name of the table with the version. A service's own tables and
-// the tables of its events have separate versions.
-func Migrate(ctx context.Context, pool *pgxpool.Pool, history string, migrations fs.FS) error {
-	return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		// A migration may take longer than statementLimit, and so may waiting for the migration of another replica.
-		if _, err := c.Exec(ctx, "set statement_timeout = 0"); err != nil {
-			return fmt.Errorf("migrate %s: %w", history, Fault(err))
-		}
-		defer func() {
-			if _, err := c.Exec(ctx, "reset statement_timeout"); err != nil {
-				c.Conn().Close(ctx) // the pool opens another
-			}
-		}()
-		m, err := migrate.NewMigrator(ctx, c.Conn(), history)
-		if err != nil {
-			return fmt.Errorf("migrate %s: %w", history, Fault(err))
-		}
-		files, err := fs.Sub(migrations, "migrations")
-		if err != nil {
-			return fmt.Errorf("migrate %s: %w", history, err)
-		}
-		if err := m.LoadMigrations(files); err != nil {
-			return fmt.Errorf("migrate %s: %w", history, err)
-		}
-		version, err := m.GetCurrentVersion(ctx)
-		if err != nil {
-			return fmt.Errorf("migrate %s: %w", history, Fault(err))
-		}
-		if known := len(m.Migrations); int(version) > known {
-			return fmt.Errorf("the database is of a newer Herald: its %s is %d, and this program knows %d; start the "+
-				"newer one, or restore the backup of before the upgrade", history, version, known)
-		}
-		if err := m.Migrate(ctx); err != nil {
-			return fmt.Errorf("migrate %s: %w%s", history, err, hint(err))
-		}
-		return nil
-	})
-}
-
-// hint returns text for an error message that says what to do when the server lacks an extension.
-func hint(err error) string {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	if ok && (pg.Code == "0A000" || pg.Code == "58P01") { // not available; the extension's file is missing
-		return " (install Postgres's contrib modules on the server, such as the package postgresql-contrib)"
-	}
-	return ""
-}
 
 // One reads one row into a struct by column names. It returns pgx.ErrNoRows if there is no row.
 func One[T any](ctx context.Context, db *pgxpool.Pool, sql string, args Args) (T, error) {

@@ -144,6 +144,8 @@ func TestURLs(t *testing.T) {
 			"@db/herald_users?sslmode=verify-full",
 		"postgres:///?host=/run/postgresql": "postgres://herald_users:" + password +
 			"@/herald_users?host=/run/postgresql",
+		"postgres://a:5432,b:5433/?target_session_attrs=read-write": "postgres://herald_users:" + password +
+			"@a:5432,b:5433/herald_users?target_session_attrs=read-write",
 		"postgres://me:mine@db/own": "postgres://me:mine@db/own",
 		"postgres://me@db/own":      "postgres://me@db/own",
 	} {

@@ -13,15 +13,16 @@ func TestMigrationsHaveNoTimeLimit(t *testing.T) {
 	server := start(t)
 	pool := open(t, secret.NewText(server.URL()))
 	if err := postgres.Migrate(t.Context(), pool, "version",
-		files(`create table seen as select current_setting('statement_timeout') as during`)); err != nil {
+		files(`create table seen as select current_setting('statement_timeout') as during`,
+			`insert into seen select current_setting('statement_timeout')`)); err != nil {
 		t.Fatal(err)
 	}
-	var during, after string
-	if err := pool.QueryRow(t.Context(), `select during, current_setting('statement_timeout') from seen`).
-		Scan(&during, &after); err != nil {
+	var during, after, locks string
+	if err := pool.QueryRow(t.Context(), `select string_agg(during, ' '), current_setting('statement_timeout'),
+		current_setting('lock_timeout') from seen`).Scan(&during, &after, &locks); err != nil {
 		t.Fatal(err)
 	}
-	if during != "0" || after != "30s" || pool.Stat().NewConnsCount() != 1 {
+	if during != "0 0" || after != "30s" || locks != "0" || pool.Stat().NewConnsCount() != 1 {
 		t.Errorf("limited to %s, then to %s, on %d connections", during, after, pool.Stat().NewConnsCount())
 	}
 }

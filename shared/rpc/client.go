@@ -156,7 +156,7 @@ func (c *Conn) Forward(ctx context.Context, procedure string, request []byte) (A
 	}
 	sent := time.Now()
 	r, err := c.request(ctx, to, m)
-	c.silent.noted(to.Owner(), sent, err)
+	c.silent.noted(to.Owner(), sent, to.Limit, err)
 	if err != nil {
 		return Answer{}, unanswered(err, to.hedge == "")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,21 +20,49 @@ const silence = 2 * time.Second
 // silent logs when a service does not answer requests, and when it answers again.
 type silent struct {
 	log      *slog.Logger
-	services sync.Map // of *retry.Outage, by the service's name
+	services sync.Map // of *asked, by the service's name
 }
 
-// noted records the result of a request that was sent at the given time.
-func (s *silent) noted(service string, sent time.Time, err error) {
+// asked is a service that has failed before.
+type asked struct {
+	retry.Outage
+	// absent is since when no replica of the service listens, in nanoseconds; 0 while one does.
+	absent atomic.Int64
+}
+
+// noted records the result of a request that was sent at the given time and could wait for limit. One that failed much
+// later says nothing about the service: this process itself was frozen.
+func (s *silent) noted(service string, sent time.Time, limit time.Duration, err error) {
 	known, failed := s.services.Load(service)
-	switch waited := time.Since(sent); {
-	case err == nil && failed:
-		known.(*retry.Outage).Worked()
-	case waited >= silence && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)):
-		if !failed {
-			known, _ = s.services.LoadOrStore(service, &retry.Outage{
-				Log: s.log.With("asked", service), Begins: "a service does not answer", Ends: "a service answers again",
-			})
+	if err == nil {
+		if failed {
+			known.(*asked).absent.Store(0)
+			known.(*asked).Worked()
 		}
-		known.(*retry.Outage).FailedSince(sent, err)
+		return
+	}
+	missing := errors.Is(err, nats.ErrNoResponders)
+	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+	if waited := time.Since(sent); !missing && (!timeout || waited < silence || waited > limit+silence) {
+		return
+	}
+	if !failed {
+		known, _ = s.services.LoadOrStore(service, &asked{Outage: retry.Outage{
+			Log: s.log.With("asked", service), Begins: "a service does not answer", Ends: "a service answers again",
+		}})
+	}
+	if missing {
+		known.(*asked).missing(sent, err)
+	} else {
+		known.(*asked).FailedSince(sent, err)
+	}
+}
+
+// missing records that no replica listened. It is logged if none does for a while, because all are missing for a moment
+// when NATS or the only replica starts again.
+func (a *asked) missing(sent time.Time, err error) {
+	a.absent.CompareAndSwap(0, sent.UnixNano())
+	if since := time.Unix(0, a.absent.Load()); sent.Sub(since) >= silence {
+		a.FailedSince(since, err)
 	}
 }

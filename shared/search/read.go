@@ -47,6 +47,17 @@ func Read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (List[
 	return list, err
 }
 
+// Rows reads a page of a search without its totals, which would have to read the whole list.
+func Rows[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page) (list []T, err error) {
+	sql := fmt.Sprintf("select * from (%s) page order by %s limit $%d offset $%d", s.rows(), s.sorted(p),
+		len(s.args)+1, len(s.args)+2)
+	err = s.run(ctx, db, p, sql, ownPlan, func(rows pgx.Rows) error {
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	})
+	return list, err
+}
+
 // few returns a statement that collects, counts and sorts at most few rows. If there are more, it returns no rows and
 // the total few+1. Postgres stops reading `found` at that limit.
 func (s *Query) few(p Page) string {
@@ -91,16 +102,26 @@ func (s *Query) sorted(p Page) string {
 
 // read runs a statement in one round trip. plan is the plan_cache_mode.
 func read[T any](ctx context.Context, db *pgxpool.Pool, s *Query, p Page, sql, plan string) (list List[T], err error) {
+	if err := s.run(ctx, db, p, sql, plan, func(rows pgx.Rows) error { return list.scan(rows, p) }); err != nil {
+		return List[T]{}, err
+	}
+	return list, nil
+}
+
+// run sends a statement whose last two arguments are the limit and the offset of a page, with a plan_cache_mode.
+func (s *Query) run(
+	ctx context.Context, db *pgxpool.Pool, p Page, sql, plan string, read func(pgx.Rows) error,
+) error {
 	var b pgx.Batch // one transaction
 	if plan != "" {
 		b.Queue("select set_config('plan_cache_mode', $1, true)", plan)
 	}
 	args := append(s.args[:len(s.args):len(s.args)], p.Limit, int64(p.Offset))
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return list.scan(rows, p) })
+	b.Queue(sql, args...).Query(read)
 	if err := db.SendBatch(ctx, &b).Close(); err != nil {
-		return List[T]{}, postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
+		return postgres.Fault(fmt.Errorf("search %s: %w", s.from, err))
 	}
-	return list, nil
+	return nil
 }
 
 // scan reads the rows of a statement.

@@ -304,9 +304,10 @@ func TestReflectionAndHealthNeedNoToken(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "herald.auth.v1.Auth herald.idp.v1.Idps "+
 		"herald.notification.v1.Notifications herald.projects.v1.Apps herald.projects.v1.Grants "+
-		"herald.projects.v1.Projects herald.projects.v1.Roles herald.text.v1.Text herald.users.v1.Credentials "+
-		"herald.users.v1.Factors herald.users.v1.Imports herald.users.v1.Logins herald.users.v1.Machines "+
-		"herald.users.v1.Members herald.users.v1.Orgs herald.users.v1.Users grpc.health.v1.Health" {
+		"herald.projects.v1.Projects herald.projects.v1.Roles herald.text.v1.Text herald.users.v1.Audit "+
+		"herald.users.v1.Credentials herald.users.v1.Expirations herald.users.v1.Factors herald.users.v1.Imports "+
+		"herald.users.v1.Logins herald.users.v1.Machines herald.users.v1.Members "+
+		"herald.users.v1.Orgs herald.users.v1.Users grpc.health.v1.Health" {
 		t.Error(got)
 	}
 	file := ask(&reflectionpb.ServerReflectionRequest{

@@ -71,11 +71,11 @@ func tagOf(data []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// file returns a function that loads a file of docs, plain or compressed. It replaces the address in examples by the
-// address at.
-func file(name string, at []byte) func() (content, error) {
+// file returns a function that loads a file, plain or compressed. It replaces the address in examples by the address
+// at.
+func file(from fs.FS, name string, at []byte) func() (content, error) {
 	return func() (content, error) {
-		data, err := docs.Files.ReadFile(name)
+		data, err := fs.ReadFile(from, name)
 		if err != nil {
 			return content{}, err
 		}
@@ -91,14 +91,20 @@ func file(name string, at []byte) func() (content, error) {
 	}
 }
 
+// archive returns the files of an archive in docs, and its bytes.
+func archive(name string) (*zip.Reader, []byte, error) {
+	data, err := docs.Files.ReadFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	return all, data, err
+}
+
 // addProtos lists the archive of the public contracts, the protos that they import, and the licences of these. Each of
 // its files is listed too.
 func (l Library) addProtos() error {
-	data, err := docs.Files.ReadFile("protos.zip")
-	if err != nil {
-		return err
-	}
-	all, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	all, data, err := archive("protos.zip")
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@
 package documents
 
 import (
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -38,29 +37,31 @@ const (
 // New lists the documents and the pages of the guides, with the public address in their examples. Each is read and
 // compressed when it is first asked for.
 func New(public *url.URL) (Library, error) {
-	l := Library{}
-	for at, p := range map[string]struct{ file, policy string }{
-		"/openapi.json":         {"openapi.json.gz", closed},
-		"/asyncapi.json":        {"asyncapi.json.gz", closed},
-		"/docs":                 {"site/index.html", plain},
-		"/docs/":                {"site/index.html", plain},
-		"/docs/api":             {"site/api.html", viewer},
-		"/docs/events":          {"site/events.html", viewer},
-		"/docs/style.css":       {"site/style.css", closed},
-		"/docs/viewer/redoc.js": {"viewer/redoc.js.gz", closed},
-		"/docs/viewer/LICENSE":  {"viewer/LICENSE", closed},
+	l, address := Library{}, []byte(public.String())
+	for at, name := range map[string]string{
+		"/openapi.json": "openapi.json.gz", "/asyncapi.json": "asyncapi.json.gz",
+		"/docs/viewer/redoc.js": "viewer/redoc.js.gz", "/docs/viewer/LICENSE": "viewer/LICENSE",
 	} {
-		l.add(at, p.policy, file(p.file, []byte(public.String())))
+		l.add(at, closed, file(docs.Files, name, address))
 	}
-	pages, err := fs.Glob(docs.Files, "site/*.html")
+	site, _, err := archive("site.zip")
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range pages {
-		at := "/docs/" + strings.TrimSuffix(path.Base(page), ".html")
-		if l[at] == nil && at != "/docs/index" {
-			l.add(at, plain, file(page, []byte(public.String())))
+	for _, f := range site.File {
+		policy := plain
+		switch f.Name {
+		case "api.html", "events.html":
+			policy = viewer
+		case "style.css":
+			policy = closed
 		}
+		at, load := "/docs/"+strings.TrimSuffix(f.Name, ".html"), file(site, f.Name, address)
+		if f.Name == "index.html" {
+			l.add("/docs/", policy, load)
+			at = "/docs"
+		}
+		l.add(at, policy, load)
 	}
 	return l, l.addProtos()
 }
@@ -124,7 +125,7 @@ func (d *document) serve(x *exchange.Exchange, r *http.Request) error {
 	}
 	h.Set("Content-Type", d.mediaType)
 	body, size := c.plain, c.size
-	if c.zipped != nil && takesGzip(r.Header.Values("Accept-Encoding")) {
+	if c.zipped != nil && exchange.Accepts(r.Header.Values("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		data, err := c.zipped()
 		if err != nil {
@@ -143,20 +144,4 @@ func (d *document) serve(x *exchange.Exchange, r *http.Request) error {
 	exchange.Share(x)
 	_, _ = x.Write(data) // fails if the client has closed the connection
 	return nil
-}
-
-// takesGzip reports whether the lists of an Accept-Encoding allow gzip (RFC 9110, section 12.5.3).
-func takesGzip(lists []string) bool {
-	for _, list := range lists {
-		for one := range strings.SplitSeq(list, ",") {
-			name, weight, _ := strings.Cut(one, ";")
-			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-				continue
-			}
-			_, q, given := strings.Cut(weight, "=")
-			value, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
-			return !given || err == nil && value > 0
-		}
-	}
-	return false
 }

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -264,5 +265,31 @@ func TestEmbeddedDocumentsAreTheReadableOnes(t *testing.T) {
 				t.Errorf("docs/%s.gz has other content (%v): run `make generate`", name, err)
 			}
 		})
+	}
+}
+
+func TestEmbeddedPagesAreTheReadableOnes(t *testing.T) {
+	t.Parallel()
+	data, err := docs.Files.ReadFile("site.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readable, err := os.ReadDir("../../../docs/site")
+	if err != nil || len(readable) != len(packed.File) {
+		t.Errorf("docs/site has %d files, docs/site.zip %d (%v): run `make generate`", len(readable), len(packed.File),
+			err)
+	}
+	for _, f := range readable {
+		page, err := os.ReadFile("../../../docs/site/" + f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if embedded, err := fs.ReadFile(packed, f.Name()); err != nil || !bytes.Equal(embedded, page) {
+			t.Errorf("docs/site.zip has another %s (%v): run `make generate`", f.Name(), err)
+		}
 	}
 }

@@ -51,6 +51,9 @@ func (c *Certificate) Config() *tls.Config {
 	}
 }
 
+// Until returns when the certificate expires.
+func (c *Certificate) Until(ctx context.Context) time.Time { return c.get(ctx).Leaf.NotAfter }
+
 // get returns the certificate for a new connection. One that cannot be read does not replace the last one: a file may
 // be written at this moment, and a wrong one must not end the service.
 func (c *Certificate) get(ctx context.Context) *tls.Certificate {

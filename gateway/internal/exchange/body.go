@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,31 @@ func MediaType(r *http.Request) string {
 		return "?"
 	}
 	return name
+}
+
+// Accepts reports whether the lists of an Accept or Accept-Encoding name a value, and not with weight 0 (RFC 9110,
+// section 12.5). Ranges such as */* do not count.
+func Accepts(lists []string, name string) bool {
+	for _, list := range lists {
+		for one := range strings.SplitSeq(list, ",") {
+			value, parameters, _ := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(value), name) {
+				return wanted(parameters)
+			}
+		}
+	}
+	return false
+}
+
+// wanted reports whether parameters have no weight, or one above 0.
+func wanted(parameters string) bool {
+	for one := range strings.SplitSeq(parameters, ";") {
+		if name, q, _ := strings.Cut(one, "="); strings.EqualFold(strings.TrimSpace(name), "q") {
+			weight, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
+			return err == nil && weight > 0
+		}
+	}
+	return true
 }
 
 // IsGRPC reports whether a request is gRPC or gRPC-Web, by its media type.

@@ -98,6 +98,14 @@ func (x *Exchange) Flush() {
 	}
 }
 
+// PauseLimit is how long the client of a long upload may send nothing, and that of a long answer read nothing.
+const PauseLimit = 30 * time.Second
+
+// AwaitReader gives the client PauseLimit from now to read more of the answer. It replaces the server's limit.
+func (x *Exchange) AwaitReader() {
+	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(PauseLimit))
+}
+
 // Unwrap is for http.ResponseController.
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 

@@ -24,7 +24,7 @@ func TestKeyEventsEndSharedAnswersOfEveryGateway(t *testing.T) {
 		return &heraldv1.HttpResponse{Status: 200, Body: fmt.Append(nil, "keys ", version.Load()),
 			Headers: []*heraldv1.HttpHeader{{Name: "Cache-Control", Value: "public, max-age=300"}}}, nil
 	}
-	other, stop, _ := w.Stoppable(t)
+	other, stop, _ := w.Stoppable(t, 0)
 	defer stop()
 	second := *w
 	second.URL = "http://" + other

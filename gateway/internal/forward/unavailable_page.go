@@ -63,7 +63,7 @@ func unavailableIn(h http.Header) message {
 // WritePage writes a fault for people. If the login service does not answer, the page says so in their language.
 func WritePage(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	h, m := w.Header(), message{Language: "en", Title: http.StatusText(f.HTTPStatus()), Text: f.Message}
-	if f.Code == fault.Unavailable || f.Code == fault.Deadline {
+	if fault.IsOutage(f) {
 		m = unavailableIn(r.Header)
 		h.Set("Retry-After", fault.RetrySeconds(max(f.RetryAfter, time.Second)))
 	}

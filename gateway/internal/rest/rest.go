@@ -30,12 +30,15 @@ type binding struct {
 	*dispatch.Method
 	body bool // whether the request is read from the body, else from the query
 	ids  []protoreflect.FieldDescriptor
+	// following is nil if the method's pages do not follow each other.
+	following *following
 }
 
 // Handler returns the handler of a method at one of its REST paths.
 func Handler(d *dispatch.Dispatcher, m *dispatch.Method, rule *annotations.HttpRule) (exchange.Handler, error) {
 	_, path, body := contract.Route(rule)
-	b := &binding{Dispatcher: d, Method: m, body: body == "*"}
+	b := &binding{Dispatcher: d, Method: m, body: body == "*", following: followingOf(m.In.Descriptor(),
+		m.Out.Descriptor())}
 	for _, name := range contract.PathFields(path) {
 		f := m.In.Descriptor().Fields().ByTextName(name)
 		if f == nil || f.Kind() != protoreflect.StringKind || f.IsList() {
@@ -53,6 +56,10 @@ var answers = sync.Pool{New: func() any { return new([]byte) }}
 const largest = 1 << 20
 
 func (b *binding) serve(x *exchange.Exchange, r *http.Request) {
+	if b.following != nil && exchange.Accepts(r.Header.Values("Accept"), ndjson) {
+		b.serveLines(x, r)
+		return
+	}
 	answer, err := b.ask(x, r)
 	if err != nil {
 		x.Fail(r, err)
@@ -76,9 +83,6 @@ func (b *binding) serve(x *exchange.Exchange, r *http.Request) {
 
 // ask sends the request to its service and returns the answer. The headers that the service set are copied.
 func (b *binding) ask(x *exchange.Exchange, r *http.Request) (proto.Message, error) {
-	if err := b.Authenticate(x, r, b.Method); err != nil {
-		return nil, err
-	}
 	body, err := b.readBody(x, r)
 	if err != nil {
 		return nil, err
@@ -90,7 +94,11 @@ func (b *binding) ask(x *exchange.Exchange, r *http.Request) (proto.Message, err
 	if err != nil {
 		return nil, err
 	}
-	answer, err := b.Call(r.Context(), b.Method, x.Pass, request)
+	data, err := proto.Marshal(request.Interface())
+	if err != nil {
+		return nil, err
+	}
+	answer, err := b.Call(r.Context(), b.Method, x.Pass, data)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +110,11 @@ func (b *binding) ask(x *exchange.Exchange, r *http.Request) (proto.Message, err
 	return m, nil
 }
 
-// readBody reads the body, if the method takes one.
+// readBody finds the caller, and reads the body if the method takes one.
 func (b *binding) readBody(x *exchange.Exchange, r *http.Request) ([]byte, error) {
+	if err := b.Authenticate(x, r, b.Method); err != nil {
+		return nil, err
+	}
 	if !b.body {
 		return nil, nil
 	}
@@ -115,7 +126,7 @@ func (b *binding) readBody(x *exchange.Exchange, r *http.Request) ([]byte, error
 
 // message makes the request's message from the body or the query, and from the path. A field of
 // the path takes precedence.
-func (b *binding) message(body []byte, r *http.Request) ([]byte, error) {
+func (b *binding) message(body []byte, r *http.Request) (protoreflect.Message, error) {
 	in := b.In.New()
 	if b.body {
 		if err := transcode.Decode(body, in.Interface()); err != nil {
@@ -131,7 +142,7 @@ func (b *binding) message(body []byte, r *http.Request) ([]byte, error) {
 		}
 		in.Set(f, protoreflect.ValueOfString(id))
 	}
-	return proto.Marshal(in.Interface())
+	return in, nil
 }
 
 // takesJSON refuses a body that cannot be JSON by its media type. An empty body may have any media type. The

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"herald/gateway"
 	"herald/shared/boot"
@@ -76,10 +77,13 @@ func StartWith(t testing.TB, c gateway.Config) *World {
 	return w
 }
 
-// Stoppable runs one more gateway until stop is called. ended gets the error with which it ends.
-func (w *World) Stoppable(t *testing.T) (address string, stop context.CancelFunc, ended <-chan error) {
+// Stoppable runs one more gateway until stop is called, and for a delay after that. ended gets the error with which it
+// ends.
+func (w *World) Stoppable(t *testing.T, delay time.Duration) (
+	address string, stop context.CancelFunc, ended <-chan error,
+) {
 	t.Helper()
-	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0"})
+	g, err := gateway.New(t.Context(), w.Ground, gateway.Config{Listen: "127.0.0.1:0", StopDelay: delay})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"herald/gateway/internal/exchange"
 	"herald/shared/gen/fault/gatewayfault"
 )
 
@@ -54,7 +55,7 @@ type slowReader struct {
 
 // Read implements io.Reader. It also returns when the context ends.
 func (s slowReader) Read(b []byte) (int, error) {
-	_ = s.control.SetReadDeadline(time.Now().Add(pauseLimit)) // replaces the server's limit
+	_ = s.control.SetReadDeadline(time.Now().Add(exchange.PauseLimit)) // replaces the server's limit
 	if err := context.Cause(s.ctx); err != nil {
 		return 0, err
 	}
@@ -77,13 +78,10 @@ func (s slowReader) Read(b []byte) (int, error) {
 }
 
 // slowWriter writes to a client that can take a long time, but not pause for long.
-type slowWriter struct {
-	w       io.Writer
-	control *http.ResponseController
-}
+type slowWriter struct{ *exchange.Exchange }
 
 // Write implements io.Writer.
 func (s slowWriter) Write(b []byte) (int, error) {
-	_ = s.control.SetWriteDeadline(time.Now().Add(pauseLimit)) // replaces the server's limit
-	return s.w.Write(b)
+	s.AwaitReader()
+	return s.Exchange.Write(b)
 }

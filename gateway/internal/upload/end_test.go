@@ -139,7 +139,7 @@ func TestPlacesOfClientsThatHaveGone(t *testing.T) {
 func TestStopEndsImports(t *testing.T) {
 	t.Parallel()
 	w := testworld.Start(t)
-	address, stop, ended := w.Stoppable(t)
+	address, stop, ended := w.Stoppable(t, 0)
 	w.Importer.On(func(n int, _ *usersv1.ImportRequest) error {
 		if n == 1 {
 			stop()

@@ -23,12 +23,8 @@ import (
 	"herald/shared/quota"
 )
 
-const (
-	// totalLimit is the time that an upload can take if its body does not begin with a timeout of its own.
-	totalLimit = time.Hour
-	// pauseLimit is how long the client of an upload may send or read nothing.
-	pauseLimit = 30 * time.Second
-)
+// totalLimit is the time that an upload can take if its body does not begin with a timeout of its own.
+const totalLimit = time.Hour
 
 // Uploads serves uploads. It is safe for concurrent use.
 type Uploads struct {
@@ -60,7 +56,7 @@ func (u *Uploads) Handler(d contract.Method, m *dispatch.Method) (exchange.Handl
 	}
 	return func(x *exchange.Exchange, r *http.Request) {
 		if err := u.serve(x, r, m, check); err != nil {
-			_ = http.NewResponseController(x).SetWriteDeadline(time.Now().Add(pauseLimit))
+			x.AwaitReader()
 			x.Fail(r, err)
 		}
 	}, nil
@@ -120,7 +116,7 @@ func (u *Uploads) write(ctx context.Context, x *exchange.Exchange, answer *impor
 	}
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(http.StatusOK)
-	if _, err := io.Copy(slowWriter{x, http.NewResponseController(x)}, text); err != nil {
+	if _, err := io.Copy(slowWriter{x}, text); err != nil {
 		u.log.InfoContext(ctx, "the answer of an import was not read", "err", err)
 		panic(http.ErrAbortHandler) // so that the client sees that the answer is incomplete
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/idp/internal/domain"
 	"herald/services/idp/internal/store"
@@ -101,6 +102,13 @@ func (a Idps) ResolveIdps(ctx context.Context, r *idpv1.ResolveIdpsRequest) (*id
 	return &idpv1.ResolveIdpsResponse{Idps: search.Each(found, a.idp)}, nil
 }
 
+// ReadExpirations returns the client secrets that end soon.
+func (a Idps) ReadExpirations(
+	ctx context.Context, r *heraldv1.ReadExpirationsRequest,
+) (*heraldv1.ReadExpirationsResponse, error) {
+	return a.Store.Expirations(ctx, r)
+}
+
 // idp returns the message for a provider. Its tenant has either the id or the type.
 func (a Idps) idp(i domain.Idp) *idpv1.Idp {
 	tenant := &idpv1.DirectoryTenant{}
@@ -109,7 +117,13 @@ func (a Idps) idp(i domain.Idp) *idpv1.Idp {
 	} else {
 		tenant.TenantType = idpv1.DirectoryTenantType(i.TenantType).Enum()
 	}
+	var ends *timestamppb.Timestamp
+	if i.SecretExpiresAt != nil {
+		ends = timestamppb.New(*i.SecretExpiresAt)
+	}
 	return &idpv1.Idp{
+		ClientSecretExpiration: ends,
+
 		Id: i.ID, Details: resource.Details(i.Record, i.OrgID), State: idpv1.IdpState(i.State), Name: i.Name,
 		Type: idpv1.IdpType_IDP_TYPE_DIRECTORY, RedirectUri: a.Callback,
 		Directory: &idpv1.DirectoryConfig{

@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/idp/internal/domain"
 	idpv1 "herald/shared/gen/herald/idp/v1"
@@ -57,15 +59,20 @@ func settings(r interface {
 	GetEmailVerified() bool
 	GetScopes() []string
 	GetProviderOptions() *idpv1.IdpProviderOptions
+	GetClientSecretExpiration() *timestamppb.Timestamp
 }) (domain.Settings, error) {
 	t, options := r.GetTenant(), r.GetProviderOptions()
 	var tenantID *string
 	if t != nil {
 		tenantID = t.TenantId
 	}
+	var ends *time.Time
+	if at := r.GetClientSecretExpiration(); at != nil {
+		ends = new(at.AsTime().Truncate(time.Microsecond)) // the precision of Postgres
+	}
 	tenant, err := domain.NewTenant(domain.TenantType(t.GetTenantType()), tenantID)
 	return domain.Settings{
-		Tenant: tenant, EmailVerified: r.GetEmailVerified(), Scopes: r.GetScopes(),
+		Tenant: tenant, EmailVerified: r.GetEmailVerified(), Scopes: r.GetScopes(), SecretExpiresAt: ends,
 		Options: domain.Options{
 			IsLinkingAllowed: options.GetIsLinkingAllowed(), IsCreationAllowed: options.GetIsCreationAllowed(),
 			IsAutoCreation: options.GetIsAutoCreation(), IsAutoUpdate: options.GetIsAutoUpdate(),

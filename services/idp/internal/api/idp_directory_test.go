@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/idp/internal/testworld"
 	"herald/shared/fault"
@@ -316,5 +319,55 @@ func TestServicesReadProvidersOfOneOrganization(t *testing.T) {
 		&idpv1.ResolveIdpsRequest{OrgId: "org-a"})
 	if err != nil || len(got.Idps) != 0 {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// The end of a client secret is what the administrator says, and is listed until it is over.
+func TestClientSecretExpires(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	end := time.Now().Add(100 * time.Hour).Truncate(time.Microsecond)
+	made, err := w.CreateDirectoryIdp(w.InA, &idpv1.CreateDirectoryIdpRequest{
+		Name: "Company", ClientId: "herald", ClientSecret: "s", ClientSecretExpiration: timestamppb.New(end),
+	})
+	w.Must(made, err)
+	if got := w.Get(made.Id).ClientSecretExpiration.AsTime(); !got.Equal(end) {
+		t.Errorf("it ends at %s, want %s", got, end)
+	}
+	listed := func(change func(*heraldv1.ReadExpirationsRequest)) []*heraldv1.Expiration {
+		t.Helper()
+		r := &heraldv1.ReadExpirationsRequest{Until: timestamppb.New(end), Limit: 10, OrgId: "org-a",
+			Kinds: []heraldv1.ExpirationKind{heraldv1.ExpirationKind_EXPIRATION_KIND_PROVIDER_SECRET}}
+		change(r)
+		got, err := idpv1.NewIdpsClient(testkit.Calls(t, w.Ground, "users")).ReadExpirations(t.Context(), r)
+		w.Must(got, err)
+		return got.Result
+	}
+	all := listed(func(*heraldv1.ReadExpirationsRequest) {})
+	if len(all) != 1 {
+		t.Fatalf("%v", all)
+	}
+	testkit.Equal(t, all[0], &heraldv1.Expiration{
+		Kind: heraldv1.ExpirationKind_EXPIRATION_KIND_PROVIDER_SECRET, Id: made.Id, Name: "Company",
+		OrganizationId: "org-a", ExpirationDate: timestamppb.New(end),
+	})
+	before := timestamppb.New(end.Add(-time.Second))
+	for name, change := range map[string]func(*heraldv1.ReadExpirationsRequest){
+		"later":                func(r *heraldv1.ReadExpirationsRequest) { r.Until = before },
+		"another organization": func(r *heraldv1.ReadExpirationsRequest) { r.OrgId = "org-b" },
+		"another kind":         func(r *heraldv1.ReadExpirationsRequest) { r.Kinds = nil },
+	} {
+		if got := listed(change); len(got) != 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := listed(func(r *heraldv1.ReadExpirationsRequest) { r.OrgId = "" }); len(got) != 1 {
+		t.Errorf("of all organizations: %v", got)
+	}
+
+	w.Must(w.UpdateDirectoryIdp(w.InA, &idpv1.UpdateDirectoryIdpRequest{Id: made.Id}))
+	w.Event(made.Id, &idpv1.IdpChanged{Changed: []string{"clientSecretExpiration"}})
+	if got := listed(func(*heraldv1.ReadExpirationsRequest) {}); len(got) != 0 {
+		t.Errorf("nobody knows the end, and it is listed: %v", got)
 	}
 }

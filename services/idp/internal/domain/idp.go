@@ -3,6 +3,7 @@ package domain
 
 import (
 	"slices"
+	"time"
 
 	"herald/shared/gen/fault/idpfault"
 	"herald/shared/resource"
@@ -39,6 +40,8 @@ type Settings struct {
 	Tenant
 	EmailVerified bool
 	Scopes        []string
+	// SecretExpiresAt is when the client secret ends, as an administrator has said. Nil if nobody knows it.
+	SecretExpiresAt *time.Time
 	Options
 }
 
@@ -94,6 +97,7 @@ func (s Settings) differences(other Settings) (names []string) {
 		{"tenant", s.Tenant != other.Tenant},
 		{"emailVerified", s.EmailVerified != other.EmailVerified},
 		{"scopes", !slices.Equal(s.Scopes, other.Scopes)},
+		{"clientSecretExpiration", !sameTime(s.SecretExpiresAt, other.SecretExpiresAt)},
 		{"providerOptions", s.Options != other.Options},
 	} {
 		if f.differs {
@@ -101,6 +105,10 @@ func (s Settings) differences(other Settings) (names []string) {
 		}
 	}
 	return names
+}
+
+func sameTime(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
 // SetSecret seals and stores a client secret. It returns false if the secret is the same. A stored

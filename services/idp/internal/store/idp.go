@@ -15,7 +15,8 @@ import (
 
 const (
 	idpColumns = `id, org_id, state, name, client_id, client_secret, tenant_type, tenant_id, email_verified, scopes,
-		is_linking_allowed, is_creation_allowed, is_auto_creation, is_auto_update, sequence, created_at, changed_at`
+		secret_expires_at, is_linking_allowed, is_creation_allowed, is_auto_creation, is_auto_update, sequence,
+		created_at, changed_at`
 	readIdp = `select ` + idpColumns + ` from idps where id = @id and org_id is not distinct from @org_id`
 	lockIdp = readIdp + ` for update`
 )
@@ -55,12 +56,12 @@ func (s Store) CreateIdp(ctx context.Context, i domain.Idp, created proto.Messag
 		SQL: `idp as (
 			insert into idps (
 				id, org_id, state, name, name_folded, client_id, client_secret, tenant_type,
-				tenant_id, email_verified, scopes, is_linking_allowed, is_creation_allowed, is_auto_creation,
-				is_auto_update, sequence, created_at, changed_at)
+				tenant_id, email_verified, scopes, secret_expires_at, is_linking_allowed, is_creation_allowed,
+				is_auto_creation, is_auto_update, sequence, created_at, changed_at)
 			select
 				@id, @event_organization, @state, @name, @name_folded, @client_id, @client_secret, @tenant_type,
-				@tenant_id, @email_verified, @scopes, @is_linking_allowed, @is_creation_allowed, @is_auto_creation,
-				@is_auto_update, position, time, time
+				@tenant_id, @email_verified, @scopes, @secret_expires_at, @is_linking_allowed, @is_creation_allowed,
+				@is_auto_creation, @is_auto_update, position, time, time
 			from event
 		)`,
 		Args: idpArgs(i),
@@ -73,6 +74,7 @@ func idpArgs(i domain.Idp) postgres.Args {
 		"id": i.ID, "state": i.State, "name": i.Name, "name_folded": search.Fold(i.Name),
 		"client_id": i.ClientID, "client_secret": i.ClientSecret,
 		"tenant_type": i.TenantType, "tenant_id": i.TenantID, "email_verified": i.EmailVerified, "scopes": i.Scopes,
+		"secret_expires_at":  i.SecretExpiresAt,
 		"is_linking_allowed": i.IsLinkingAllowed, "is_creation_allowed": i.IsCreationAllowed,
 		"is_auto_creation": i.IsAutoCreation, "is_auto_update": i.IsAutoUpdate,
 	}
@@ -91,7 +93,7 @@ func (s Store) ChangeIdp(
 					update idps set state = @state, name = @name, name_folded = @name_folded,
 						client_id = @client_id, client_secret = @client_secret,
 						tenant_type = @tenant_type, tenant_id = @tenant_id,
-						email_verified = @email_verified, scopes = @scopes,
+						email_verified = @email_verified, scopes = @scopes, secret_expires_at = @secret_expires_at,
 						is_linking_allowed = @is_linking_allowed, is_creation_allowed = @is_creation_allowed,
 						is_auto_creation = @is_auto_creation, is_auto_update = @is_auto_update,
 						sequence = position, changed_at = time

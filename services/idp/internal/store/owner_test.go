@@ -93,5 +93,7 @@ func TestQueriesFindOnlyObjectsOfTheirOwner(t *testing.T) {
 	testkit.Listed[store.Store](t, names, map[string]string{
 		"CreateIdp": "needs no existing object", "SomeIdps": "reads for a removed organization",
 		"ReportRefusedLogins": "writes the events of all organizations",
+		"Events":              "users names the organization: TestReadEvents",
+		"Expirations":         "users names the organization: TestClientSecretExpires",
 	})
 }

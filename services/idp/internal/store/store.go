@@ -28,3 +28,8 @@ func (s Store) Changes(
 ) (*heraldv1.SearchChangesResponse, error) {
 	return s.journal.SearchHistory(ctx, event.History{Name: "idp", OrganizationID: orgID, ID: id}, p)
 }
+
+// Events returns the reader of this service's events.
+func (s Store) Events() event.Reader {
+	return event.Reader{Journal: s.journal, Names: `(select i.name from idps i where i.id = e.aggregate_id)`}
+}

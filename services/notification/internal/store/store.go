@@ -39,12 +39,14 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 		kinds, times = append(kinds, string(n.Kind)), append(times, n.CreatedAt)
 	}
 	tag, err := s.journal.DB.Exec(ctx, `insert into notifications (id, org_id, user_id, kind, created_at, state, due_at)
-		select n.*, @queued, now()
+		select n.*, case when restored.before then @uncertain::smallint else @queued end,
+			case when restored.before then null else now() end
 		from unnest(@ids::text[], @orgs::text[], @users::text[], @kinds::text[], @times::timestamptz[])
-			n (id, org_id, user_id, kind, created_at)
+			n (id, org_id, user_id, kind, created_at), lateral (select exists (
+				select from restored where at > n.created_at) as before) restored
 		order by n.id on conflict (id) do nothing`,
 		postgres.Args{"ids": ids, "orgs": orgs, "users": users, "kinds": kinds, "times": times,
-			"queued": domain.Queued})
+			"queued": domain.Queued, "uncertain": domain.Uncertain})
 	return tag.RowsAffected(), postgres.Fault(err)
 }
 

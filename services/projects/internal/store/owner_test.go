@@ -146,6 +146,8 @@ var elsewhere = map[string]string{
 	"SomeProjects":       "reads for a removed organization", "SomeGrantsTo": "reads for a removed organization",
 	"Answer":          "the organization with the grant calls it: TestOnlyTheGrantedOrganizationAnswers",
 	"GrantedProjects": "the organization with the grant calls it: TestGrantIsReadByItsOrganizationOnly",
+	"Events":          "users names the organization: TestReadEvents",
+	"Expirations":     "users names the organization: TestExpirationsOfApplications",
 }
 
 // No method finds or changes objects of another organization or another project. With the right

@@ -53,3 +53,9 @@ func (s Store) Changes(
 func Search[Row any](ctx context.Context, s Store, query *search.Query, p search.Page) (search.List[Row], error) {
 	return search.Read[Row](ctx, s.journal.DB, query, p)
 }
+
+// Events returns the reader of this service's events.
+func (s Store) Events() event.Reader {
+	return event.Reader{Journal: s.journal, Names: `(select p.name from projects p where p.id = e.aggregate_id),
+		(select a.name from applications a where a.id = e.aggregate_id)`}
+}

@@ -10,6 +10,7 @@ import (
 	"herald/services/users/internal/store"
 	"herald/shared/boot"
 	"herald/shared/event"
+	"herald/shared/expiration"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/orgremoval"
 	"herald/shared/retry"
@@ -33,11 +34,14 @@ func Sweep(db store.Store) orgremoval.Sweep {
 	})
 }
 
-// Expire deletes every hour what has ended, until ctx ends.
-func Expire(ctx context.Context, s *boot.Service, db store.Store) {
-	for retry.Wait(ctx, time.Hour) {
-		if err := db.Sweep(ctx, s.Now()); err != nil && ctx.Err() == nil {
-			s.Log.WarnContext(ctx, "old guesses at passwords, notices and counts of mails stay", "err", err)
+// Expire starts the tasks that announce what ends soon, and delete every hour what has ended.
+func Expire(s *boot.Service, db store.Store) {
+	expiration.Start(s, store.Expiring)
+	s.Background(func(ctx context.Context) {
+		for retry.Wait(ctx, time.Hour) {
+			if err := db.Sweep(ctx, s.Now()); err != nil && ctx.Err() == nil {
+				s.Log.WarnContext(ctx, "old guesses at passwords, notices and counts of mails stay", "err", err)
+			}
 		}
-	}
+	})
 }

@@ -6,6 +6,7 @@ import "herald/shared/secret"
 var (
 	SealedOTP        = secret.Column{Table: "otp_factors", Name: "secret", Key: "user_id"}
 	SealedLastingKey = secret.Column{Table: "lasting_keys", Name: "secret", Key: "name"}
+	Sealed           = []secret.Column{SealedOTP, SealedLastingKey}
 )
 
 // Lasting is the key of mailed codes, of the digests of imports and of the login names of strangers, which must stay

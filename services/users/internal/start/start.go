@@ -57,7 +57,13 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 			return Administrator{}, fmt.Errorf("administrator's token: %w", err)
 		}
 	}
-	instance, events := describe(settings, hash.Encoded(), token)
+	instance, events := describe(settings.Host, orgName, userName, hash.Encoded())
+	pat := domain.PAT{
+		ID: resource.NewID(), UserID: instance.Administrator.ID, OrgID: instance.Org.ID, Scopes: domain.PATScopes(),
+		ExpiresAt: secret.NoExpiry,
+	}
+	instance.PAT, instance.PATHash = pat, secret.Hash(token.Reveal())
+	events.PAT = &usersv1.PersonalAccessTokenAdded{UserId: pat.UserID}
 	if err := s.CreateInstance(ctx, instance, events); errors.Is(err, usersfault.ErrInstanceExists) {
 		return Administrator{}, finish(ctx, s, settings.TokenFile)
 	} else if err != nil {
@@ -66,35 +72,30 @@ func Run(ctx context.Context, s store.Store, passwords *password.Hasher, setting
 	return Administrator{LoginName: userName, Password: oneTime}, finish(ctx, s, settings.TokenFile)
 }
 
-func describe(settings Settings, hash string, token secret.Text) (store.Instance, store.InstanceEvents) {
+// describe returns an organization and an administrator in it.
+func describe(host, orgName, userName, hash string) (store.Instance, store.InstanceEvents) {
 	org := domain.Org{
-		ID: resource.NewID(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + settings.Host,
-		State: domain.OrgActive,
+		ID: resource.NewID(), Name: orgName, PrimaryDomain: domain.Slug(orgName) + "." + host, State: domain.OrgActive,
 	}
 	admin := domain.User{
 		ID: resource.NewID(), OrgID: org.ID, Type: domain.Human, UserName: userName,
-		FirstName: "Herald", LastName: "Administrator", Email: email(settings.Host), EmailVerified: true,
+		FirstName: "Herald", LastName: "Administrator", Email: email(userName, host), EmailVerified: true,
 		PasswordHash: domain.Hidden(hash), PasswordChangeRequired: true,
 	}
 	admin.Settle(false)
-	pat := domain.PAT{
-		ID: resource.NewID(), UserID: admin.ID, OrgID: org.ID, Scopes: domain.PATScopes(), ExpiresAt: secret.NoExpiry,
+	return store.Instance{Org: org, Administrator: admin}, store.InstanceEvents{
+		Org: &usersv1.OrgCreated{},
+		Administrator: &usersv1.HumanCreated{
+			State: usersv1.UserState(admin.State), InitMail: usersv1.InitMail_INIT_MAIL_NOT_NEEDED,
+		},
+		Member: &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true,
+			State: usersv1.MembershipState_MEMBERSHIP_STATE_ACTIVE},
 	}
-	return store.Instance{Org: org, Administrator: admin, PAT: pat, PATHash: secret.Hash(token.Reveal())},
-		store.InstanceEvents{
-			Org: &usersv1.OrgCreated{},
-			Administrator: &usersv1.HumanCreated{
-				State: usersv1.UserState(admin.State), InitMail: usersv1.InitMail_INIT_MAIL_NOT_NEEDED,
-			},
-			Member: &usersv1.MemberAdded{UserId: admin.ID, Roles: []string{"IAM_OWNER"}, Instance: true,
-				State: usersv1.MembershipState_MEMBERSHIP_STATE_ACTIVE},
-			PAT: &usersv1.PersonalAccessTokenAdded{UserId: admin.ID},
-		}
 }
 
 // email returns the administrator's address. It is at localhost for a host such as ::1, to which no
 // mail can be sent.
-func email(host string) string {
+func email(userName, host string) string {
 	if at := userName + "@" + host; domain.CheckEmail("email", at) == nil {
 		return at
 	}

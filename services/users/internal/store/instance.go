@@ -49,6 +49,29 @@ func (s Store) CreateInstance(ctx context.Context, i Instance, e InstanceEvents)
 	return err
 }
 
+// FirstOrg returns the id of the organization that the first start made, or "" if it is not active or was removed.
+func (s Store) FirstOrg(ctx context.Context) (id string, err error) {
+	const first = `select coalesce((select o.id from instance i join organizations o on o.id = i.org_id
+		where o.state = @active), '')`
+	err = s.journal.DB.QueryRow(ctx, first, postgres.Args{"active": domain.OrgActive}).Scan(&id)
+	return id, postgres.Fault(err)
+}
+
+// AddAdministrator writes another administrator of the instance in one transaction, with an organization if the event
+// of one is given.
+func (s Store) AddAdministrator(ctx context.Context, i Instance, e InstanceEvents) error {
+	entries := []event.Entry{
+		{Message: e.Administrator, Statement: newUser(ctx, NewUser{User: i.Administrator})},
+		{Message: e.Member, Statement: newMember(domain.Member{
+			UserID: i.Administrator.ID, Roles: []string{"IAM_OWNER"}, State: domain.MembershipActive,
+		})},
+	}
+	if e.Org != nil {
+		entries = append([]event.Entry{{Message: e.Org, Statement: newOrg(i.Org, "")}}, entries...)
+	}
+	return s.journal.CreateAll(ctx, entries)
+}
+
 // KnownToken reports whether a token of a user has this hash.
 func (s Store) KnownToken(ctx context.Context, hash []byte) (known bool, err error) {
 	err = s.journal.DB.QueryRow(ctx, `select exists (select from personal_access_tokens where hash = @hash)`,

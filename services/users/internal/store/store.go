@@ -7,6 +7,8 @@ import (
 	"embed"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"herald/shared/event"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
@@ -22,6 +24,11 @@ var Migrations embed.FS
 // Store is the service's database.
 type Store struct {
 	journal event.Journal
+}
+
+// Apart returns a store for a command beside the service. The service's relay finds the events.
+func Apart(db *pgxpool.Pool, now func() time.Time) Store {
+	return New(event.Journal{DB: db, Now: now, Committed: func(event.Event) {}})
 }
 
 // New returns a store that writes its changes with a journal.

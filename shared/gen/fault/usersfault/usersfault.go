@@ -97,4 +97,5 @@ var (
 	// If another replica has made the first start.
 	ErrInstanceExists       = fault.New(fault.Exists, "INSTANCE_EXISTS", "The instance exists already")
 	ErrMembershipNotPending = fault.New(fault.Precondition, "MEMBERSHIP_NOT_PENDING", "The membership is active already")
+	ErrEventPositionInvalid = fault.New(fault.Invalid, "EVENT_POSITION_INVALID", "A position is that of an event in an earlier answer").On("after", "is not the position of an event")
 )

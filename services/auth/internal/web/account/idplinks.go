@@ -17,7 +17,7 @@ func (p *Pages) idpLinks(w http.ResponseWriter, v visit) error {
 		return err
 	}
 	linkable, err := p.linkable(v)
-	if err != nil { // people see their links even if the service idp is away
+	if err != nil && !fault.IsOutage(err) { // people see their links even if the service idp is away
 		p.Federated.Log.WarnContext(v.Context(), "an account's page offers no identity providers", "err", err)
 	}
 	shown, names := list{EmptyKey: "idplinks.none"}, p.idpNames(v, found.Result)
@@ -122,7 +122,7 @@ func (p *Pages) idpNames(v visit, links []*usersv1.UserIdpLink) map[string]strin
 		ids = append(ids, l.IdpId)
 	}
 	names, err := p.Federated.Names(v.Context(), v.session.OrgID, ids)
-	if err != nil {
+	if err != nil && !fault.IsOutage(err) {
 		p.Federated.Log.WarnContext(v.Context(), "an account's page does not name identity providers", "err", err)
 	}
 	return names

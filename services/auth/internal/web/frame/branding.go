@@ -90,7 +90,7 @@ func (b *brandings) of(ctx context.Context, orgID string) branding {
 			return branding{}, err
 		}
 		return brandingOf(r), nil
-	}, "org", orgID)
+	})
 }
 
 func (b *brandings) entry(orgID string) *cached[branding] {

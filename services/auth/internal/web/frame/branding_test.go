@@ -195,11 +195,25 @@ func TestBrandingIsRequestedOnceASecondAndKeptDuringAnOutage(t *testing.T) {
 	shows("o3", "")
 }
 
+// However many organizations have pages during an outage of text, the log says it once.
+func TestOutageOfTextIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	var said testkit.Lines
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	b := brandings{source: newSource(&brander{away: true}, new(testkit.Clock).Now, log)}
+	for i := range 10 {
+		b.of(t.Context(), strconv.Itoa(i))
+	}
+	if n := strings.Count(said.String(), "level=WARN"); n != 1 {
+		t.Errorf("the log has %d lines: %s", n, said.String())
+	}
+}
+
 // However many organizations there are, the memory for their brandings is bounded.
 func TestMemoryForBrandingsIsBounded(t *testing.T) {
 	t.Parallel()
 	text := &brander{branding: map[string]*textv1.ResolveBrandingResponse{}}
-	b := brandings{source: source{text, new(testkit.Clock).Now, slog.Default()}}
+	b := brandings{source: newSource(text, new(testkit.Clock).Now, slog.Default())}
 	for i := range 2*maxBrandings + 1 {
 		b.of(t.Context(), strconv.Itoa(i))
 		if len(b.kept) > maxBrandings {

@@ -59,7 +59,7 @@ func New(text textv1.TextClient, now func() time.Time, log *slog.Logger) (*Frame
 	if err != nil {
 		return nil, err
 	}
-	from := source{text, now, log}
+	from := newSource(text, now, log)
 	return &Frame{
 		languages: newLanguages(catalogs, from), brandings: &brandings{source: from}, catalogs: catalogs, log: log,
 		policy: fmt.Sprintf("default-src 'none'; style-src %s; img-src 'self' data:; form-action 'self'; "+

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	textv1 "herald/shared/gen/herald/text/v1"
+	"herald/shared/retry"
 )
 
 const (
@@ -20,9 +21,15 @@ const (
 
 // source is the service text.
 type source struct {
-	text textv1.TextClient
-	now  func() time.Time
-	log  *slog.Logger
+	text   textv1.TextClient
+	now    func() time.Time
+	outage *retry.Outage
+}
+
+func newSource(text textv1.TextClient, now func() time.Time, log *slog.Logger) source {
+	return source{text, now, &retry.Outage{
+		Log: log, Begins: "text does not answer; pages use its last answers", Ends: "text answers pages again",
+	}}
 }
 
 // cached is an answer of text. If text does not answer, the last answer stays in use.
@@ -30,11 +37,10 @@ type cached[T any] struct {
 	mu     sync.Mutex // held during a request, so that other pages wait for the same answer
 	answer T
 	until  time.Time
-	away   bool
 }
 
-// get returns the answer. It calls ask if the answer is too old. It logs the beginning of an outage, with about.
-func (c *cached[T]) get(ctx context.Context, s source, ask func(context.Context) (T, error), about ...any) T {
+// get returns the answer. It calls ask if the answer is too old.
+func (c *cached[T]) get(ctx context.Context, s source, ask func(context.Context) (T, error)) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	asked := s.now()
@@ -46,14 +52,13 @@ func (c *cached[T]) get(ctx context.Context, s source, ask func(context.Context)
 	defer cancel()
 	answer, err := ask(ctx)
 	if err != nil {
-		if !c.away {
-			s.log.WarnContext(ctx, "text does not answer; pages use its last answer", append(about, "err", err)...)
-		}
+		s.outage.Failed(err)
 		// The time is counted from now and not from the request. Otherwise every page would wait while text does not
 		// answer.
-		c.until, c.away = s.now().Add(cacheTime), true
+		c.until = s.now().Add(cacheTime)
 		return c.answer
 	}
-	c.answer, c.until, c.away = answer, asked.Add(cacheTime), false
+	s.outage.Worked()
+	c.answer, c.until = answer, asked.Add(cacheTime)
 	return answer
 }

@@ -111,17 +111,20 @@ type externalBrowser struct {
 	idps    *idps
 	users   *testworld.Users
 	service *boot.Service
+	said    *testkit.Lines // the log
 	session string
 }
 
 func newExternalBrowser(t *testing.T) externalBrowser {
 	t.Helper()
-	g, i, u := testkit.Ground(t), &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}, &testworld.Users{}
+	said := new(testkit.Lines)
+	g := testkit.Logged(t, testkit.Ground(t), 0, said)
+	i, u := &idps{state: idpv1.IdpState_IDP_STATE_ACTIVE}, &testworld.Users{}
 	s := testworld.Start(t, g, testworld.Public, 1000)
 	testworld.ServeUsers(t, g, u)
 	testworld.ServeText(t, g)
 	testworld.Serve(t, g, "idp", i.answer, &idpv1.Idps_ServiceDesc)
-	b := externalBrowser{t, testworld.NewEdge(t, g), i, u, s, ""}
+	b := externalBrowser{t, testworld.NewEdge(t, g), i, u, s, said, ""}
 	b.session = testworld.Cookie(t, testworld.Call(t, b.pages, loginPath+"password", testworld.Named("right")),
 		testworld.SessionCookie)
 	return b
@@ -289,7 +292,8 @@ func TestProviderThatIsNotOfferedIsRefused(t *testing.T) {
 	}
 }
 
-// While idp does not answer, no page says that a provider is deactivated or removed.
+// While idp does not answer, no page says that a provider is deactivated or removed, and none repeats the outage in the
+// log.
 func TestProvidersAreNotCalledDeactivatedDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	b := newLinking(t)
@@ -305,6 +309,9 @@ func TestProvidersAreNotCalledDeactivatedDuringAnOutage(t *testing.T) {
 	testworld.Shows(t, testworld.Call(t, b.pages, testworld.AccountPath+"/idplinks", nil, "Cookie", b.session), 200,
 		"idplinks")
 	testworld.Shows(t, testworld.Call(t, b.pages, loginPath+"?other=true", nil, "Cookie", b.session), 200, "login")
+	if strings.Contains(b.said.String(), "identity providers") {
+		t.Errorf("the log says %s", b.said.String())
+	}
 }
 
 // A page of the own account that needs a fresh login gets one by the providers of the person's organization too.

@@ -69,7 +69,8 @@ func (p Pages) nameForm(w http.ResponseWriter, v *visit, status int, f nameForm)
 	var err error
 	session.TryCookies(w, v.Request)
 	f.Forgot = v.address(forgotPath)
-	if f.Offers, _, err = p.offers(v); err != nil { // people can log in with a password if idp is away
+	// People can log in with a password if idp is away.
+	if f.Offers, _, err = p.offers(v); err != nil && !fault.IsOutage(err) {
 		p.Log.WarnContext(v.Context(), "a login page offers no identity providers", "err", err)
 	}
 	p.write(w, v, Path, frame.Page{Status: status, Name: "login", Body: nameBody, Data: f, Faulty: f.Wrong != ""})

@@ -11,6 +11,7 @@ import (
 	"herald/services/projects/internal/domain"
 	"herald/shared/gen/fault/projectsfault"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/search"
 )
 
@@ -40,6 +41,13 @@ func (s Server) ResolveClient(
 		SecretMatches: c.Matches(r.SecretHash, s.Store.Now()), PublicKey: c.PublicKey,
 		Credential: c.Credential(p, s.Store.Now()),
 	}, nil
+}
+
+// ReadExpirations returns the keys and secrets of applications that end soon.
+func (s Server) ReadExpirations(
+	ctx context.Context, r *heraldv1.ReadExpirationsRequest,
+) (*heraldv1.ReadExpirationsResponse, error) {
+	return s.Store.Expirations(ctx, r)
 }
 
 // FindTaken returns which of some ids are taken here.

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
@@ -222,11 +223,65 @@ func (x *IdpRemoved) GetCause() string {
 	return ""
 }
 
+// The client secret of an active provider ends soon, as its maker said. Nothing has changed.
+type IdpSecretExpirationAnnounced struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many days before its end: 30, 7 or 1. There are fewer left if Herald did not run.
+	Days           int32                  `protobuf:"varint,1,opt,name=days,proto3" json:"days,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *IdpSecretExpirationAnnounced) Reset() {
+	*x = IdpSecretExpirationAnnounced{}
+	mi := &file_herald_idp_v1_events_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdpSecretExpirationAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdpSecretExpirationAnnounced) ProtoMessage() {}
+
+func (x *IdpSecretExpirationAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_idp_v1_events_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdpSecretExpirationAnnounced.ProtoReflect.Descriptor instead.
+func (*IdpSecretExpirationAnnounced) Descriptor() ([]byte, []int) {
+	return file_herald_idp_v1_events_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *IdpSecretExpirationAnnounced) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *IdpSecretExpirationAnnounced) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
 var File_herald_idp_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/idp/v1/events.proto\x12\rherald.idp.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"'\n" +
+	"\x1aherald/idp/v1/events.proto\x12\rherald.idp.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"'\n" +
 	"\n" +
 	"IdpCreated:\x19\x8a\x82)\x15\n" +
 	"\x03idp\x12\acreated:\x03idp0\x01\"Q\n" +
@@ -241,7 +296,11 @@ const file_herald_idp_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"IdpRemoved\x12\x14\n" +
 	"\x05cause\x18\x01 \x01(\tR\x05cause:\x19\x8a\x82)\x15\n" +
-	"\x03idp\x12\aremoved:\x03idp0\x01B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
+	"\x03idp\x12\aremoved:\x03idp0\x01\"\xa6\x01\n" +
+	"\x1cIdpSecretExpirationAnnounced\x12\x12\n" +
+	"\x04days\x18\x01 \x01(\x05R\x04days\x12C\n" +
+	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:-\x8a\x82))\n" +
+	"\x03idp\x12\x1bsecret_expiration_announced:\x03idp0\x01B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var (
 	file_herald_idp_v1_events_proto_rawDescOnce sync.Once
@@ -255,20 +314,23 @@ func file_herald_idp_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_idp_v1_events_proto_rawDescData
 }
 
-var file_herald_idp_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_herald_idp_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_herald_idp_v1_events_proto_goTypes = []any{
-	(*IdpCreated)(nil),     // 0: herald.idp.v1.IdpCreated
-	(*IdpChanged)(nil),     // 1: herald.idp.v1.IdpChanged
-	(*IdpDeactivated)(nil), // 2: herald.idp.v1.IdpDeactivated
-	(*IdpReactivated)(nil), // 3: herald.idp.v1.IdpReactivated
-	(*IdpRemoved)(nil),     // 4: herald.idp.v1.IdpRemoved
+	(*IdpCreated)(nil),                   // 0: herald.idp.v1.IdpCreated
+	(*IdpChanged)(nil),                   // 1: herald.idp.v1.IdpChanged
+	(*IdpDeactivated)(nil),               // 2: herald.idp.v1.IdpDeactivated
+	(*IdpReactivated)(nil),               // 3: herald.idp.v1.IdpReactivated
+	(*IdpRemoved)(nil),                   // 4: herald.idp.v1.IdpRemoved
+	(*IdpSecretExpirationAnnounced)(nil), // 5: herald.idp.v1.IdpSecretExpirationAnnounced
+	(*timestamppb.Timestamp)(nil),        // 6: google.protobuf.Timestamp
 }
 var file_herald_idp_v1_events_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	6, // 0: herald.idp.v1.IdpSecretExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	1, // [1:1] is the sub-list for method output_type
+	1, // [1:1] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_herald_idp_v1_events_proto_init() }
@@ -282,7 +344,7 @@ func file_herald_idp_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_idp_v1_events_proto_rawDesc), len(file_herald_idp_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

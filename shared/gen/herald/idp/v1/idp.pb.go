@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
@@ -444,8 +445,10 @@ type Idp struct {
 	RedirectUri     string              `protobuf:"bytes,6,opt,name=redirect_uri,json=redirectUri,proto3" json:"redirect_uri,omitempty"`
 	Directory       *DirectoryConfig    `protobuf:"bytes,7,opt,name=directory,proto3" json:"directory,omitempty"`
 	ProviderOptions *IdpProviderOptions `protobuf:"bytes,8,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// When the client secret ends, as it was set. Unset if nobody has said it.
+	ClientSecretExpiration *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=client_secret_expiration,json=clientSecretExpiration,proto3" json:"client_secret_expiration,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *Idp) Reset() {
@@ -534,6 +537,13 @@ func (x *Idp) GetProviderOptions() *IdpProviderOptions {
 	return nil
 }
 
+func (x *Idp) GetClientSecretExpiration() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ClientSecretExpiration
+	}
+	return nil
+}
+
 type CreateDirectoryIdpRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -546,8 +556,10 @@ type CreateDirectoryIdpRequest struct {
 	// If empty, openid, profile and email.
 	Scopes          []string            `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	ProviderOptions *IdpProviderOptions `protobuf:"bytes,7,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// When the directory says that the client secret ends. It is listed by `ListExpirations`.
+	ClientSecretExpiration *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=client_secret_expiration,json=clientSecretExpiration,proto3" json:"client_secret_expiration,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *CreateDirectoryIdpRequest) Reset() {
@@ -629,6 +641,13 @@ func (x *CreateDirectoryIdpRequest) GetProviderOptions() *IdpProviderOptions {
 	return nil
 }
 
+func (x *CreateDirectoryIdpRequest) GetClientSecretExpiration() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ClientSecretExpiration
+	}
+	return nil
+}
+
 type CreateDirectoryIdpResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -696,8 +715,10 @@ type UpdateDirectoryIdpRequest struct {
 	// If empty, openid, profile and email.
 	Scopes          []string            `protobuf:"bytes,7,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	ProviderOptions *IdpProviderOptions `protobuf:"bytes,8,opt,name=provider_options,json=providerOptions,proto3" json:"provider_options,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// When the directory says that the client secret ends. If missing, nobody knows it.
+	ClientSecretExpiration *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=client_secret_expiration,json=clientSecretExpiration,proto3" json:"client_secret_expiration,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *UpdateDirectoryIdpRequest) Reset() {
@@ -782,6 +803,13 @@ func (x *UpdateDirectoryIdpRequest) GetScopes() []string {
 func (x *UpdateDirectoryIdpRequest) GetProviderOptions() *IdpProviderOptions {
 	if x != nil {
 		return x.ProviderOptions
+	}
+	return nil
+}
+
+func (x *UpdateDirectoryIdpRequest) GetClientSecretExpiration() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ClientSecretExpiration
 	}
 	return nil
 }
@@ -1441,7 +1469,7 @@ var File_herald_idp_v1_idp_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\n" +
-	"\x17herald/idp/v1/idp.proto\x12\rherald.idp.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xa5\x01\n" +
+	"\x17herald/idp/v1/idp.proto\x12\rherald.idp.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\xa5\x01\n" +
 	"\x0fDirectoryTenant\x12R\n" +
 	"\vtenant_type\x18\x01 \x01(\x0e2\".herald.idp.v1.DirectoryTenantTypeB\b\xbaH\x05\x82\x01\x02\x10\x01H\x00R\n" +
 	"tenantType\x88\x01\x01\x12 \n" +
@@ -1458,7 +1486,7 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x126\n" +
 	"\x06tenant\x18\x02 \x01(\v2\x1e.herald.idp.v1.DirectoryTenantR\x06tenant\x12%\n" +
 	"\x0eemail_verified\x18\x03 \x01(\bR\remailVerified\x12\x16\n" +
-	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"\xe7\x02\n" +
+	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"\xbd\x03\n" +
 	"\x03Idp\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12-\n" +
@@ -1467,7 +1495,8 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\x04type\x18\x05 \x01(\x0e2\x16.herald.idp.v1.IdpTypeR\x04type\x12!\n" +
 	"\fredirect_uri\x18\x06 \x01(\tR\vredirectUri\x12<\n" +
 	"\tdirectory\x18\a \x01(\v2\x1e.herald.idp.v1.DirectoryConfigR\tdirectory\x12L\n" +
-	"\x10provider_options\x18\b \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\"\xdc\x03\n" +
+	"\x10provider_options\x18\b \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\x12T\n" +
+	"\x18client_secret_expiration\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x16clientSecretExpiration\"\xb2\x04\n" +
 	"\x19CreateDirectoryIdpRequest\x12\"\n" +
 	"\x04name\x18\x01 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\x04name\x12+\n" +
 	"\tclient_id\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01R\bclientId\x126\n" +
@@ -1475,10 +1504,11 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\x06tenant\x18\x04 \x01(\v2\x1e.herald.idp.v1.DirectoryTenantR\x06tenant\x12%\n" +
 	"\x0eemail_verified\x18\x05 \x01(\bR\remailVerified\x12\x88\x01\n" +
 	"\x06scopes\x18\x06 \x03(\tBp\xbaH\x1d\x92\x01\x1a\x10\x14\"\x16r\x14\x10\x01\x18d2\x0e^[!#-\\[\\]-~]*$\x92\x82)Lmust hold only visible ASCII characters without quotation mark and backslashR\x06scopes\x12L\n" +
-	"\x10provider_options\x18\a \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\"`\n" +
+	"\x10provider_options\x18\a \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\x12T\n" +
+	"\x18client_secret_expiration\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x16clientSecretExpiration\"`\n" +
 	"\x1aCreateDirectoryIdpResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
-	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\x8b\x04\n" +
+	"\adetails\x18\x02 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\xe1\x04\n" +
 	"\x19UpdateDirectoryIdpRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x04name\x18\x02 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\xc8\x01\x88\x82)\x01H\x00R\x04name\x88\x01\x01\x120\n" +
@@ -1487,7 +1517,8 @@ const file_herald_idp_v1_idp_proto_rawDesc = "" +
 	"\x06tenant\x18\x05 \x01(\v2\x1e.herald.idp.v1.DirectoryTenantR\x06tenant\x12%\n" +
 	"\x0eemail_verified\x18\x06 \x01(\bR\remailVerified\x12\x88\x01\n" +
 	"\x06scopes\x18\a \x03(\tBp\xbaH\x1d\x92\x01\x1a\x10\x14\"\x16r\x14\x10\x01\x18d2\x0e^[!#-\\[\\]-~]*$\x92\x82)Lmust hold only visible ASCII characters without quotation mark and backslashR\x06scopes\x12L\n" +
-	"\x10provider_options\x18\b \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptionsB\a\n" +
+	"\x10provider_options\x18\b \x01(\v2!.herald.idp.v1.IdpProviderOptionsR\x0fproviderOptions\x12T\n" +
+	"\x18client_secret_expiration\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x16clientSecretExpirationB\a\n" +
 	"\x05_nameB\f\n" +
 	"\n" +
 	"_client_id\"\x1c\n" +
@@ -1588,9 +1619,10 @@ var file_herald_idp_v1_idp_proto_goTypes = []any{
 	(*ResolveIdpsRequest)(nil),         // 22: herald.idp.v1.ResolveIdpsRequest
 	(*ResolveIdpsResponse)(nil),        // 23: herald.idp.v1.ResolveIdpsResponse
 	(*v1.ObjectDetails)(nil),           // 24: herald.v1.ObjectDetails
-	(*v1.ListQuery)(nil),               // 25: herald.v1.ListQuery
-	(v1.TextQueryMethod)(0),            // 26: herald.v1.TextQueryMethod
-	(*v1.ListDetails)(nil),             // 27: herald.v1.ListDetails
+	(*timestamppb.Timestamp)(nil),      // 25: google.protobuf.Timestamp
+	(*v1.ListQuery)(nil),               // 26: herald.v1.ListQuery
+	(v1.TextQueryMethod)(0),            // 27: herald.v1.TextQueryMethod
+	(*v1.ListDetails)(nil),             // 28: herald.v1.ListDetails
 }
 var file_herald_idp_v1_idp_proto_depIdxs = []int32{
 	2,  // 0: herald.idp.v1.DirectoryTenant.tenant_type:type_name -> herald.idp.v1.DirectoryTenantType
@@ -1600,30 +1632,33 @@ var file_herald_idp_v1_idp_proto_depIdxs = []int32{
 	1,  // 4: herald.idp.v1.Idp.type:type_name -> herald.idp.v1.IdpType
 	6,  // 5: herald.idp.v1.Idp.directory:type_name -> herald.idp.v1.DirectoryConfig
 	5,  // 6: herald.idp.v1.Idp.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
-	4,  // 7: herald.idp.v1.CreateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
-	5,  // 8: herald.idp.v1.CreateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
-	24, // 9: herald.idp.v1.CreateDirectoryIdpResponse.details:type_name -> herald.v1.ObjectDetails
-	4,  // 10: herald.idp.v1.UpdateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
-	5,  // 11: herald.idp.v1.UpdateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
-	24, // 12: herald.idp.v1.IdpResponse.details:type_name -> herald.v1.ObjectDetails
-	7,  // 13: herald.idp.v1.GetIdpResponse.idp:type_name -> herald.idp.v1.Idp
-	15, // 14: herald.idp.v1.TestIdpResponse.findings:type_name -> herald.idp.v1.IdpTestFinding
-	3,  // 15: herald.idp.v1.IdpTestFinding.step:type_name -> herald.idp.v1.IdpTestStep
-	25, // 16: herald.idp.v1.SearchIdpsRequest.query:type_name -> herald.v1.ListQuery
-	17, // 17: herald.idp.v1.SearchIdpsRequest.queries:type_name -> herald.idp.v1.IdpFilter
-	18, // 18: herald.idp.v1.IdpFilter.name_query:type_name -> herald.idp.v1.IdpNameQuery
-	19, // 19: herald.idp.v1.IdpFilter.state_query:type_name -> herald.idp.v1.IdpStateQuery
-	26, // 20: herald.idp.v1.IdpNameQuery.method:type_name -> herald.v1.TextQueryMethod
-	0,  // 21: herald.idp.v1.IdpStateQuery.state:type_name -> herald.idp.v1.IdpState
-	27, // 22: herald.idp.v1.SearchIdpsResponse.details:type_name -> herald.v1.ListDetails
-	7,  // 23: herald.idp.v1.SearchIdpsResponse.result:type_name -> herald.idp.v1.Idp
-	25, // 24: herald.idp.v1.SearchIdpChangesRequest.query:type_name -> herald.v1.ListQuery
-	7,  // 25: herald.idp.v1.ResolveIdpsResponse.idps:type_name -> herald.idp.v1.Idp
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	25, // 7: herald.idp.v1.Idp.client_secret_expiration:type_name -> google.protobuf.Timestamp
+	4,  // 8: herald.idp.v1.CreateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
+	5,  // 9: herald.idp.v1.CreateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
+	25, // 10: herald.idp.v1.CreateDirectoryIdpRequest.client_secret_expiration:type_name -> google.protobuf.Timestamp
+	24, // 11: herald.idp.v1.CreateDirectoryIdpResponse.details:type_name -> herald.v1.ObjectDetails
+	4,  // 12: herald.idp.v1.UpdateDirectoryIdpRequest.tenant:type_name -> herald.idp.v1.DirectoryTenant
+	5,  // 13: herald.idp.v1.UpdateDirectoryIdpRequest.provider_options:type_name -> herald.idp.v1.IdpProviderOptions
+	25, // 14: herald.idp.v1.UpdateDirectoryIdpRequest.client_secret_expiration:type_name -> google.protobuf.Timestamp
+	24, // 15: herald.idp.v1.IdpResponse.details:type_name -> herald.v1.ObjectDetails
+	7,  // 16: herald.idp.v1.GetIdpResponse.idp:type_name -> herald.idp.v1.Idp
+	15, // 17: herald.idp.v1.TestIdpResponse.findings:type_name -> herald.idp.v1.IdpTestFinding
+	3,  // 18: herald.idp.v1.IdpTestFinding.step:type_name -> herald.idp.v1.IdpTestStep
+	26, // 19: herald.idp.v1.SearchIdpsRequest.query:type_name -> herald.v1.ListQuery
+	17, // 20: herald.idp.v1.SearchIdpsRequest.queries:type_name -> herald.idp.v1.IdpFilter
+	18, // 21: herald.idp.v1.IdpFilter.name_query:type_name -> herald.idp.v1.IdpNameQuery
+	19, // 22: herald.idp.v1.IdpFilter.state_query:type_name -> herald.idp.v1.IdpStateQuery
+	27, // 23: herald.idp.v1.IdpNameQuery.method:type_name -> herald.v1.TextQueryMethod
+	0,  // 24: herald.idp.v1.IdpStateQuery.state:type_name -> herald.idp.v1.IdpState
+	28, // 25: herald.idp.v1.SearchIdpsResponse.details:type_name -> herald.v1.ListDetails
+	7,  // 26: herald.idp.v1.SearchIdpsResponse.result:type_name -> herald.idp.v1.Idp
+	26, // 27: herald.idp.v1.SearchIdpChangesRequest.query:type_name -> herald.v1.ListQuery
+	7,  // 28: herald.idp.v1.ResolveIdpsResponse.idps:type_name -> herald.idp.v1.Idp
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_herald_idp_v1_idp_proto_init() }

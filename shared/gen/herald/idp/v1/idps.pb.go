@@ -28,7 +28,7 @@ var File_herald_idp_v1_idps_proto protoreflect.FileDescriptor
 
 const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\n" +
-	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x17herald/v1/options.proto2\x90\x13\n" +
+	"\x18herald/idp/v1/idps.proto\x12\rherald.idp.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17herald/idp/v1/idp.proto\x1a\x19herald/idp/v1/login.proto\x1a\x16herald/v1/change.proto\x1a\x1aherald/v1/expiration.proto\x1a\x17herald/v1/options.proto2\xfa\x13\n" +
 	"\x04Idps\x12\xc4\x01\n" +
 	"\x12CreateDirectoryIdp\x12(.herald.idp.v1.CreateDirectoryIdpRequest\x1a).herald.idp.v1.CreateDirectoryIdpResponse\"Y\x8a\x82)\x0f\n" +
 	"\rorg.idp.write\xb2\x82)\x12IDP_TENANT_INVALID\xba\x82)\x04idps\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/management/v1/idps/directory\x12\xc3\x01\n" +
@@ -55,7 +55,8 @@ const file_herald_idp_v1_idps_proto_rawDesc = "" +
 	"\x0fListOfferedIdps\x12%.herald.idp.v1.ListOfferedIdpsRequest\x1a&.herald.idp.v1.ListOfferedIdpsResponse\"\r\x8a\x82)\x06*\x04auth\x90\x02\x01\x12\x98\x01\n" +
 	"\rBeginIdpLogin\x12#.herald.idp.v1.BeginIdpLoginRequest\x1a$.herald.idp.v1.BeginIdpLoginResponse\"<\x8a\x82)\x06*\x04auth\xb2\x82)\bIDP_AWAY\xb2\x82)\x0eIDP_NOT_ACTIVE\xb2\x82)\rIDP_NOT_FOUND\x90\x02\x01\x12\xdb\x01\n" +
 	"\x0eFinishIdpLogin\x12$.herald.idp.v1.FinishIdpLoginRequest\x1a%.herald.idp.v1.FinishIdpLoginResponse\"|\x8a\x82)\x06*\x04auth\xa8\x82)\x16\xb2\x82)\bIDP_AWAY\xb2\x82)\x10IDP_CODE_REFUSED\xb2\x82)\x0eIDP_NOT_ACTIVE\xb2\x82)\rIDP_NOT_FOUND\xb2\x82)\x12IDP_TENANT_REFUSED\xb2\x82)\x11IDP_TOKEN_INVALID\x12\x80\x01\n" +
-	"\x10NoteRefusedLogin\x12&.herald.idp.v1.NoteRefusedLoginRequest\x1a'.herald.idp.v1.NoteRefusedLoginResponse\"\x1b\x8a\x82)\x06*\x04auth\xb2\x82)\rIDP_NOT_FOUNDB'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
+	"\x10NoteRefusedLogin\x12&.herald.idp.v1.NoteRefusedLoginRequest\x1a'.herald.idp.v1.NoteRefusedLoginResponse\"\x1b\x8a\x82)\x06*\x04auth\xb2\x82)\rIDP_NOT_FOUND\x12h\n" +
+	"\x0fReadExpirations\x12!.herald.v1.ReadExpirationsRequest\x1a\".herald.v1.ReadExpirationsResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01B'Z%herald/shared/gen/herald/idp/v1;idpv1b\x06proto3"
 
 var file_herald_idp_v1_idps_proto_goTypes = []any{
 	(*CreateDirectoryIdpRequest)(nil),  // 0: herald.idp.v1.CreateDirectoryIdpRequest
@@ -68,17 +69,19 @@ var file_herald_idp_v1_idps_proto_goTypes = []any{
 	(*BeginIdpLoginRequest)(nil),       // 7: herald.idp.v1.BeginIdpLoginRequest
 	(*FinishIdpLoginRequest)(nil),      // 8: herald.idp.v1.FinishIdpLoginRequest
 	(*NoteRefusedLoginRequest)(nil),    // 9: herald.idp.v1.NoteRefusedLoginRequest
-	(*CreateDirectoryIdpResponse)(nil), // 10: herald.idp.v1.CreateDirectoryIdpResponse
-	(*IdpResponse)(nil),                // 11: herald.idp.v1.IdpResponse
-	(*GetIdpResponse)(nil),             // 12: herald.idp.v1.GetIdpResponse
-	(*SearchIdpsResponse)(nil),         // 13: herald.idp.v1.SearchIdpsResponse
-	(*TestIdpResponse)(nil),            // 14: herald.idp.v1.TestIdpResponse
-	(*v1.SearchChangesResponse)(nil),   // 15: herald.v1.SearchChangesResponse
-	(*ResolveIdpsResponse)(nil),        // 16: herald.idp.v1.ResolveIdpsResponse
-	(*ListOfferedIdpsResponse)(nil),    // 17: herald.idp.v1.ListOfferedIdpsResponse
-	(*BeginIdpLoginResponse)(nil),      // 18: herald.idp.v1.BeginIdpLoginResponse
-	(*FinishIdpLoginResponse)(nil),     // 19: herald.idp.v1.FinishIdpLoginResponse
-	(*NoteRefusedLoginResponse)(nil),   // 20: herald.idp.v1.NoteRefusedLoginResponse
+	(*v1.ReadExpirationsRequest)(nil),  // 10: herald.v1.ReadExpirationsRequest
+	(*CreateDirectoryIdpResponse)(nil), // 11: herald.idp.v1.CreateDirectoryIdpResponse
+	(*IdpResponse)(nil),                // 12: herald.idp.v1.IdpResponse
+	(*GetIdpResponse)(nil),             // 13: herald.idp.v1.GetIdpResponse
+	(*SearchIdpsResponse)(nil),         // 14: herald.idp.v1.SearchIdpsResponse
+	(*TestIdpResponse)(nil),            // 15: herald.idp.v1.TestIdpResponse
+	(*v1.SearchChangesResponse)(nil),   // 16: herald.v1.SearchChangesResponse
+	(*ResolveIdpsResponse)(nil),        // 17: herald.idp.v1.ResolveIdpsResponse
+	(*ListOfferedIdpsResponse)(nil),    // 18: herald.idp.v1.ListOfferedIdpsResponse
+	(*BeginIdpLoginResponse)(nil),      // 19: herald.idp.v1.BeginIdpLoginResponse
+	(*FinishIdpLoginResponse)(nil),     // 20: herald.idp.v1.FinishIdpLoginResponse
+	(*NoteRefusedLoginResponse)(nil),   // 21: herald.idp.v1.NoteRefusedLoginResponse
+	(*v1.ReadExpirationsResponse)(nil), // 22: herald.v1.ReadExpirationsResponse
 }
 var file_herald_idp_v1_idps_proto_depIdxs = []int32{
 	0,  // 0: herald.idp.v1.Idps.CreateDirectoryIdp:input_type -> herald.idp.v1.CreateDirectoryIdpRequest
@@ -96,23 +99,25 @@ var file_herald_idp_v1_idps_proto_depIdxs = []int32{
 	7,  // 12: herald.idp.v1.Idps.BeginIdpLogin:input_type -> herald.idp.v1.BeginIdpLoginRequest
 	8,  // 13: herald.idp.v1.Idps.FinishIdpLogin:input_type -> herald.idp.v1.FinishIdpLoginRequest
 	9,  // 14: herald.idp.v1.Idps.NoteRefusedLogin:input_type -> herald.idp.v1.NoteRefusedLoginRequest
-	10, // 15: herald.idp.v1.Idps.CreateDirectoryIdp:output_type -> herald.idp.v1.CreateDirectoryIdpResponse
-	11, // 16: herald.idp.v1.Idps.UpdateDirectoryIdp:output_type -> herald.idp.v1.IdpResponse
-	12, // 17: herald.idp.v1.Idps.GetIdp:output_type -> herald.idp.v1.GetIdpResponse
-	13, // 18: herald.idp.v1.Idps.SearchIdps:output_type -> herald.idp.v1.SearchIdpsResponse
-	11, // 19: herald.idp.v1.Idps.DeactivateIdp:output_type -> herald.idp.v1.IdpResponse
-	11, // 20: herald.idp.v1.Idps.ReactivateIdp:output_type -> herald.idp.v1.IdpResponse
-	11, // 21: herald.idp.v1.Idps.RemoveIdp:output_type -> herald.idp.v1.IdpResponse
-	14, // 22: herald.idp.v1.Idps.TestIdp:output_type -> herald.idp.v1.TestIdpResponse
-	14, // 23: herald.idp.v1.Idps.TestNewDirectoryIdp:output_type -> herald.idp.v1.TestIdpResponse
-	15, // 24: herald.idp.v1.Idps.SearchIdpChanges:output_type -> herald.v1.SearchChangesResponse
-	16, // 25: herald.idp.v1.Idps.ResolveIdps:output_type -> herald.idp.v1.ResolveIdpsResponse
-	17, // 26: herald.idp.v1.Idps.ListOfferedIdps:output_type -> herald.idp.v1.ListOfferedIdpsResponse
-	18, // 27: herald.idp.v1.Idps.BeginIdpLogin:output_type -> herald.idp.v1.BeginIdpLoginResponse
-	19, // 28: herald.idp.v1.Idps.FinishIdpLogin:output_type -> herald.idp.v1.FinishIdpLoginResponse
-	20, // 29: herald.idp.v1.Idps.NoteRefusedLogin:output_type -> herald.idp.v1.NoteRefusedLoginResponse
-	15, // [15:30] is the sub-list for method output_type
-	0,  // [0:15] is the sub-list for method input_type
+	10, // 15: herald.idp.v1.Idps.ReadExpirations:input_type -> herald.v1.ReadExpirationsRequest
+	11, // 16: herald.idp.v1.Idps.CreateDirectoryIdp:output_type -> herald.idp.v1.CreateDirectoryIdpResponse
+	12, // 17: herald.idp.v1.Idps.UpdateDirectoryIdp:output_type -> herald.idp.v1.IdpResponse
+	13, // 18: herald.idp.v1.Idps.GetIdp:output_type -> herald.idp.v1.GetIdpResponse
+	14, // 19: herald.idp.v1.Idps.SearchIdps:output_type -> herald.idp.v1.SearchIdpsResponse
+	12, // 20: herald.idp.v1.Idps.DeactivateIdp:output_type -> herald.idp.v1.IdpResponse
+	12, // 21: herald.idp.v1.Idps.ReactivateIdp:output_type -> herald.idp.v1.IdpResponse
+	12, // 22: herald.idp.v1.Idps.RemoveIdp:output_type -> herald.idp.v1.IdpResponse
+	15, // 23: herald.idp.v1.Idps.TestIdp:output_type -> herald.idp.v1.TestIdpResponse
+	15, // 24: herald.idp.v1.Idps.TestNewDirectoryIdp:output_type -> herald.idp.v1.TestIdpResponse
+	16, // 25: herald.idp.v1.Idps.SearchIdpChanges:output_type -> herald.v1.SearchChangesResponse
+	17, // 26: herald.idp.v1.Idps.ResolveIdps:output_type -> herald.idp.v1.ResolveIdpsResponse
+	18, // 27: herald.idp.v1.Idps.ListOfferedIdps:output_type -> herald.idp.v1.ListOfferedIdpsResponse
+	19, // 28: herald.idp.v1.Idps.BeginIdpLogin:output_type -> herald.idp.v1.BeginIdpLoginResponse
+	20, // 29: herald.idp.v1.Idps.FinishIdpLogin:output_type -> herald.idp.v1.FinishIdpLoginResponse
+	21, // 30: herald.idp.v1.Idps.NoteRefusedLogin:output_type -> herald.idp.v1.NoteRefusedLoginResponse
+	22, // 31: herald.idp.v1.Idps.ReadExpirations:output_type -> herald.v1.ReadExpirationsResponse
+	16, // [16:32] is the sub-list for method output_type
+	0,  // [0:16] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

@@ -37,6 +37,7 @@ const (
 	Idps_BeginIdpLogin_FullMethodName       = "/herald.idp.v1.Idps/BeginIdpLogin"
 	Idps_FinishIdpLogin_FullMethodName      = "/herald.idp.v1.Idps/FinishIdpLogin"
 	Idps_NoteRefusedLogin_FullMethodName    = "/herald.idp.v1.Idps/NoteRefusedLogin"
+	Idps_ReadExpirations_FullMethodName     = "/herald.idp.v1.Idps/ReadExpirations"
 )
 
 // IdpsClient is the client API for Idps service.
@@ -84,6 +85,8 @@ type IdpsClient interface {
 	FinishIdpLogin(ctx context.Context, in *FinishIdpLoginRequest, opts ...grpc.CallOption) (*FinishIdpLoginResponse, error)
 	// Counts a refused login at a provider. The provider's history has the counts.
 	NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginRequest, opts ...grpc.CallOption) (*NoteRefusedLoginResponse, error)
+	// Returns what expires soon here, for whoever lists that of all services.
+	ReadExpirations(ctx context.Context, in *v1.ReadExpirationsRequest, opts ...grpc.CallOption) (*v1.ReadExpirationsResponse, error)
 }
 
 type idpsClient struct {
@@ -244,6 +247,16 @@ func (c *idpsClient) NoteRefusedLogin(ctx context.Context, in *NoteRefusedLoginR
 	return out, nil
 }
 
+func (c *idpsClient) ReadExpirations(ctx context.Context, in *v1.ReadExpirationsRequest, opts ...grpc.CallOption) (*v1.ReadExpirationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(v1.ReadExpirationsResponse)
+	err := c.cc.Invoke(ctx, Idps_ReadExpirations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // IdpsServer is the server API for Idps service.
 // All implementations should embed UnimplementedIdpsServer
 // for forward compatibility.
@@ -289,6 +302,8 @@ type IdpsServer interface {
 	FinishIdpLogin(context.Context, *FinishIdpLoginRequest) (*FinishIdpLoginResponse, error)
 	// Counts a refused login at a provider. The provider's history has the counts.
 	NoteRefusedLogin(context.Context, *NoteRefusedLoginRequest) (*NoteRefusedLoginResponse, error)
+	// Returns what expires soon here, for whoever lists that of all services.
+	ReadExpirations(context.Context, *v1.ReadExpirationsRequest) (*v1.ReadExpirationsResponse, error)
 }
 
 // UnimplementedIdpsServer should be embedded to have
@@ -342,6 +357,9 @@ func (UnimplementedIdpsServer) FinishIdpLogin(context.Context, *FinishIdpLoginRe
 }
 func (UnimplementedIdpsServer) NoteRefusedLogin(context.Context, *NoteRefusedLoginRequest) (*NoteRefusedLoginResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method NoteRefusedLogin not implemented")
+}
+func (UnimplementedIdpsServer) ReadExpirations(context.Context, *v1.ReadExpirationsRequest) (*v1.ReadExpirationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReadExpirations not implemented")
 }
 func (UnimplementedIdpsServer) testEmbeddedByValue() {}
 
@@ -633,6 +651,24 @@ func _Idps_NoteRefusedLogin_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Idps_ReadExpirations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(v1.ReadExpirationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdpsServer).ReadExpirations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Idps_ReadExpirations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdpsServer).ReadExpirations(ctx, req.(*v1.ReadExpirationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Idps_ServiceDesc is the grpc.ServiceDesc for Idps service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -699,6 +735,10 @@ var Idps_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "NoteRefusedLogin",
 			Handler:    _Idps_NoteRefusedLogin_Handler,
+		},
+		{
+			MethodName: "ReadExpirations",
+			Handler:    _Idps_ReadExpirations_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

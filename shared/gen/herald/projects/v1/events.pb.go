@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
@@ -1377,11 +1378,143 @@ func (x *ApplicationKeyRemoved) GetCause() string {
 	return ""
 }
 
+// A key of an active application ends soon. Nothing has changed.
+type ApplicationKeyExpirationAnnounced struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	KeyId     string                 `protobuf:"bytes,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// How many days before its end: 30, 7 or 1. There are fewer left if Herald did not run.
+	Days           int32                  `protobuf:"varint,3,opt,name=days,proto3" json:"days,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ApplicationKeyExpirationAnnounced) Reset() {
+	*x = ApplicationKeyExpirationAnnounced{}
+	mi := &file_herald_projects_v1_events_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplicationKeyExpirationAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplicationKeyExpirationAnnounced) ProtoMessage() {}
+
+func (x *ApplicationKeyExpirationAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_events_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplicationKeyExpirationAnnounced.ProtoReflect.Descriptor instead.
+func (*ApplicationKeyExpirationAnnounced) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ApplicationKeyExpirationAnnounced) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ApplicationKeyExpirationAnnounced) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *ApplicationKeyExpirationAnnounced) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *ApplicationKeyExpirationAnnounced) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
+// The client secret that an active application had before its last one ends soon. Nothing has changed.
+type ApplicationSecretExpirationAnnounced struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ProjectId string                 `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many days before its end: 30, 7 or 1. There are fewer left if Herald did not run.
+	Days           int32                  `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ApplicationSecretExpirationAnnounced) Reset() {
+	*x = ApplicationSecretExpirationAnnounced{}
+	mi := &file_herald_projects_v1_events_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplicationSecretExpirationAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplicationSecretExpirationAnnounced) ProtoMessage() {}
+
+func (x *ApplicationSecretExpirationAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_projects_v1_events_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplicationSecretExpirationAnnounced.ProtoReflect.Descriptor instead.
+func (*ApplicationSecretExpirationAnnounced) Descriptor() ([]byte, []int) {
+	return file_herald_projects_v1_events_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ApplicationSecretExpirationAnnounced) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ApplicationSecretExpirationAnnounced) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *ApplicationSecretExpirationAnnounced) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
 var File_herald_projects_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\"j\n" +
+	"\x1fherald/projects/v1/events.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17herald/v1/options.proto\"j\n" +
 	"\x0eProjectCreated\x12\x19\n" +
 	"\bowner_id\x18\x01 \x01(\tR\aownerId:=\x8a\x82)9\n" +
 	"\aproject\x12\acreated:\aprojectR\x1ait has no applications yet0\x01\"d\n" +
@@ -1534,7 +1667,22 @@ const file_herald_projects_v1_events_proto_rawDesc = "" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x14\n" +
 	"\x05cause\x18\x03 \x01(\tR\x05cause:<\x8a\x82)8\n" +
 	"\vapplication\x12\vkey_removed:\aprojectJ\n" +
-	"project_idZ\asubjectB1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"project_idZ\asubject\"\x8d\x02\n" +
+	"!ApplicationKeyExpirationAnnounced\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x15\n" +
+	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x12\n" +
+	"\x04days\x18\x03 \x01(\x05R\x04days\x12C\n" +
+	"\x0fexpiration_date\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:Y\x8a\x82)U\n" +
+	"\vapplication\x12\x18key_expiration_announced:\aprojectJ\n" +
+	"project_idR\x15nothing has ended yet0\x01\"\xfc\x01\n" +
+	"$ApplicationSecretExpirationAnnounced\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\tR\tprojectId\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\x05R\x04days\x12C\n" +
+	"\x0fexpiration_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:\\\x8a\x82)X\n" +
+	"\vapplication\x12\x1bsecret_expiration_announced:\aprojectJ\n" +
+	"project_idR\x15nothing has ended yet0\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_events_proto_rawDescOnce sync.Once
@@ -1548,41 +1696,46 @@ func file_herald_projects_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_projects_v1_events_proto_rawDescData
 }
 
-var file_herald_projects_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_herald_projects_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_herald_projects_v1_events_proto_goTypes = []any{
-	(*ProjectCreated)(nil),             // 0: herald.projects.v1.ProjectCreated
-	(*ProjectChanged)(nil),             // 1: herald.projects.v1.ProjectChanged
-	(*ProjectDeactivated)(nil),         // 2: herald.projects.v1.ProjectDeactivated
-	(*ProjectReactivated)(nil),         // 3: herald.projects.v1.ProjectReactivated
-	(*ProjectRemoved)(nil),             // 4: herald.projects.v1.ProjectRemoved
-	(*RoleAdded)(nil),                  // 5: herald.projects.v1.RoleAdded
-	(*RoleChanged)(nil),                // 6: herald.projects.v1.RoleChanged
-	(*RoleRemoved)(nil),                // 7: herald.projects.v1.RoleRemoved
-	(*ProjectGrantAdded)(nil),          // 8: herald.projects.v1.ProjectGrantAdded
-	(*ProjectGrantChanged)(nil),        // 9: herald.projects.v1.ProjectGrantChanged
-	(*ProjectGrantDeactivated)(nil),    // 10: herald.projects.v1.ProjectGrantDeactivated
-	(*ProjectGrantReactivated)(nil),    // 11: herald.projects.v1.ProjectGrantReactivated
-	(*ProjectGrantRemoved)(nil),        // 12: herald.projects.v1.ProjectGrantRemoved
-	(*ProjectGrantAccepted)(nil),       // 13: herald.projects.v1.ProjectGrantAccepted
-	(*ProjectGrantEnded)(nil),          // 14: herald.projects.v1.ProjectGrantEnded
-	(*UserGrantAdded)(nil),             // 15: herald.projects.v1.UserGrantAdded
-	(*UserGrantChanged)(nil),           // 16: herald.projects.v1.UserGrantChanged
-	(*UserGrantRemoved)(nil),           // 17: herald.projects.v1.UserGrantRemoved
-	(*ApplicationCreated)(nil),         // 18: herald.projects.v1.ApplicationCreated
-	(*ApplicationChanged)(nil),         // 19: herald.projects.v1.ApplicationChanged
-	(*ApplicationSecretGenerated)(nil), // 20: herald.projects.v1.ApplicationSecretGenerated
-	(*ApplicationDeactivated)(nil),     // 21: herald.projects.v1.ApplicationDeactivated
-	(*ApplicationReactivated)(nil),     // 22: herald.projects.v1.ApplicationReactivated
-	(*ApplicationRemoved)(nil),         // 23: herald.projects.v1.ApplicationRemoved
-	(*ApplicationKeyAdded)(nil),        // 24: herald.projects.v1.ApplicationKeyAdded
-	(*ApplicationKeyRemoved)(nil),      // 25: herald.projects.v1.ApplicationKeyRemoved
+	(*ProjectCreated)(nil),                       // 0: herald.projects.v1.ProjectCreated
+	(*ProjectChanged)(nil),                       // 1: herald.projects.v1.ProjectChanged
+	(*ProjectDeactivated)(nil),                   // 2: herald.projects.v1.ProjectDeactivated
+	(*ProjectReactivated)(nil),                   // 3: herald.projects.v1.ProjectReactivated
+	(*ProjectRemoved)(nil),                       // 4: herald.projects.v1.ProjectRemoved
+	(*RoleAdded)(nil),                            // 5: herald.projects.v1.RoleAdded
+	(*RoleChanged)(nil),                          // 6: herald.projects.v1.RoleChanged
+	(*RoleRemoved)(nil),                          // 7: herald.projects.v1.RoleRemoved
+	(*ProjectGrantAdded)(nil),                    // 8: herald.projects.v1.ProjectGrantAdded
+	(*ProjectGrantChanged)(nil),                  // 9: herald.projects.v1.ProjectGrantChanged
+	(*ProjectGrantDeactivated)(nil),              // 10: herald.projects.v1.ProjectGrantDeactivated
+	(*ProjectGrantReactivated)(nil),              // 11: herald.projects.v1.ProjectGrantReactivated
+	(*ProjectGrantRemoved)(nil),                  // 12: herald.projects.v1.ProjectGrantRemoved
+	(*ProjectGrantAccepted)(nil),                 // 13: herald.projects.v1.ProjectGrantAccepted
+	(*ProjectGrantEnded)(nil),                    // 14: herald.projects.v1.ProjectGrantEnded
+	(*UserGrantAdded)(nil),                       // 15: herald.projects.v1.UserGrantAdded
+	(*UserGrantChanged)(nil),                     // 16: herald.projects.v1.UserGrantChanged
+	(*UserGrantRemoved)(nil),                     // 17: herald.projects.v1.UserGrantRemoved
+	(*ApplicationCreated)(nil),                   // 18: herald.projects.v1.ApplicationCreated
+	(*ApplicationChanged)(nil),                   // 19: herald.projects.v1.ApplicationChanged
+	(*ApplicationSecretGenerated)(nil),           // 20: herald.projects.v1.ApplicationSecretGenerated
+	(*ApplicationDeactivated)(nil),               // 21: herald.projects.v1.ApplicationDeactivated
+	(*ApplicationReactivated)(nil),               // 22: herald.projects.v1.ApplicationReactivated
+	(*ApplicationRemoved)(nil),                   // 23: herald.projects.v1.ApplicationRemoved
+	(*ApplicationKeyAdded)(nil),                  // 24: herald.projects.v1.ApplicationKeyAdded
+	(*ApplicationKeyRemoved)(nil),                // 25: herald.projects.v1.ApplicationKeyRemoved
+	(*ApplicationKeyExpirationAnnounced)(nil),    // 26: herald.projects.v1.ApplicationKeyExpirationAnnounced
+	(*ApplicationSecretExpirationAnnounced)(nil), // 27: herald.projects.v1.ApplicationSecretExpirationAnnounced
+	(*timestamppb.Timestamp)(nil),                // 28: google.protobuf.Timestamp
 }
 var file_herald_projects_v1_events_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	28, // 0: herald.projects.v1.ApplicationKeyExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	28, // 1: herald.projects.v1.ApplicationSecretExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	2,  // [2:2] is the sub-list for method output_type
+	2,  // [2:2] is the sub-list for method input_type
+	2,  // [2:2] is the sub-list for extension type_name
+	2,  // [2:2] is the sub-list for extension extendee
+	0,  // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_herald_projects_v1_events_proto_init() }
@@ -1596,7 +1749,7 @@ func file_herald_projects_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_projects_v1_events_proto_rawDesc), len(file_herald_projects_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -10,7 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	_ "herald/shared/gen/herald/v1"
+	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -599,7 +599,7 @@ var File_herald_projects_v1_internal_proto protoreflect.FileDescriptor
 
 const file_herald_projects_v1_internal_proto_rawDesc = "" +
 	"\n" +
-	"!herald/projects/v1/internal.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/projects/v1/apps.proto\x1a!herald/projects/v1/projects.proto\x1a\x17herald/v1/options.proto\"/\n" +
+	"!herald/projects/v1/internal.proto\x12\x12herald.projects.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1dherald/projects/v1/apps.proto\x1a!herald/projects/v1/projects.proto\x1a\x1aherald/v1/expiration.proto\x1a\x17herald/v1/options.proto\"/\n" +
 	"\x10FindTakenRequest\x12\x1b\n" +
 	"\x03ids\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x03ids\"%\n" +
 	"\x11FindTakenResponse\x12\x10\n" +
@@ -646,12 +646,13 @@ const file_herald_projects_v1_internal_proto_rawDesc = "" +
 	"\x05named\x18\x05 \x03(\v2).herald.projects.v1.ResolveAccessResponseR\x05named\"6\n" +
 	"\vGrantedRole\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x15\n" +
-	"\x06org_id\x18\x02 \x01(\tR\x05orgId2\x95\x04\n" +
+	"\x06org_id\x18\x02 \x01(\tR\x05orgId2\xff\x04\n" +
 	"\bInternal\x12\x8c\x01\n" +
 	"\x0eResolveProject\x12).herald.projects.v1.ResolveProjectRequest\x1a*.herald.projects.v1.ResolveProjectResponse\"#\x8a\x82)\a*\x05users\xb2\x82)\x11PROJECT_NOT_FOUND\x90\x02\x01\x12\x84\x01\n" +
 	"\rResolveClient\x12(.herald.projects.v1.ResolveClientRequest\x1a).herald.projects.v1.ResolveClientResponse\"\x1e\x8a\x82)\x06*\x04auth\xb2\x82)\rAPP_NOT_FOUND\x90\x02\x01\x12\x88\x01\n" +
 	"\rResolveAccess\x12(.herald.projects.v1.ResolveAccessRequest\x1a).herald.projects.v1.ResolveAccessResponse\"\"\x8a\x82)\x06*\x04auth\xb2\x82)\x11PROJECT_NOT_FOUND\x90\x02\x01\x12h\n" +
-	"\tFindTaken\x12$.herald.projects.v1.FindTakenRequest\x1a%.herald.projects.v1.FindTakenResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
+	"\tFindTaken\x12$.herald.projects.v1.FindTakenRequest\x1a%.herald.projects.v1.FindTakenResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01\x12h\n" +
+	"\x0fReadExpirations\x12!.herald.v1.ReadExpirationsRequest\x1a\".herald.v1.ReadExpirationsResponse\"\x0e\x8a\x82)\a*\x05users\x90\x02\x01B1Z/herald/shared/gen/herald/projects/v1;projectsv1b\x06proto3"
 
 var (
 	file_herald_projects_v1_internal_proto_rawDescOnce sync.Once
@@ -667,17 +668,19 @@ func file_herald_projects_v1_internal_proto_rawDescGZIP() []byte {
 
 var file_herald_projects_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_herald_projects_v1_internal_proto_goTypes = []any{
-	(*FindTakenRequest)(nil),       // 0: herald.projects.v1.FindTakenRequest
-	(*FindTakenResponse)(nil),      // 1: herald.projects.v1.FindTakenResponse
-	(*ResolveProjectRequest)(nil),  // 2: herald.projects.v1.ResolveProjectRequest
-	(*ResolveProjectResponse)(nil), // 3: herald.projects.v1.ResolveProjectResponse
-	(*ResolveClientRequest)(nil),   // 4: herald.projects.v1.ResolveClientRequest
-	(*ResolveClientResponse)(nil),  // 5: herald.projects.v1.ResolveClientResponse
-	(*ResolveAccessRequest)(nil),   // 6: herald.projects.v1.ResolveAccessRequest
-	(*ResolveAccessResponse)(nil),  // 7: herald.projects.v1.ResolveAccessResponse
-	(*GrantedRole)(nil),            // 8: herald.projects.v1.GrantedRole
-	(*App)(nil),                    // 9: herald.projects.v1.App
-	(*Project)(nil),                // 10: herald.projects.v1.Project
+	(*FindTakenRequest)(nil),           // 0: herald.projects.v1.FindTakenRequest
+	(*FindTakenResponse)(nil),          // 1: herald.projects.v1.FindTakenResponse
+	(*ResolveProjectRequest)(nil),      // 2: herald.projects.v1.ResolveProjectRequest
+	(*ResolveProjectResponse)(nil),     // 3: herald.projects.v1.ResolveProjectResponse
+	(*ResolveClientRequest)(nil),       // 4: herald.projects.v1.ResolveClientRequest
+	(*ResolveClientResponse)(nil),      // 5: herald.projects.v1.ResolveClientResponse
+	(*ResolveAccessRequest)(nil),       // 6: herald.projects.v1.ResolveAccessRequest
+	(*ResolveAccessResponse)(nil),      // 7: herald.projects.v1.ResolveAccessResponse
+	(*GrantedRole)(nil),                // 8: herald.projects.v1.GrantedRole
+	(*App)(nil),                        // 9: herald.projects.v1.App
+	(*Project)(nil),                    // 10: herald.projects.v1.Project
+	(*v1.ReadExpirationsRequest)(nil),  // 11: herald.v1.ReadExpirationsRequest
+	(*v1.ReadExpirationsResponse)(nil), // 12: herald.v1.ReadExpirationsResponse
 }
 var file_herald_projects_v1_internal_proto_depIdxs = []int32{
 	9,  // 0: herald.projects.v1.ResolveClientResponse.app:type_name -> herald.projects.v1.App
@@ -689,12 +692,14 @@ var file_herald_projects_v1_internal_proto_depIdxs = []int32{
 	4,  // 6: herald.projects.v1.Internal.ResolveClient:input_type -> herald.projects.v1.ResolveClientRequest
 	6,  // 7: herald.projects.v1.Internal.ResolveAccess:input_type -> herald.projects.v1.ResolveAccessRequest
 	0,  // 8: herald.projects.v1.Internal.FindTaken:input_type -> herald.projects.v1.FindTakenRequest
-	3,  // 9: herald.projects.v1.Internal.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
-	5,  // 10: herald.projects.v1.Internal.ResolveClient:output_type -> herald.projects.v1.ResolveClientResponse
-	7,  // 11: herald.projects.v1.Internal.ResolveAccess:output_type -> herald.projects.v1.ResolveAccessResponse
-	1,  // 12: herald.projects.v1.Internal.FindTaken:output_type -> herald.projects.v1.FindTakenResponse
-	9,  // [9:13] is the sub-list for method output_type
-	5,  // [5:9] is the sub-list for method input_type
+	11, // 9: herald.projects.v1.Internal.ReadExpirations:input_type -> herald.v1.ReadExpirationsRequest
+	3,  // 10: herald.projects.v1.Internal.ResolveProject:output_type -> herald.projects.v1.ResolveProjectResponse
+	5,  // 11: herald.projects.v1.Internal.ResolveClient:output_type -> herald.projects.v1.ResolveClientResponse
+	7,  // 12: herald.projects.v1.Internal.ResolveAccess:output_type -> herald.projects.v1.ResolveAccessResponse
+	1,  // 13: herald.projects.v1.Internal.FindTaken:output_type -> herald.projects.v1.FindTakenResponse
+	12, // 14: herald.projects.v1.Internal.ReadExpirations:output_type -> herald.v1.ReadExpirationsResponse
+	10, // [10:15] is the sub-list for method output_type
+	5,  // [5:10] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name
 	5,  // [5:5] is the sub-list for extension extendee
 	0,  // [0:5] is the sub-list for field type_name

@@ -11,6 +11,7 @@ import (
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
+	v1 "herald/shared/gen/herald/v1"
 )
 
 // This is a compile-time assertion to ensure that this generated file
@@ -19,10 +20,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Internal_ResolveProject_FullMethodName = "/herald.projects.v1.Internal/ResolveProject"
-	Internal_ResolveClient_FullMethodName  = "/herald.projects.v1.Internal/ResolveClient"
-	Internal_ResolveAccess_FullMethodName  = "/herald.projects.v1.Internal/ResolveAccess"
-	Internal_FindTaken_FullMethodName      = "/herald.projects.v1.Internal/FindTaken"
+	Internal_ResolveProject_FullMethodName  = "/herald.projects.v1.Internal/ResolveProject"
+	Internal_ResolveClient_FullMethodName   = "/herald.projects.v1.Internal/ResolveClient"
+	Internal_ResolveAccess_FullMethodName   = "/herald.projects.v1.Internal/ResolveAccess"
+	Internal_FindTaken_FullMethodName       = "/herald.projects.v1.Internal/FindTaken"
+	Internal_ReadExpirations_FullMethodName = "/herald.projects.v1.Internal/ReadExpirations"
 )
 
 // InternalClient is the client API for Internal service.
@@ -42,6 +44,8 @@ type InternalClient interface {
 	// Returns which of some ids belong to a project or an application, or are a client id, of any organization. Users,
 	// projects, applications and clients have one namespace. The service users asks before it gives users chosen ids.
 	FindTaken(ctx context.Context, in *FindTakenRequest, opts ...grpc.CallOption) (*FindTakenResponse, error)
+	// Returns what expires soon here, for whoever lists that of all services.
+	ReadExpirations(ctx context.Context, in *v1.ReadExpirationsRequest, opts ...grpc.CallOption) (*v1.ReadExpirationsResponse, error)
 }
 
 type internalClient struct {
@@ -92,6 +96,16 @@ func (c *internalClient) FindTaken(ctx context.Context, in *FindTakenRequest, op
 	return out, nil
 }
 
+func (c *internalClient) ReadExpirations(ctx context.Context, in *v1.ReadExpirationsRequest, opts ...grpc.CallOption) (*v1.ReadExpirationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(v1.ReadExpirationsResponse)
+	err := c.cc.Invoke(ctx, Internal_ReadExpirations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InternalServer is the server API for Internal service.
 // All implementations should embed UnimplementedInternalServer
 // for forward compatibility.
@@ -109,6 +123,8 @@ type InternalServer interface {
 	// Returns which of some ids belong to a project or an application, or are a client id, of any organization. Users,
 	// projects, applications and clients have one namespace. The service users asks before it gives users chosen ids.
 	FindTaken(context.Context, *FindTakenRequest) (*FindTakenResponse, error)
+	// Returns what expires soon here, for whoever lists that of all services.
+	ReadExpirations(context.Context, *v1.ReadExpirationsRequest) (*v1.ReadExpirationsResponse, error)
 }
 
 // UnimplementedInternalServer should be embedded to have
@@ -129,6 +145,9 @@ func (UnimplementedInternalServer) ResolveAccess(context.Context, *ResolveAccess
 }
 func (UnimplementedInternalServer) FindTaken(context.Context, *FindTakenRequest) (*FindTakenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindTaken not implemented")
+}
+func (UnimplementedInternalServer) ReadExpirations(context.Context, *v1.ReadExpirationsRequest) (*v1.ReadExpirationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReadExpirations not implemented")
 }
 func (UnimplementedInternalServer) testEmbeddedByValue() {}
 
@@ -222,6 +241,24 @@ func _Internal_FindTaken_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Internal_ReadExpirations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(v1.ReadExpirationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InternalServer).ReadExpirations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Internal_ReadExpirations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InternalServer).ReadExpirations(ctx, req.(*v1.ReadExpirationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Internal_ServiceDesc is the grpc.ServiceDesc for Internal service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -244,6 +281,10 @@ var Internal_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "FindTaken",
 			Handler:    _Internal_FindTaken_Handler,
+		},
+		{
+			MethodName: "ReadExpirations",
+			Handler:    _Internal_ReadExpirations_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

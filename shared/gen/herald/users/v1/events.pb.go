@@ -1795,6 +1795,184 @@ func (*OtpLocked) Descriptor() ([]byte, []int) {
 	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{34}
 }
 
+// A key of an active machine user ends soon. Nothing has changed.
+type MachineKeyExpirationAnnounced struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// How many days before its end: 30, 7 or 1. There are fewer left if Herald did not run.
+	Days           int32                  `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *MachineKeyExpirationAnnounced) Reset() {
+	*x = MachineKeyExpirationAnnounced{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MachineKeyExpirationAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MachineKeyExpirationAnnounced) ProtoMessage() {}
+
+func (x *MachineKeyExpirationAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MachineKeyExpirationAnnounced.ProtoReflect.Descriptor instead.
+func (*MachineKeyExpirationAnnounced) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *MachineKeyExpirationAnnounced) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *MachineKeyExpirationAnnounced) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *MachineKeyExpirationAnnounced) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
+// A personal access token of an active user ends soon. Nothing has changed.
+type PersonalAccessTokenExpirationAnnounced struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	UserId string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// How many days before its end: 30, 7 or 1. There are fewer left if Herald did not run.
+	Days           int32                  `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *PersonalAccessTokenExpirationAnnounced) Reset() {
+	*x = PersonalAccessTokenExpirationAnnounced{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PersonalAccessTokenExpirationAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PersonalAccessTokenExpirationAnnounced) ProtoMessage() {}
+
+func (x *PersonalAccessTokenExpirationAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PersonalAccessTokenExpirationAnnounced.ProtoReflect.Descriptor instead.
+func (*PersonalAccessTokenExpirationAnnounced) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *PersonalAccessTokenExpirationAnnounced) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *PersonalAccessTokenExpirationAnnounced) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *PersonalAccessTokenExpirationAnnounced) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
+// The code of the initialize-user mail ends soon, and the user has not used it. Nothing has changed.
+type HumanInvitationExpirationAnnounced struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many days before its end: 30, 7 or 1. There are fewer left if Herald did not run.
+	Days           int32                  `protobuf:"varint,1,opt,name=days,proto3" json:"days,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *HumanInvitationExpirationAnnounced) Reset() {
+	*x = HumanInvitationExpirationAnnounced{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanInvitationExpirationAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanInvitationExpirationAnnounced) ProtoMessage() {}
+
+func (x *HumanInvitationExpirationAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanInvitationExpirationAnnounced.ProtoReflect.Descriptor instead.
+func (*HumanInvitationExpirationAnnounced) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *HumanInvitationExpirationAnnounced) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *HumanInvitationExpirationAnnounced) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
@@ -1936,7 +2114,21 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\x0eOtpCodeRefused:=\x8a\x82)9\n" +
 	"\x03otp\x12\fcode_refused:\x04userR\x1cwho guesses has no login yet0\x01\"D\n" +
 	"\tOtpLocked:7\x8a\x82)3\n" +
-	"\x03otp\x12\x06locked:\x04userR\x1cwho guesses has no login yet0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x03otp\x12\x06locked:\x04userR\x1cwho guesses has no login yet0\x01\"\xe2\x01\n" +
+	"\x1dMachineKeyExpirationAnnounced\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\x05R\x04days\x12C\n" +
+	"\x0fexpiration_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:O\x8a\x82)K\n" +
+	"\vmachine_key\x12\x14expiration_announced:\x04userJ\auser_idR\x15nothing has ended yet0\x01\"\xe3\x01\n" +
+	"&PersonalAccessTokenExpirationAnnounced\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\x05R\x04days\x12C\n" +
+	"\x0fexpiration_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:G\x8a\x82)C\n" +
+	"\x03pat\x12\x14expiration_announced:\x04userJ\auser_idR\x15nothing has ended yet0\x01\"\xca\x01\n" +
+	"\"HumanInvitationExpirationAnnounced\x12\x12\n" +
+	"\x04days\x18\x01 \x01(\x05R\x04days\x12C\n" +
+	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:K\x8a\x82)G\n" +
+	"\x05human\x12\x1finvitation_expiration_announced:\x04userR\x15nothing has ended yet0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_events_proto_rawDescOnce sync.Once
@@ -1950,65 +2142,71 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_herald_users_v1_events_proto_goTypes = []any{
-	(*OrgCreated)(nil),                      // 0: herald.users.v1.OrgCreated
-	(*OrgChanged)(nil),                      // 1: herald.users.v1.OrgChanged
-	(*OrgDeactivated)(nil),                  // 2: herald.users.v1.OrgDeactivated
-	(*OrgReactivated)(nil),                  // 3: herald.users.v1.OrgReactivated
-	(*OrgRemoved)(nil),                      // 4: herald.users.v1.OrgRemoved
-	(*HumanCreated)(nil),                    // 5: herald.users.v1.HumanCreated
-	(*HumanImported)(nil),                   // 6: herald.users.v1.HumanImported
-	(*HumanInitializationRequested)(nil),    // 7: herald.users.v1.HumanInitializationRequested
-	(*HumanInitialized)(nil),                // 8: herald.users.v1.HumanInitialized
-	(*HumanEmailChanged)(nil),               // 9: herald.users.v1.HumanEmailChanged
-	(*HumanEmailVerificationRequested)(nil), // 10: herald.users.v1.HumanEmailVerificationRequested
-	(*HumanEmailVerified)(nil),              // 11: herald.users.v1.HumanEmailVerified
-	(*HumanPasswordResetRequested)(nil),     // 12: herald.users.v1.HumanPasswordResetRequested
-	(*HumanPasswordLocked)(nil),             // 13: herald.users.v1.HumanPasswordLocked
-	(*HumanPasswordChanged)(nil),            // 14: herald.users.v1.HumanPasswordChanged
-	(*HumanPasswordRemoved)(nil),            // 15: herald.users.v1.HumanPasswordRemoved
-	(*MachineCreated)(nil),                  // 16: herald.users.v1.MachineCreated
-	(*MachineChanged)(nil),                  // 17: herald.users.v1.MachineChanged
-	(*MachineSecretSet)(nil),                // 18: herald.users.v1.MachineSecretSet
-	(*MachineSecretRemoved)(nil),            // 19: herald.users.v1.MachineSecretRemoved
-	(*MachineKeyAdded)(nil),                 // 20: herald.users.v1.MachineKeyAdded
-	(*MachineKeyRemoved)(nil),               // 21: herald.users.v1.MachineKeyRemoved
-	(*MemberAdded)(nil),                     // 22: herald.users.v1.MemberAdded
-	(*MemberAccepted)(nil),                  // 23: herald.users.v1.MemberAccepted
-	(*MemberChanged)(nil),                   // 24: herald.users.v1.MemberChanged
-	(*MemberRemoved)(nil),                   // 25: herald.users.v1.MemberRemoved
-	(*PersonalAccessTokenAdded)(nil),        // 26: herald.users.v1.PersonalAccessTokenAdded
-	(*PersonalAccessTokenRemoved)(nil),      // 27: herald.users.v1.PersonalAccessTokenRemoved
-	(*OtpAdded)(nil),                        // 28: herald.users.v1.OtpAdded
-	(*OtpVerified)(nil),                     // 29: herald.users.v1.OtpVerified
-	(*OtpRemoved)(nil),                      // 30: herald.users.v1.OtpRemoved
-	(*OtpRecoveryCodesRegenerated)(nil),     // 31: herald.users.v1.OtpRecoveryCodesRegenerated
-	(*OtpRecoveryCodesRemoved)(nil),         // 32: herald.users.v1.OtpRecoveryCodesRemoved
-	(*OtpCodeRefused)(nil),                  // 33: herald.users.v1.OtpCodeRefused
-	(*OtpLocked)(nil),                       // 34: herald.users.v1.OtpLocked
-	(UserState)(0),                          // 35: herald.users.v1.UserState
-	(InitMail)(0),                           // 36: herald.users.v1.InitMail
-	(*timestamppb.Timestamp)(nil),           // 37: google.protobuf.Timestamp
-	(MembershipState)(0),                    // 38: herald.users.v1.MembershipState
+	(*OrgCreated)(nil),                             // 0: herald.users.v1.OrgCreated
+	(*OrgChanged)(nil),                             // 1: herald.users.v1.OrgChanged
+	(*OrgDeactivated)(nil),                         // 2: herald.users.v1.OrgDeactivated
+	(*OrgReactivated)(nil),                         // 3: herald.users.v1.OrgReactivated
+	(*OrgRemoved)(nil),                             // 4: herald.users.v1.OrgRemoved
+	(*HumanCreated)(nil),                           // 5: herald.users.v1.HumanCreated
+	(*HumanImported)(nil),                          // 6: herald.users.v1.HumanImported
+	(*HumanInitializationRequested)(nil),           // 7: herald.users.v1.HumanInitializationRequested
+	(*HumanInitialized)(nil),                       // 8: herald.users.v1.HumanInitialized
+	(*HumanEmailChanged)(nil),                      // 9: herald.users.v1.HumanEmailChanged
+	(*HumanEmailVerificationRequested)(nil),        // 10: herald.users.v1.HumanEmailVerificationRequested
+	(*HumanEmailVerified)(nil),                     // 11: herald.users.v1.HumanEmailVerified
+	(*HumanPasswordResetRequested)(nil),            // 12: herald.users.v1.HumanPasswordResetRequested
+	(*HumanPasswordLocked)(nil),                    // 13: herald.users.v1.HumanPasswordLocked
+	(*HumanPasswordChanged)(nil),                   // 14: herald.users.v1.HumanPasswordChanged
+	(*HumanPasswordRemoved)(nil),                   // 15: herald.users.v1.HumanPasswordRemoved
+	(*MachineCreated)(nil),                         // 16: herald.users.v1.MachineCreated
+	(*MachineChanged)(nil),                         // 17: herald.users.v1.MachineChanged
+	(*MachineSecretSet)(nil),                       // 18: herald.users.v1.MachineSecretSet
+	(*MachineSecretRemoved)(nil),                   // 19: herald.users.v1.MachineSecretRemoved
+	(*MachineKeyAdded)(nil),                        // 20: herald.users.v1.MachineKeyAdded
+	(*MachineKeyRemoved)(nil),                      // 21: herald.users.v1.MachineKeyRemoved
+	(*MemberAdded)(nil),                            // 22: herald.users.v1.MemberAdded
+	(*MemberAccepted)(nil),                         // 23: herald.users.v1.MemberAccepted
+	(*MemberChanged)(nil),                          // 24: herald.users.v1.MemberChanged
+	(*MemberRemoved)(nil),                          // 25: herald.users.v1.MemberRemoved
+	(*PersonalAccessTokenAdded)(nil),               // 26: herald.users.v1.PersonalAccessTokenAdded
+	(*PersonalAccessTokenRemoved)(nil),             // 27: herald.users.v1.PersonalAccessTokenRemoved
+	(*OtpAdded)(nil),                               // 28: herald.users.v1.OtpAdded
+	(*OtpVerified)(nil),                            // 29: herald.users.v1.OtpVerified
+	(*OtpRemoved)(nil),                             // 30: herald.users.v1.OtpRemoved
+	(*OtpRecoveryCodesRegenerated)(nil),            // 31: herald.users.v1.OtpRecoveryCodesRegenerated
+	(*OtpRecoveryCodesRemoved)(nil),                // 32: herald.users.v1.OtpRecoveryCodesRemoved
+	(*OtpCodeRefused)(nil),                         // 33: herald.users.v1.OtpCodeRefused
+	(*OtpLocked)(nil),                              // 34: herald.users.v1.OtpLocked
+	(*MachineKeyExpirationAnnounced)(nil),          // 35: herald.users.v1.MachineKeyExpirationAnnounced
+	(*PersonalAccessTokenExpirationAnnounced)(nil), // 36: herald.users.v1.PersonalAccessTokenExpirationAnnounced
+	(*HumanInvitationExpirationAnnounced)(nil),     // 37: herald.users.v1.HumanInvitationExpirationAnnounced
+	(UserState)(0),                                 // 38: herald.users.v1.UserState
+	(InitMail)(0),                                  // 39: herald.users.v1.InitMail
+	(*timestamppb.Timestamp)(nil),                  // 40: google.protobuf.Timestamp
+	(MembershipState)(0),                           // 41: herald.users.v1.MembershipState
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	35, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	36, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	35, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	36, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	36, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	35, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	35, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	37, // 7: herald.users.v1.HumanPasswordLocked.until:type_name -> google.protobuf.Timestamp
-	35, // 8: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	35, // 9: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
-	38, // 10: herald.users.v1.MemberAdded.state:type_name -> herald.users.v1.MembershipState
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	38, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	39, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	38, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	39, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	39, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	38, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	38, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	40, // 7: herald.users.v1.HumanPasswordLocked.until:type_name -> google.protobuf.Timestamp
+	38, // 8: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	38, // 9: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	41, // 10: herald.users.v1.MemberAdded.state:type_name -> herald.users.v1.MembershipState
+	40, // 11: herald.users.v1.MachineKeyExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	40, // 12: herald.users.v1.PersonalAccessTokenExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	40, // 13: herald.users.v1.HumanInvitationExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_events_proto_init() }
@@ -2023,7 +2221,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

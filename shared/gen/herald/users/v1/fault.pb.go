@@ -112,6 +112,7 @@ const (
 	// If another replica has made the first start.
 	Fault_INSTANCE_EXISTS        Fault = 74
 	Fault_MEMBERSHIP_NOT_PENDING Fault = 75
+	Fault_EVENT_POSITION_INVALID Fault = 76
 )
 
 // Enum value maps for Fault.
@@ -193,6 +194,7 @@ var (
 		73: "PASSWORD_UNCHANGED",
 		74: "INSTANCE_EXISTS",
 		75: "MEMBERSHIP_NOT_PENDING",
+		76: "EVENT_POSITION_INVALID",
 	}
 	Fault_value = map[string]int32{
 		"FAULT_UNSPECIFIED":          0,
@@ -271,6 +273,7 @@ var (
 		"PASSWORD_UNCHANGED":         73,
 		"INSTANCE_EXISTS":            74,
 		"MEMBERSHIP_NOT_PENDING":     75,
+		"EVENT_POSITION_INVALID":     76,
 	}
 )
 
@@ -305,7 +308,7 @@ var File_herald_users_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1bherald/users/v1/fault.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto*\xa74\n" +
+	"\x1bherald/users/v1/fault.proto\x12\x0fherald.users.v1\x1a\x17herald/v1/options.proto*\xa85\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x129\n" +
 	"\n" +
@@ -388,7 +391,8 @@ const file_herald_users_v1_fault_proto_rawDesc = "" +
 	"\x13PASSWORD_TOO_COMMON\x10H\x1aP\x8a\x82)L\b\x03\x12HThe password is too common: it is among the first that anybody would try\x12]\n" +
 	"\x12PASSWORD_UNCHANGED\x10I\x1aE\x8a\x82)A\b\x03\x12=This is the password that must be changed: choose another one\x128\n" +
 	"\x0fINSTANCE_EXISTS\x10J\x1a#\x8a\x82)\x1f\b\x06\x12\x1bThe instance exists already\x12D\n" +
-	"\x16MEMBERSHIP_NOT_PENDING\x10K\x1a(\x8a\x82)$\b\t\x12 The membership is active alreadyB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x16MEMBERSHIP_NOT_PENDING\x10K\x1a(\x8a\x82)$\b\t\x12 The membership is active already\x12\x7f\n" +
+	"\x16EVENT_POSITION_INVALID\x10L\x1ac\x8a\x82)_\b\x03\x123A position is that of an event in an earlier answer*\x05after2\x1fis not the position of an eventB+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_fault_proto_rawDescOnce sync.Once

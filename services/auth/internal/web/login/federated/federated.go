@@ -186,14 +186,14 @@ func (l *Logins) Refused(ctx context.Context, a Arrived, why error) {
 	if a.IdpID == "" || f.Code == fault.Internal {
 		return
 	}
-	if f.Code != fault.Unavailable { // outages are logged elsewhere
+	if !fault.IsOutage(f) {
 		l.Log.WarnContext(ctx, "a login with an account at an identity provider was refused", "idp", a.IdpID,
 			"err", outbound.Brief(f))
 	}
 	_, err := l.Idps.NoteRefusedLogin(ctx, &idpv1.NoteRefusedLoginRequest{
 		OrgId: a.OrgID, IdpId: a.IdpID, Reason: f.ID,
 	})
-	if err != nil {
+	if err != nil && !fault.IsOutage(err) {
 		l.Log.WarnContext(ctx, "a refused login is not in the history of its provider", "idp", a.IdpID, "err", err)
 	}
 }

@@ -104,7 +104,7 @@ func (l *Logins) update(ctx context.Context, userID string, a Arrived) {
 	} else if r.VerifiedEmail == "" {
 		return
 	}
-	if _, err := l.Users.UpdateExternalUser(ctx, r); err != nil {
+	if _, err := l.Users.UpdateExternalUser(ctx, r); err != nil && !fault.IsOutage(err) {
 		l.Log.WarnContext(ctx, "a user is not updated at a login", "user", userID, "err", fault.From(err).ID)
 	}
 }
