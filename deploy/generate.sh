@@ -10,7 +10,8 @@ shared=shared/fault/declared.go # in a package that is written by hand, which ne
 buf=$(GOWORK=off go -C tools tool -n buf)
 
 # missing prints the methods of the contracts that their service lacks in Go, such as Users.LockUser. A method of a
-# contract has a message of the contract as a parameter; a store's method of the same name has not.
+# contract has a message of the contract as a parameter; a store's method of the same name has not. ReadEvents of all
+# services is in shared/event.
 missing() {
 	for file in shared/gen/herald/*/v1/*_grpc.pb.go; do
 		service=$(basename "${file%/v1/*}")
@@ -18,7 +19,7 @@ missing() {
 			name !~ /^(Unsafe|$)/ && /^\t[A-Z]/ { sub(/\(.*/, ""); print name "." $1 }' "$file" |
 			while read -r method; do
 				grep -rqzE "func \([^)]*\) ${method#*.}\([^)]*context\.Context, [^)]*\*[a-z]+v1\." --include='*.go' \
-					"services/$service" || echo "$method"
+					"services/$service" shared/event || echo "$method"
 			done
 	done
 }

@@ -5,7 +5,8 @@
 #
 #   deploy/setup.sh run    Go, Postgres
 #   deploy/setup.sh test   Go, Postgres, Chromium, Node.js, oathtool, OpenSSL
-#   deploy/setup.sh clients   OAuth clients that are packages of Debian and Ubuntu; elsewhere they are not needed
+#   deploy/setup.sh clients   OAuth clients, proxies, PgBouncer, Patroni, etcd, Prometheus and Pebble, as packages of
+#                             Debian and Ubuntu; elsewhere they are not needed
 #
 # SETUP_ROOT, for its tests, is the prefix of every absolute path that it checks.
 set -eu
@@ -64,11 +65,13 @@ has_node() { version=$(node --version 2>/dev/null) && at_least 20 "$version"; }
 find_missing() {
 	missing=
 	if [ "$1" = clients ]; then
-		for client in usr/sbin/apache2:apache2-bin \
+		for client in usr/sbin/apache2:apache2-bin usr/bin/caddy:caddy usr/sbin/nginx:nginx usr/sbin/haproxy:haproxy \
 			usr/lib/apache2/modules/mod_auth_openidc.so:libapache2-mod-auth-openidc \
 			usr/lib/apache2/modules/mod_oauth2.so:libapache2-mod-oauth2 \
 			usr/lib/python3/dist-packages/authlib:python3-authlib usr/lib/python3/dist-packages/flask:python3-flask \
-			usr/lib/python3/dist-packages/requests_oauthlib:python3-requests-oauthlib; do
+			usr/lib/python3/dist-packages/requests_oauthlib:python3-requests-oauthlib usr/sbin/pgbouncer:pgbouncer \
+			usr/bin/prometheus:prometheus usr/bin/prometheus-alertmanager:prometheus-alertmanager \
+			usr/bin/pebble:pebble usr/bin/etcd:etcd-server usr/bin/patroni:patroni; do
 			[ -e "$root/${client%%:*}" ] || missing="$missing ${client#*:}"
 		done
 		missing=${missing# }
@@ -98,6 +101,21 @@ apt_install() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "$@" >/dev/null
 }
 
+# install_unstarted PACKAGE installs one whose service would take a port of this machine, and does not start it.
+install_unstarted() {
+	policy=$root/usr/sbin/policy-rc.d
+	if [ -e "$policy" ]; then
+		apt_install "$1"
+		return
+	fi
+	printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+	as_root chmod +x "$policy"
+	installed=true
+	apt_install "$1" || installed=false
+	as_root rm "$policy"
+	$installed
+}
+
 # Keeps Debian's server package from making a database cluster that starts at boot, unless the machine
 # has servers already.
 forbid_cluster() {
@@ -114,10 +132,10 @@ offers() {
 	case $1 in
 	postgresql) minimum=15 ;;
 	nodejs) minimum=20 ;;
-	*) minimum=1 ;;
+	*) minimum=0 ;;
 	esac
 	candidate=$(LC_ALL=C apt-cache policy "$1" | sed -n 's/^ *Candidate: //p')
-	at_least "$minimum" "${candidate#*:}" # without the epoch
+	[ "${candidate:-(none)}" != "(none)" ] && at_least "$minimum" "${candidate#*:}" # without the epoch
 }
 
 install_with_apt() {
@@ -127,7 +145,10 @@ install_with_apt() {
 	for package in $missing; do
 		if offers "$package"; then
 			[ "$package" != postgresql ] || forbid_cluster
-			apt_install "$package"
+			case $package in
+			caddy | etcd-server | haproxy | nginx | patroni | pgbouncer | prometheus*) install_unstarted "$package" ;;
+			*) apt_install "$package" ;;
+			esac
 		fi
 	done
 }

@@ -63,7 +63,7 @@ find_compose() {
 }
 
 find_images() {
-	for image in postgres:17-alpine nats:2.15-alpine axllent/mailpit; do
+	for image in postgres:17-alpine nats:2.15-alpine axllent/mailpit prom/prometheus:v3.5.0; do
 		if ! docker image inspect "$image" >/dev/null 2>&1 && ! timeout 120 docker pull --quiet "$image" >/dev/null 2>&1; then
 			name=${image##*/}
 			say "$image cannot be pulled: building a stand-in from this machine's programs"

@@ -2,6 +2,12 @@
 // service.
 package main
 
-import "herald/deploy/herald/internal/command"
+import (
+	"herald/deploy/herald/internal/allinone"
+	"herald/deploy/herald/internal/command"
+)
 
-func main() { command.Main(run()) }
+func main() {
+	command.Main(command.AllInOne{Run: run(), Verify: command.BackupVerify(allinone.Postgres, allinone.Run),
+		Postgres: allinone.Postgres})
+}

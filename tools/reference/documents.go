@@ -7,9 +7,11 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	texttemplate "text/template"
 
@@ -52,7 +54,11 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 			return nil, err
 		}
 	}
-	if all["protos.zip"], err = archive(os.DirFS(filepath.Join(root, "shared/proto"))); err != nil {
+	protos, err := published(os.DirFS(filepath.Join(root, "shared/proto")))
+	if err != nil {
+		return nil, err
+	}
+	if all["protos.zip"], err = archive(protos); err != nil {
 		return nil, err
 	}
 	if all["site/style.css"], err = site.ReadFile("site/style.css"); err != nil {
@@ -65,7 +71,17 @@ func Documents(image []byte, root string, settings []Setting) (map[string][]byte
 	if s.Guides, err = readGuides(root, all); err != nil {
 		return nil, err
 	}
-	return all, s.pages(all)
+	if err := s.pages(all); err != nil {
+		return nil, err
+	}
+	site := map[string][]byte{}
+	for name, text := range all {
+		if page, is := strings.CutPrefix(name, "site/"); is {
+			site[page] = text
+		}
+	}
+	all["site.zip"], err = archive(site)
+	return all, err
 }
 
 // compress returns what the program embeds instead of a large document.
@@ -82,35 +98,40 @@ func compress(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// archive returns a zip file of the public contracts, the protos that they import, and the licences of these.
-func archive(protos fs.FS) ([]byte, error) {
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	err := fs.WalkDir(protos, ".", func(name string, d fs.DirEntry, err error) error {
+// published returns the public contracts, the protos that they import, and the licences of these, by name.
+func published(protos fs.FS) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	return files, fs.WalkDir(protos, ".", func(name string, d fs.DirEntry, err error) error {
 		released := path.Dir(name) == "." // the contracts of the last release, which buf compares
 		if err != nil || d.IsDir() || released || internal(name) {
 			return err
 		}
-		data, err := fs.ReadFile(protos, name)
-		if err != nil {
-			return err
-		}
-		w, err := z.Create(name) // without a time, so that the bytes are always the same
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(data)
+		files[name], err = fs.ReadFile(protos, name)
 		return err
 	})
-	if err != nil {
-		return nil, err
+}
+
+// archive returns a zip file, whose bytes are always the same for the same files.
+func archive(files map[string][]byte) ([]byte, error) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		w, err := z.Create(name) // without a time
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(files[name]); err != nil {
+			return nil, err
+		}
 	}
-	err = z.Close()
+	err := z.Close()
 	return b.Bytes(), err
 }
 
 // internal reports whether a proto has only methods that services call. The documents do not show it.
-func internal(name string) bool { return path.Base(name) == "internal.proto" }
+func internal(name string) bool {
+	return slices.Contains([]string{"internal.proto", "journal.proto"}, path.Base(name))
+}
 
 // pages adds the pages.
 func (s shown) pages(all map[string][]byte) error {

@@ -95,6 +95,57 @@ var further = []Further{
 			"services/projects/internal/api/projects.readable",
 		},
 	},
+	{
+		Methods: []string{
+			"herald.users.v1.Audit/SearchEvents", "herald.users.v1.Audit/SearchInstanceEvents",
+		},
+		When: "for the names of people", Permission: "user.read",
+		Test: "TestSearchAsksAllServices", In: "services/users/internal/api/audit",
+		Asked: []string{"services/users/internal/api/audit.readers"},
+	},
+	{
+		Methods: []string{
+			"herald.users.v1.Audit/SearchEvents", "herald.users.v1.Audit/SearchInstanceEvents",
+		},
+		When: "for the names of projects and applications", Permission: "project.read",
+		Test: "TestSearchAsksAllServices", In: "services/users/internal/api/audit",
+		Asked: []string{"services/users/internal/api/audit.readers"},
+	},
+	{
+		Methods: []string{
+			"herald.users.v1.Audit/SearchEvents", "herald.users.v1.Audit/SearchInstanceEvents",
+		},
+		When: "for the names of identity providers", Permission: "org.idp.read",
+		Test: "TestSearchAsksAllServices", In: "services/users/internal/api/audit",
+		Asked: []string{"services/users/internal/api/audit.readers"},
+	},
+	{
+		Methods: []string{
+			"herald.users.v1.Expirations/ListExpirations",
+			"herald.users.v1.Expirations/ListInstanceExpirations",
+		},
+		When: "for keys of machine users, personal access tokens and invitations", Permission: "user.read",
+		Test: "TestListOfExpirations", In: "services/users/internal/api/audit",
+		Asked: []string{"services/users/internal/api/audit.mayRead"},
+	},
+	{
+		Methods: []string{
+			"herald.users.v1.Expirations/ListExpirations",
+			"herald.users.v1.Expirations/ListInstanceExpirations",
+		},
+		When: "for keys and secrets of applications", Permission: "project.app.read",
+		Test: "TestListOfExpirations", In: "services/users/internal/api/audit",
+		Asked: []string{"services/users/internal/api/audit.mayRead"},
+	},
+	{
+		Methods: []string{
+			"herald.users.v1.Expirations/ListExpirations",
+			"herald.users.v1.Expirations/ListInstanceExpirations",
+		},
+		When: "for secrets of identity providers", Permission: "org.idp.read",
+		Test: "TestListOfExpirations", In: "services/users/internal/api/audit",
+		Asked: []string{"services/users/internal/api/audit.mayRead"},
+	},
 }
 
 // Rule is a row of the document: a rule with the operations to which it applies.

@@ -10,9 +10,9 @@ import (
 )
 
 // copied lists the files that deploy/generate.sh reads and writes.
-var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml", "shared/proto", "shared/gen",
-	"shared/fault",
-	"services/users/internal/api", "services/projects", "services/text", "services/notification",
+var copied = []string{"tools", "deploy/generate.sh", "buf.yaml", "buf.gen.yaml", "shared/proto", "shared/event",
+	"shared/gen", "shared/fault", "services/users/internal/api", "services/projects", "services/text",
+	"services/notification",
 	"services/auth", "services/idp", "docs"}
 
 const (

@@ -24,7 +24,8 @@ import (
 var guides = []string{
 	"docs/concepts", "docs/connect-an-application", "docs/people", "docs/machines", "docs/login-by-program",
 	"docs/applications", "docs/providers", "docs/moving-in", "docs/command-line", "docs/subscribing", "docs/containers",
-	"docs/operating", "docs/faults", "docs/performance", "docs/threats", "SECURITY",
+	"docs/operating", "docs/monitoring", "docs/proxies", "docs/scaling", "docs/backup", "docs/faults",
+	"docs/performance", "docs/threats", "SECURITY",
 }
 
 // Guide is a page of the menu. Name is its path below /docs.

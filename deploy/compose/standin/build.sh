@@ -2,7 +2,7 @@
 # Builds a stand-in for an official image that cannot be pulled, from programs of this machine, and
 # tags it with the official name.
 #
-#   deploy/compose/standin/build.sh postgres|nats|mailpit IMAGE
+#   deploy/compose/standin/build.sh postgres|nats|mailpit|prometheus IMAGE
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 
@@ -55,9 +55,15 @@ nats)
 	add_busybox
 	CGO_ENABLED=0 GOOS=linux go -C deploy/herald build -o "$files/bin/nats-server" github.com/nats-io/nats-server/v2
 	;;
+prometheus)
+	add_busybox
+	program=$(command -v prometheus) || { echo "missing: prometheus. Type: deploy/setup.sh clients" >&2; exit 1; }
+	add_programs "$program" | sed "s|^/||" | tar -c -C / --dereference --hard-dereference -T - | tar -x -C "$files"
+	mkdir -p "$context/data"
+	;;
 mailpit) CGO_ENABLED=0 GOOS=linux go build -o "$files/mailpit" ./deploy/herald/internal/inbox/standin ;;
 *)
-	echo "usage: $0 postgres|nats|mailpit IMAGE" >&2
+	echo "usage: $0 postgres|nats|mailpit|prometheus IMAGE" >&2
 	exit 1
 	;;
 esac

@@ -4,4 +4,4 @@ package main
 
 import "herald/deploy/herald/internal/command"
 
-func main() { command.Main() }
+func main() { command.Main(command.AllInOne{}) }

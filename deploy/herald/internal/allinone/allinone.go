@@ -37,6 +37,7 @@ const secretMode = 0o600
 type system struct {
 	services.RunConfig
 	boot.Observe
+	boot.Trust
 	services *services.All
 	out      io.Writer
 	lock     *os.File
@@ -56,10 +57,16 @@ type system struct {
 // when requests will succeed, and logs to logs. It returns InUse if another process has the data directory.
 func Run(ctx context.Context, environ []string, out, logs io.Writer) error {
 	s := system{services: services.New(), out: out}
-	if err := boot.Load(environ, append(s.services.Configs(), &s.RunConfig, &s.Observe)...); err != nil {
+	if err := boot.Load(environ, append(s.services.Configs(), &s.RunConfig, &s.Observe, &s.Trust)...); err != nil {
 		return err
 	}
-	err := s.prepare(ctx, logs)
+	err := s.Trust.Check()
+	if err == nil {
+		s.Database, err = s.Trust.Postgres(s.Database)
+	}
+	if err == nil {
+		err = s.prepare(ctx, logs)
+	}
 	if err == nil {
 		err = s.start(ctx)
 	}
@@ -114,6 +121,7 @@ func (s *system) prepare(ctx context.Context, logs io.Writer) error {
 	}
 	s.ground.Health.Starting()
 	s.ground.Health.Check("disk", s.disk.err)
+	s.ground.Metrics.MustRegister(s.disk.metric())
 	s.closeOps, err = boot.ServeOps(s.Observe, s.ground)
 	return err
 }
@@ -173,7 +181,7 @@ func (s *system) localPostgres() local.Options {
 
 func (s *system) startNATS() (err error) {
 	if s.NATS != "" {
-		s.ground.Bus = bus.Address{URL: s.NATS}
+		s.ground.Bus = bus.Address{URL: s.NATS, CAFile: s.CAFile}
 		return nil
 	}
 	defer retry.Slow(s.ground.Log, "NATS starts")(&err)

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
+	"math"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"herald/shared/boot"
 	"herald/shared/postgres"
 	"herald/shared/retry"
 	"herald/shared/secret"
@@ -36,29 +39,27 @@ type disk struct {
 	full, refuses atomic.Bool // whether it is almost full, and whether the database server refuses changes
 }
 
-// room returns how many bytes are free on the disk of a directory for programs without special rights. The directory
-// need not be there yet.
-func room(dir string) (int64, error) {
-	var s syscall.Statfs_t
-	err, there := syscall.Statfs(dir, &s), dir
-	for errors.Is(err, syscall.ENOENT) && there != filepath.Dir(there) {
-		there = filepath.Dir(there)
-		err = syscall.Statfs(there, &s)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("free space on the disk of %s: %w", dir, err)
-	}
-	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // the types differ among systems
-}
-
 // check returns an error if the disk is too full to start.
 func (d *disk) check(need int64) error {
-	free, err := room(d.dir)
+	free, err := boot.Room(d.dir)
 	if err == nil && free < need {
 		err = fmt.Errorf("HERALD_DATA_DIR: the disk of %s is full: it has %d MiB left, and Herald needs %d: make room "+
 			"on it, or move the directory to another disk, and start again", d.dir, free>>20, need>>20)
 	}
 	return err
+}
+
+// metric returns a metric of the free bytes. It has no number while the disk cannot be asked.
+func (d *disk) metric() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "herald_disk_free_bytes", Help: "Free bytes on the disk of HERALD_DATA_DIR.",
+	}, func() float64 {
+		free, err := boot.Room(d.dir)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(free)
+	})
 }
 
 // explain returns the error of check instead of one that says only that there is no space.
@@ -96,7 +97,7 @@ func (d *disk) watch(ctx context.Context, admin secret.Text) {
 	}
 	looked := d.watcher(refuse)
 	for retry.Wait(ctx, glance) {
-		if free, err := room(d.dir); err == nil {
+		if free, err := boot.Room(d.dir); err == nil {
 			looked(ctx, free)
 		}
 	}

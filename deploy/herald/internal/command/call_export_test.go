@@ -19,4 +19,4 @@ var Formats = formats
 var ExitCode = exitCode
 
 // New returns the command line of every binary.
-func New() *cobra.Command { return root(nil) }
+func New() *cobra.Command { return root(AllInOne{}) }

@@ -26,13 +26,23 @@ import (
 	"herald/shared/secret"
 )
 
+// StartPostgres starts the local server of a data directory that no other process uses. It returns the server's URL and
+// a function that stops it.
+type StartPostgres func(ctx context.Context, dataDir string) (server secret.Text, stop func() error, err error)
+
+// AllInOne is what only the binary with `herald run` has. The other one does not even contain its code.
+type AllInOne struct {
+	Run, Verify *cobra.Command
+	Postgres    StartPostgres
+}
+
 // Main runs the command line until it ends or gets a signal. It exits with a code if a command
-// fails.
-func Main(more ...*cobra.Command) {
+// fails. The binary of the containers has no AllInOne.
+func Main(a AllInOne) {
 	boot.BoundMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal quits
-	err := root(more).ExecuteContext(ctx)
+	err := root(a).ExecuteContext(ctx)
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted: what is done stays done; the command can be repeated")
 	}
@@ -54,7 +64,7 @@ func Serving(run func(*cobra.Command) error) func(*cobra.Command, []string) erro
 	}
 }
 
-func root(more []*cobra.Command) *cobra.Command {
+func root(a AllInOne) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "herald",
 		Short: "Herald is an identity platform: organizations, people, applications, and their logins",
@@ -69,15 +79,20 @@ Settings are environment variables; "herald settings" lists them.`,
 	for _, name := range services.Names() {
 		processes = append(processes, service(name))
 	}
-	if len(more) > 0 {
-		addGroup(root, "Run:", more...)
+	backup := backups()
+	if a.Run != nil {
+		addGroup(root, "Run:", a.Run)
+		backup.AddCommand(a.Verify)
 	}
 	addGroup(root, "Call the API:", call(), importUsers(), accessToken(), login(), logout())
-	addGroup(root, "Operate:", settings(), health(), keys(), dead(), replay(), adminPAT(), secrets(), databases(),
-		subscriberPassword())
+	addGroup(root, "Operate:", settings(), health(), doctor(), backup, restore(a.Postgres), migrations(), keys(),
+		dead(), replay(), admin(), adminPAT(), secrets(), databases(), subscriberPassword())
 	addGroup(root, "Run one process of several, as containers do:", processes...)
 	return root
 }
+
+// release is the version that deploy/release.sh builds, or empty.
+var release string
 
 // version returns the version of the binary, its commit and the Go that built it.
 func version() string {
@@ -94,7 +109,7 @@ func version() string {
 			commit += " with changes"
 		}
 	}
-	return fmt.Sprintf("%s, commit %s, %s", cmp.Or(info.Main.Version, "(devel)"), commit, info.GoVersion)
+	return fmt.Sprintf("%s, commit %s, %s", cmp.Or(release, info.Main.Version, "(devel)"), commit, info.GoVersion)
 }
 
 func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
@@ -137,17 +152,29 @@ type config struct {
 	run      services.RunConfig
 	single   single
 	observe  boot.Observe
+	trust    boot.Trust
 }
 
 func newConfig() *config { return &config{services: services.New()} }
 
 // structs returns pointers to the structs of the settings.
-func (c *config) structs() []any { return append(c.services.Configs(), &c.run, &c.single, &c.observe) }
+func (c *config) structs() []any {
+	return append(c.services.Configs(), &c.run, &c.single, &c.observe, &c.trust)
+}
 
 // load reads the settings from the environment.
 func load() (*config, error) {
 	c := newConfig()
-	return c, boot.Load(os.Environ(), c.structs()...)
+	err := boot.Load(os.Environ(), c.structs()...)
+	if err == nil {
+		err = c.trust.Check()
+	}
+	for _, url := range []*secret.Text{&c.run.Database, &c.single.Database} {
+		if err == nil {
+			*url, err = c.trust.Postgres(*url)
+		}
+	}
+	return c, err
 }
 
 // process is the settings and the ground of a process that runs one service.
@@ -180,7 +207,7 @@ func prepare(ctx context.Context, name string, logs io.Writer) (*process, error)
 	}
 	g := boot.Ground{
 		Telemetry: telemetry, Health: boot.NewHealth(), Keys: keys, PublicURL: public,
-		Bus:     bus.Address{URL: c.single.NATS},
+		Bus:     bus.Address{URL: c.single.NATS, CAFile: c.trust.CAFile},
 		Streams: event.StreamConfig{MaxBytes: c.single.MaxBytes, Replicas: c.single.NATSReplicas}, Now: time.Now,
 		Pairs: secret.NewPairs(),
 	}

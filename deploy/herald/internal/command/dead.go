@@ -164,7 +164,7 @@ func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream
 	if err != nil {
 		return err
 	}
-	address, err := operator(own.run)
+	address, err := operator(own.run, own.trust)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream
 	return work(c.Context(), js)
 }
 
-func operator(c services.RunConfig) (bus.Address, error) {
+func operator(c services.RunConfig, t boot.Trust) (bus.Address, error) {
 	if c.NATS == "" {
 		return c.Operator()
 	}
@@ -194,5 +194,5 @@ func operator(c services.RunConfig) (bus.Address, error) {
 	if err != nil {
 		return bus.Address{}, err
 	}
-	return bus.Address{URL: c.NATS}.As(bus.Operator, keys), nil
+	return bus.Address{URL: c.NATS, CAFile: t.CAFile}.As(bus.Operator, keys), nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,8 @@ func keysRemove() *cobra.Command {
 // ring is the master keys, with the settings that say where they and the databases are.
 type ring struct {
 	services.RunConfig
-	keys secret.Keys
+	config *config
+	keys   secret.Keys
 	// file is empty if the keys are in the environment.
 	file string
 }
@@ -136,10 +138,14 @@ func newRing() (*ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := ring{RunConfig: own.run}
+	return own.ring()
+}
+
+func (c *config) ring() (_ *ring, err error) {
+	r := ring{RunConfig: c.run, config: c}
 	text, source := r.MasterKey.Reveal(), keySource()
-	if r.file = os.Getenv("HERALD_MASTER_KEY_FILE"); r.MasterKey.Empty() && r.file == "" {
-		r.file = filepath.Join(r.DataDir, "master.key")
+	if r.file = os.Getenv(keyFile); r.MasterKey.Empty() && r.file == "" {
+		r.file = keyPath(r.RunConfig)
 		source = r.file
 		held, err := os.ReadFile(r.file)
 		if errors.Is(err, os.ErrNotExist) {
@@ -158,6 +164,11 @@ func newRing() (*ring, error) {
 		return nil, fmt.Errorf("%s %s", source, needsMaster)
 	}
 	return &r, nil
+}
+
+// keyPath returns the path of the file with the keys.
+func keyPath(c services.RunConfig) string {
+	return cmp.Or(os.Getenv(keyFile), filepath.Join(c.DataDir, "master.key"))
 }
 
 // write replaces the file of the keys and keeps its mode.

@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"herald/deploy/herald/internal/backup"
 	"herald/gateway"
 	"herald/services/auth"
 	"herald/services/idp"
@@ -21,6 +24,7 @@ import (
 	"herald/services/text"
 	"herald/services/users"
 	"herald/shared/boot"
+	"herald/shared/postgres"
 	"herald/shared/secret"
 )
 
@@ -40,6 +44,7 @@ type service struct {
 	config     any // a pointer to the struct of its settings
 	start      func(context.Context, *boot.Service) error
 	sealed     []secret.Column
+	restored   []postgres.Restored
 }
 
 // New returns all services with empty settings. Its list is the only one: processes, `herald run`, the documents and
@@ -47,11 +52,12 @@ type service struct {
 func New() *All {
 	s := &All{}
 	s.all = []service{
-		entry("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed),
+		entry("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed).restores(users.Restored),
 		entry("text", text.Migrations, new(text.Config), text.New),
-		entry("notification", notification.Migrations, &s.Notification, notification.New),
-		entry("auth", auth.Migrations, new(auth.Config), auth.New).seals(auth.Sealed),
-		entry("projects", projects.Migrations, new(projects.Config), projects.New),
+		entry("notification", notification.Migrations, &s.Notification, notification.New).
+			restores(notification.Restored),
+		entry("auth", auth.Migrations, new(auth.Config), auth.New).seals(auth.Sealed).restores(auth.Restored),
+		entry("projects", projects.Migrations, new(projects.Config), projects.New).restores(projects.Restored),
 		entry("idp", idp.Migrations, new(idp.Config), idp.New).seals(idp.Sealed),
 	}
 	return s
@@ -66,6 +72,11 @@ func entry[C any](
 
 func (s service) seals(columns []secret.Column) service {
 	s.sealed = columns
+	return s
+}
+
+func (s service) restores(changes []postgres.Restored) service {
+	s.restored = changes
 	return s
 }
 
@@ -92,6 +103,13 @@ func Sealed() map[string][]secret.Column {
 		}
 	}
 	return columns
+}
+
+// Target returns what is needed to restore the database of a service.
+func Target(name string, db *pgxpool.Pool) backup.Target {
+	all := New().all
+	s := all[slices.IndexFunc(all, func(known service) bool { return known.name == name })]
+	return backup.Target{Service: name, DB: db, Migrations: s.migrations, Restored: s.restored}
 }
 
 // Configs returns pointers to the structs of all settings, for boot.Load.
@@ -135,10 +153,15 @@ func (s *All) Open(
 	}
 	opened, err := s.all[i].open(ctx, g, database)
 	if name == "users" && s.admin.LoginName != "" {
-		fmt.Fprintf(out, "administrator: login name %s, one-time password %s (shown only now)\n", s.admin.LoginName,
-			s.admin.Password.Reveal())
+		Announce(out, s.admin)
 	}
 	return opened, err
+}
+
+// Announce prints a new administrator for the operator.
+func Announce(out io.Writer, made users.Administrator) {
+	fmt.Fprintf(out, "administrator: login name %s, one-time password %s (shown only now)\n", made.LoginName,
+		made.Password.Reveal())
 }
 
 // Unknown returns the error for a name that no service has.

@@ -32,6 +32,8 @@ import (
 type project struct {
 	*whole.Instance
 	nats string
+	// prometheus is the address of the profile monitoring.
+	prometheus string
 	// shop and directory are the ids of a project and of an identity provider.
 	shop, directory string
 	// held reports whether the engine keeps a network for endpoints that it does not list.
@@ -42,10 +44,11 @@ type project struct {
 // `make compose-test`.
 func TestCompose(t *testing.T) {
 	gateway, mails := whole.FreeAddress(t), whole.FreeAddress(t)
-	p := &project{Instance: &whole.Instance{T: t, Mails: "http://" + mails}, nats: whole.FreeAddress(t)}
+	p := &project{Instance: &whole.Instance{T: t, Mails: "http://" + mails}, nats: whole.FreeAddress(t),
+		prometheus: whole.FreeAddress(t)}
 	p.URL = "http://localhost:" + strings.TrimPrefix(gateway, "127.0.0.1:")
 	p.Env = append(os.Environ(), "GATEWAY_ADDRESS="+gateway, "NATS_ADDRESS="+p.nats, "MAILS_ADDRESS="+mails,
-		"HERALD_PUBLIC_URL="+p.URL)
+		"HERALD_PUBLIC_URL="+p.URL, "PROMETHEUS_ADDRESS="+p.prometheus)
 	t.Cleanup(func() {
 		p.T = t
 		if t.Failed() {
@@ -60,7 +63,7 @@ func TestCompose(t *testing.T) {
 		{"cold start", p.coldStart}, {"containers", p.hardened}, {"guide", p.guide}, {"journey", p.journey},
 		{"subscriber", p.subscriber}, {"replicas", p.replicas}, {"rolling restart", p.rollingRestart},
 		{"gateway restart", p.gatewayRestart}, {"crashes", p.crashes}, {"upgrade", p.upgrade},
-		{"down and up", p.downAndUp}, {"removal", p.removal},
+		{"backup", p.backup}, {"monitoring", p.monitoring}, {"down and up", p.downAndUp}, {"removal", p.removal},
 	} {
 		begin := time.Now()
 		ok := t.Run(story.name, func(t *testing.T) {
@@ -159,8 +162,8 @@ func (p *project) coldStart() {
 	}
 }
 
-// container is the engine's description of a container.
-type container struct {
+// inspected is the engine's description of a container.
+type inspected struct {
 	Name   string
 	Config struct {
 		User   string
@@ -173,19 +176,19 @@ type container struct {
 		PidsLimit                  int64
 	}
 	NetworkSettings struct {
-		Ports    map[string][]struct{ HostIp, HostPort string }
+		Ports    map[string][]struct{ HostIP, HostPort string }
 		Networks map[string]any
 	}
 }
 
-func (p *project) containers() map[string]container {
+func (p *project) containers() map[string]inspected {
 	p.T.Helper()
-	var all []container
+	var all []inspected
 	list := append([]string{"inspect"}, strings.Fields(p.compose("ps", "--all", "--quiet"))...)
 	if err := json.Unmarshal([]byte(p.run("docker", list...)), &all); err != nil {
 		p.T.Fatal(err)
 	}
-	byService := map[string]container{}
+	byService := map[string]inspected{}
 	for _, c := range all {
 		byService[c.Config.Labels["com.docker.compose.service"]] = c
 	}
@@ -215,7 +218,7 @@ func (p *project) hardened() {
 		}
 		for _, addresses := range c.NetworkSettings.Ports {
 			for _, a := range addresses {
-				published = append(published, service+" "+a.HostIp+":"+a.HostPort)
+				published = append(published, service+" "+a.HostIP+":"+a.HostPort)
 			}
 		}
 		_, data := c.NetworkSettings.Networks[os.Getenv("COMPOSE_PROJECT_NAME")+"_data"]
@@ -417,11 +420,11 @@ func (p *project) rollingRestart() {
 }
 
 // eventually repeats a check, because the engine sends no signal.
-func (p *project) eventually(what string, true func() bool) {
+func (p *project) eventually(what string, holds func() bool) {
 	p.T.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); !true(); <-tick.C {
+	for deadline := time.Now().Add(time.Minute); !holds(); <-tick.C {
 		if time.Now().After(deadline) {
 			p.T.Fatalf("not within a minute: %s", what)
 		}
@@ -554,6 +557,25 @@ func (p *project) upgrade() {
 	if out := p.compose("exec", "users", "herald", "replay", "users"); !strings.Contains(out,
 		"events will be published again") {
 		p.T.Errorf("replay says %s", out)
+	}
+}
+
+// A backup brings back what is there, and not what came after it.
+func (p *project) backup() {
+	file := p.T.TempDir() + "/herald.backup"
+	p.run("sh", "-c", "docker compose exec -T users herald backup - > "+file)
+	p.Import("lost")
+	p.run("docker", append([]string{"compose", "stop", "gateway"}, services.Names()...)...)
+	out := p.run("sh", "-c", "docker compose run --rm -T --no-deps users restore --replace --keep-keys - < "+file)
+	if !strings.Contains(out, "start Herald now") {
+		p.T.Errorf("the restore says %s", out)
+	}
+	p.up()
+	if state := p.State("upgraded"); state != "USER_STATE_INITIAL" {
+		p.T.Errorf("who was there before the backup has the state %s", state)
+	}
+	if status, _ := p.Call("GET", "/management/v1/users/lost", ""); status != http.StatusNotFound {
+		p.T.Errorf("who came after the backup is answered with %d", status)
 	}
 }
 

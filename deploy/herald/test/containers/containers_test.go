@@ -17,7 +17,15 @@ func TestEveryServiceHasAContainer(t *testing.T) {
 	text := whole.File(t, "docker-compose.yml")
 	_, gateway, _ := strings.Cut(text, "\n  gateway:\n")
 	gateway, _, _ = strings.Cut(gateway, "\n\n")
+	cluster := whole.File(t, "deploy/cluster/compose/machine.yml")
+	if !strings.Contains(cluster, "\n  gateway: {environment: {<<: *cluster, ") {
+		t.Error("the gateway does not know the servers of deploy/cluster/compose/machine.yml")
+	}
 	for _, s := range services.Names() {
+		if !strings.Contains(cluster, "\n  "+s+": {environment: *cluster}\n") {
+			t.Errorf("%[1]s does not know the servers of deploy/cluster/compose/machine.yml: add there a line "+
+				"`%[1]s: {environment: *cluster}`", s)
+		}
 		if !strings.Contains(text, "\n  "+s+":\n    <<: *service\n    command: ["+s+"]\n") {
 			t.Errorf("docker-compose.yml has no container for %[1]s: add one like that of another service, with "+
 				"`<<: *service` and `command: [%[1]s]`", s)

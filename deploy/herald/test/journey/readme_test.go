@@ -33,11 +33,13 @@ func TestReadme(t *testing.T) {
 // Guides are documents whose commands the test follows on a new instance. The commands of the others are followed by
 // the tests that are named here; the reference and some guides have none.
 var (
-	guides = []string{"applications", "command-line", "machines", "operating", "people", "providers", "subscribing"}
+	guides = []string{
+		"applications", "backup", "command-line", "machines", "operating", "people", "providers", "subscribing",
+	}
 	others = map[string]string{
-		"concepts": "", "errors": "", "faults": "", "performance": "", "settings": "", "threats": "",
+		"concepts": "", "errors": "", "faults": "", "performance": "", "scaling": "", "settings": "", "threats": "",
 		"containers": "TestCompose", "connect-an-application": "its own", "login-by-program": "TestLogInByProgram",
-		"moving-in": "TestMovingIn",
+		"monitoring": "TestCompose", "moving-in": "TestMovingIn", "proxies": "TestProxies",
 	}
 )
 

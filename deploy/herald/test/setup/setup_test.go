@@ -29,7 +29,7 @@ func newMachine(t *testing.T) machine {
 	t.Parallel()
 	m := machine{t: t, bin: t.TempDir(), root: t.TempDir()}
 	m.env = []string{"PATH=" + m.bin, "SETUP_ROOT=" + m.root, "CALLS=" + m.calls()}
-	for _, name := range []string{"cat", "chmod", "env", "grep", "mkdir", "sed", "tee", "uname"} {
+	for _, name := range []string{"cat", "chmod", "env", "grep", "mkdir", "rm", "sed", "tee", "uname"} {
 		found, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
@@ -214,21 +214,37 @@ func TestSetupInstallsClients(t *testing.T) {
 	if printed, content := m.setup("clients"); printed != "" || !content {
 		t.Errorf("not Debian: content %v, printed %q", content, printed)
 	}
-	m.file("usr/sbin/apache2", "", 0o755)
+	for _, program := range []string{
+		"usr/sbin/apache2", "usr/bin/caddy", "usr/sbin/haproxy", "usr/sbin/pgbouncer", "usr/bin/prometheus",
+		"usr/bin/pebble", "usr/bin/etcd", "usr/bin/patroni",
+	} {
+		m.file(program, "", 0o755)
+	}
 	for _, name := range []string{"authlib", "flask", "requests_oauthlib"} {
 		m.file("usr/lib/python3/dist-packages/"+name+"/__init__.py", "", 0o644)
 	}
 	m.file("usr/lib/apache2/modules/mod_auth_openidc.so", "", 0o644)
 	m.debian(map[string]string{"libapache2-mod-oauth2": "(none)"})
-	if printed, content := m.setup("clients"); content || !strings.Contains(printed, "missing: libapache2-mod-oauth2") {
+	if printed, content := m.setup("clients"); content ||
+		!strings.Contains(printed, "missing: nginx libapache2-mod-oauth2") {
 		t.Errorf("not offered: content %v, printed %q", content, printed)
 	}
 	m.debian(map[string]string{"libapache2-mod-oauth2": "3.3.1-1"})
 	if _, content := m.setup("clients"); content {
 		t.Error("content, though apt-get installed nothing")
 	}
-	m.wantCalls("apt-get update", "apt-get update", "apt-get install libapache2-mod-oauth2")
 	m.file("usr/lib/apache2/modules/mod_oauth2.so", "", 0o644)
+	m.debian(map[string]string{"nginx": "1.22.1-9", "prometheus-alertmanager": "0.25.0-1+b4"})
+	if _, content := m.setup("clients"); content {
+		t.Error("content, though apt-get installed no nginx")
+	}
+	m.wantCalls("apt-get update", "apt-get update", "apt-get install libapache2-mod-oauth2", "apt-get update",
+		"apt-get install nginx", "apt-get install prometheus-alertmanager")
+	if policy := filepath.Join(m.root, "usr/sbin/policy-rc.d"); exists(policy) {
+		t.Error("services are never started any more: " + policy)
+	}
+	m.file("usr/sbin/nginx", "", 0o755)
+	m.file("usr/bin/prometheus-alertmanager", "", 0o755)
 	if printed, content := m.setup("clients"); printed != "" || !content {
 		t.Errorf("all there: content %v, printed %q", content, printed)
 	}
@@ -339,4 +355,9 @@ func TestSetupReadsTheEnvironment(t *testing.T) {
 	if _, content := m.setup("test"); content {
 		t.Error("tests need a server of their own")
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

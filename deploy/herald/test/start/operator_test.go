@@ -90,6 +90,38 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// The plan names what the migration then does.
+func TestMigrateDoesWhatItPlans(t *testing.T) {
+	t.Parallel()
+	server := whole.Postgres(t)
+	i := whole.Start(t, "HERALD_DATABASE_URL="+server.TCP())
+	says := func(want string, args ...string) {
+		t.Helper()
+		out, complaint, code := i.Herald("", append([]string{"migrate"}, args...)...)
+		if code != 0 || strings.Count(out, "\n") != 6 || !strings.Contains(out, "text: "+want+"\n") {
+			t.Errorf("%q ended with %d and said %q %q, without %q", args, code, out, complaint, want)
+		}
+	}
+	says("nothing to migrate", "--plan")
+	db := whole.Database(t, server, "text")
+	back := `alter table brandings drop column support_email; update schema_version set version = 3`
+	if _, err := db.Exec(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	says("004_support.sql", "--plan")
+	says("004_support.sql", "--plan") // the first changed nothing
+	says("004_support.sql")
+	says("nothing to migrate", "--plan")
+	ahead := `select support_email from brandings; update schema_version set version = 99, oldest = 99`
+	if _, err := db.Exec(t.Context(), ahead); err != nil {
+		t.Fatal(err)
+	}
+	if _, complaint, code := i.Herald("", "migrate", "--plan"); code != 1 ||
+		!strings.Contains(complaint, "of a newer Herald: its schema_version is 99, and this program knows ") {
+		t.Errorf("a newer database: ended with %d and said %q", code, complaint)
+	}
+}
+
 // secrets returns a folder that `herald secrets` has written.
 func secrets(t *testing.T) string {
 	t.Helper()

@@ -39,6 +39,10 @@ func TestSecondStartTouchesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = first.Signal(syscall.SIGCONT) })
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(first.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("it is not halted: %v %v", status, err) // until then it may still write
+	}
 	before := files(t, i.Dir+"/data")
 	says := regexp.MustCompile(fmt.Sprintf(
 		`%s/data: process %d has it since 20\d\d-[-0-9:T]+Z: stop that .herald run. first`, i.Dir, first.Pid))

@@ -156,6 +156,7 @@ var (
 
 	// values are the values of other fields, by method and field or by field alone.
 	values = map[string]string{
+		"editor_user_id": `""`, "aggregate_id": `""`, "request_id": `""`, // of searches, which find less with them
 		"name": `"{new}"`, "AddProjectRole.key": `"{new}"`, "AddProjectRoles.roles": `[{"key":"{new}"}]`,
 		"granted_org_id": `"{partner}"`, "project_grant_id": `""`,
 		"public_key": `"{publicKey}"`, "ImportHumanUser.user_id": `"{new}"`, "user_name": `"{new}"`, "role_keys": `[]`,

@@ -51,10 +51,7 @@ func ServeNATS() {
 // StartNATS runs the NATS server as a process, in place of the one in the test's own.
 func (p *Processes) StartNATS() {
 	p.T.Helper()
-	if p.nats != nil {
-		bus.Stop(p.nats)
-		p.nats = nil
-	}
+	p.StopNATS()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), natsDir+"="+p.Dir+"/nats", natsListen+"="+p.natsAddress,
 		natsKeyFile+"="+p.Dir+"/secrets/keys/master.key")
@@ -66,8 +63,16 @@ func (p *Processes) StartNATS() {
 	if err := c.Start(); err != nil {
 		p.T.Fatal(err)
 	}
-	p.keep("nats", c)
+	p.Keep("nats", c)
 	if !bufio.NewScanner(out).Scan() {
 		p.T.Fatal("the NATS server has not started")
+	}
+}
+
+// StopNATS stops the NATS server in the test's own process, if it runs.
+func (p *Processes) StopNATS() {
+	if p.nats != nil {
+		bus.Stop(p.nats)
+		p.nats = nil
 	}
 }

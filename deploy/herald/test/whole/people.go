@@ -3,10 +3,12 @@ package whole
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -93,18 +95,55 @@ func (i *Instance) ChoosePassword(to string) {
 	form.Set("password", "correct horse battery")
 	form.Set("confirmation", "correct horse battery")
 	link.RawQuery = ""
-	post, err := http.NewRequest(http.MethodPost, link.String(), strings.NewReader(form.Encode()))
+	if page := Visit(i.T, http.DefaultClient, link.String(), form); page.Status != http.StatusOK {
+		i.T.Fatalf("the page answered %d", page.Status)
+	}
+}
+
+// Page is the answer to a Visit.
+type Page struct {
+	Status  int
+	Cookies []*http.Cookie
+	Text    string
+}
+
+// Visit opens a page, or sends a form to it if form is not nil. header are further names and values.
+func Visit(t testing.TB, c *http.Client, address string, form url.Values, header ...string) Page {
+	t.Helper()
+	method, body := http.MethodGet, io.Reader(nil)
+	if form != nil {
+		method, body = http.MethodPost, strings.NewReader(form.Encode())
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, address, body)
 	if err != nil {
-		i.T.Fatal(err)
+		t.Fatal(err)
 	}
-	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	post.Header.Set("Origin", i.URL) // the only header of a browser over plain HTTP outside loopback
-	r, err := http.DefaultClient.Do(post)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	// The only header of a browser over plain HTTP outside loopback.
+	r.Header.Set("Origin", r.URL.Scheme+"://"+r.URL.Host)
+	for n := 0; n < len(header); n += 2 {
+		r.Header.Set(header[n], header[n+1])
+	}
+	answer, err := c.Do(r)
 	if err != nil {
-		i.T.Fatal(err)
+		t.Fatal(err)
 	}
-	defer r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		i.T.Fatalf("the page answered %s", r.Status)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return Page{answer.StatusCode, answer.Cookies(), string(text)}
+}
+
+var firstLogin = regexp.MustCompile(`login name (\S+), one-time password (\S+) `)
+
+// Administrator returns the login name and the one-time password that the first start has printed.
+func (i *Instance) Administrator() (name, password string) {
+	i.T.Helper()
+	printed := firstLogin.FindStringSubmatch(strings.Join(i.Out, "\n"))
+	if printed == nil {
+		i.T.Fatalf("the first start prints %q", i.Out)
+	}
+	return printed[1], printed[2]
 }

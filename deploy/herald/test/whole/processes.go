@@ -30,6 +30,8 @@ import (
 type Processes struct {
 	*Instance
 	Postgres *local.Server
+	// Program is the binary of the services that are started next.
+	Program string
 
 	tokenFile   string
 	nats        *server.Server // in this process, or nil
@@ -45,16 +47,22 @@ type Processes struct {
 // NewProcesses starts the servers and makes the secrets. Start and StartAll run services.
 func NewProcesses(t testing.TB, smtp string) *Processes {
 	t.Helper()
+	return NewProcessesOf(t, Binary(t), smtp)
+}
+
+// NewProcessesOf is NewProcesses with another binary, such as that of another version.
+func NewProcessesOf(t testing.TB, program, smtp string) *Processes {
+	t.Helper()
 	p := &Processes{
-		Instance: New(t), Postgres: Postgres(t), natsAddress: FreeAddress(t), running: map[string]*exec.Cmd{},
-		ops: map[string]string{}, logs: map[string]*testkit.Lines{},
+		Instance: New(t), Postgres: Postgres(t), Program: program, natsAddress: FreeAddress(t),
+		running: map[string]*exec.Cmd{}, ops: map[string]string{}, logs: map[string]*testkit.Lines{},
 	}
 	secrets := p.Dir + "/secrets"
-	if out, err := exec.Command(Binary(t), "secrets", secrets).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, "secrets", secrets).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	key := "HERALD_MASTER_KEY_FILE=" + secrets + "/keys/master.key"
-	databases := exec.Command(Binary(t), "databases")
+	databases := exec.Command(program, "databases")
 	databases.Env = append(os.Environ(), key, "HERALD_DATABASE_URL="+p.Postgres.TCP())
 	if out, err := databases.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -71,11 +79,7 @@ func NewProcesses(t testing.TB, smtp string) *Processes {
 	if p.nats, err = (bus.Embedded{Dir: p.Dir + "/nats", Listen: p.natsAddress, Keys: keys}).Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if p.nats != nil {
-			bus.Stop(p.nats)
-		}
-	})
+	t.Cleanup(p.StopNATS)
 	p.tokenFile = p.Dir + "/admin.pat"
 	p.Env = append(os.Environ(), key, "HERALD_NATS_URL=nats://"+p.natsAddress,
 		"HERALD_DATABASE_URL="+database.String(),
@@ -86,26 +90,9 @@ func NewProcesses(t testing.TB, smtp string) *Processes {
 // Start runs a service and returns when `herald health` reports that it is ready.
 func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	p.T.Helper()
-	ops := FreeAddress(p.T)
-	if service == "gateway" {
-		listen := strings.Replace(strings.TrimPrefix(p.URL, "http://"), "localhost", "127.0.0.1", 1)
-		settings = append([]string{"HERALD_LISTEN=" + listen}, settings...) // unless they name another
-	}
-	env := append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+ops)...)
-	logs := &testkit.Lines{}
-	c := exec.Command(Binary(p.T), service)
-	c.Env, c.Stderr = env, logs
-	if err := c.Start(); err != nil {
-		p.T.Fatal(err)
-	}
-	p.T.Cleanup(func() {
-		if p.T.Failed() {
-			p.T.Logf("%s: %s", service, Tail(bytes.NewBufferString(logs.String())))
-		}
-	})
-	p.keep(service, c)
+	c := p.Launch(service, settings...)
 	p.mu.Lock()
-	p.ops[service], p.logs[service] = ops, logs
+	ops := p.ops[service]
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -114,8 +101,8 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	for {
 		// A process for each question would take the time that the service needs to start.
 		if answers(ctx, ops) {
-			health := exec.CommandContext(ctx, Binary(p.T), "health")
-			health.Env = env
+			health := exec.CommandContext(ctx, p.Program, "health")
+			health.Env = c.Env
 			if out, err := health.CombinedOutput(); err != nil {
 				p.T.Errorf("%s is ready, but herald health does not say so: %v: %s", service, err, out)
 			}
@@ -130,24 +117,69 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	}
 }
 
+// Launch runs a service, and does not wait until it is ready.
+func (p *Processes) Launch(service string, settings ...string) *exec.Cmd {
+	p.T.Helper()
+	ops := FreeAddress(p.T)
+	if service == "gateway" {
+		listen := strings.Replace(strings.TrimPrefix(p.URL, "http://"), "localhost", "127.0.0.1", 1)
+		settings = append([]string{"HERALD_LISTEN=" + listen}, settings...) // unless they name another
+	}
+	logs := &testkit.Lines{}
+	c := exec.Command(p.Program, service)
+	c.Env = append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+ops)...)
+	c.Stderr = logs
+	if err := c.Start(); err != nil {
+		p.T.Fatal(err)
+	}
+	p.T.Cleanup(func() {
+		if p.T.Failed() {
+			p.T.Logf("%s: %s", service, Tail(bytes.NewBufferString(logs.String())))
+		}
+	})
+	p.Keep(service, c)
+	p.mu.Lock()
+	p.ops[service], p.logs[service] = ops, logs
+	p.mu.Unlock()
+	return c
+}
+
 // Unready asks each service that was started last under its name whether it is ready, and returns what the others say.
 func (p *Processes) Unready() (causes []string) {
 	p.T.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	said := make(chan string, len(p.ops))
 	for service, ops := range p.ops {
-		w, err := http.Get("http://" + ops + "/readyz")
-		if err != nil {
-			causes = append(causes, fmt.Sprintf("%s: %v", service, err))
-			continue
-		}
-		text, _ := io.ReadAll(w.Body)
-		_ = w.Body.Close()
-		if w.StatusCode != http.StatusOK {
-			causes = append(causes, fmt.Sprintf("%s: %s", service, text))
+		go func() {
+			w, err := http.Get("http://" + ops + "/readyz")
+			if err != nil {
+				said <- fmt.Sprintf("%s: %v", service, err)
+				return
+			}
+			text, _ := io.ReadAll(w.Body)
+			_ = w.Body.Close()
+			if w.StatusCode == http.StatusOK {
+				text = nil
+			} else {
+				text = fmt.Appendf(nil, "%s: %s", service, text)
+			}
+			said <- string(text)
+		}()
+	}
+	for range p.ops {
+		if cause := <-said; cause != "" {
+			causes = append(causes, cause)
 		}
 	}
 	return causes
+}
+
+// Ops returns the addresses for operators of the services that were started last under their names.
+func (p *Processes) Ops() map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.ops)
 }
 
 // Logs returns the logs of the services that were started last under their names.
@@ -157,8 +189,8 @@ func (p *Processes) Logs() map[string]*testkit.Lines {
 	return maps.Clone(p.logs)
 }
 
-// keep remembers a process by a name, and ends it with the test.
-func (p *Processes) keep(name string, c *exec.Cmd) {
+// Keep remembers a process by a name, and ends it with the test.
+func (p *Processes) Keep(name string, c *exec.Cmd) {
 	p.mu.Lock()
 	p.running[name] = c
 	p.mu.Unlock()
