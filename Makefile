@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 MODULES := $(shell sed -n 's,^\t\./,,p' go.work)
 # The tools that stand outside of go.work, so that the product does not depend on what they need.
-TOOLS := tools tools/mutants tools/reference tools/structure
+TOOLS := tools tools/kubernetes tools/mutants tools/reference tools/structure
 TOOL := GOWORK=off go -C tools tool
 BUF = GOWORK=off $$($(TOOL) -n buf)
 LINT = $$(GOWORK=off go -C tools/lint tool -n golangci-lint)
@@ -93,6 +93,10 @@ bench: ## Measure the whole system beside its floor, in the same run (docs/perfo
 	@go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m $(BENCHFLAGS) ./deploy/herald/test/bench | tee .build/bench.txt || \
 		{ grep '^falls short' .build/bench.txt; exit 1; }
 	@go test -count=1 -v ./deploy/herald/test/replicas $(REPLICAS)
+
+.PHONY: release
+release: ## Build the archives of a release twice, and compare them bit for bit (VERSION=1.2.0)
+	@deploy/release.sh $(VERSION)
 
 .PHONY: images
 images: ## Build the image of all services, IMAGE (default herald:local)

@@ -10,5 +10,5 @@ const PublicURL = "http://localhost:8080"
 
 // Files are the documents that the gateway serves. Large ones are compressed, because they are in every binary.
 //
-//go:embed openapi.json.gz asyncapi.json.gz protos.zip site viewer/redoc.js.gz viewer/LICENSE
+//go:embed openapi.json.gz asyncapi.json.gz protos.zip site.zip viewer/redoc.js.gz viewer/LICENSE
 var Files embed.FS
