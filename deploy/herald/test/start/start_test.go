@@ -59,7 +59,10 @@ func TestSecondStartTouchesNothing(t *testing.T) {
 			t.Fatalf("a second start ended with %d and said %q %q", code, out, complaint)
 		}
 	}
-	unchanged(t, before, files(t, i.Dir+"/data"))
+	after := files(t, i.Dir+"/data")
+	delete(before, "postgres/log") // Postgres is not halted, and says that the first instance is silent
+	delete(after, "postgres/log")
+	unchanged(t, before, after)
 	if err := first.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
