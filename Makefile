@@ -47,6 +47,9 @@ directory: ## Run a directory with whose account people log in, beside `make run
 test: ## Run all tests, on real servers and a real browser
 	@deploy/setup.sh test
 	@deploy/setup.sh clients
+	@# Compiling everything would make tests slow that run meanwhile.
+	@go build -o /dev/null work
+	@for m in $(TOOLS); do GOWORK=off go -C $$m build -o /dev/null ./...; done
 	@TMPDIR=$$(deploy/tmpdir.sh) go test -vet=off -timeout 30m work
 	@for m in $(TOOLS); do GOWORK=off go -C $$m test -vet=off ./...; done
 

@@ -35,7 +35,7 @@ func PostgresFiles(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the files of a new Postgres server: %w", err)
 	}
-	return copyFiles(made, dir)
+	return CopyFiles(made, dir)
 }
 
 // postgresFiles returns the directory of files that no server uses. Its name changes with the version of Postgres and
@@ -93,7 +93,7 @@ func makeFiles(ctx context.Context, made string) error {
 	if err := os.MkdirAll(filepath.Dir(made), 0o755); err != nil {
 		return err
 	}
-	if err := copyFiles(dir+"/postgres", unfinished); err != nil {
+	if err := CopyFiles(dir+"/postgres", unfinished); err != nil {
 		return err
 	}
 	if err := os.Rename(unfinished, made); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -102,8 +102,8 @@ func makeFiles(ctx context.Context, made string) error {
 	return nil
 }
 
-// copyFiles copies a directory with its modes and owners.
-func copyFiles(from, to string) error {
+// CopyFiles copies a directory with its modes and owners.
+func CopyFiles(from, to string) error {
 	if out, err := exec.Command("cp", "-pR", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", from, err, out)
 	}

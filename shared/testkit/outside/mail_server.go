@@ -4,6 +4,7 @@
 package outside
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -82,6 +83,8 @@ type MailConfig struct {
 	Mechanisms string
 	// Extensions are the other lines of that answer. Nil means SIZE, 8BITMIME and SMTPUTF8.
 	Extensions []string
+	// Host is the address to listen on. Empty means the loopback.
+	Host string
 }
 
 // MailServer is a running mail server. Its methods may be called from any goroutine.
@@ -123,12 +126,12 @@ func NewMailServer(t testing.TB, config MailConfig, faults ...MailFault) *MailSe
 	return s
 }
 
-// StartMailServer returns a server that listens on a free loopback port.
+// StartMailServer returns a server that listens on a free port.
 func StartMailServer(t testing.TB, config MailConfig, faults ...MailFault) *MailServer {
 	t.Helper()
 	s := NewMailServer(t, config, faults...)
 	var err error
-	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if s.listener, err = net.Listen("tcp", net.JoinHostPort(cmp.Or(config.Host, "127.0.0.1"), "0")); err != nil {
 		t.Fatal(err)
 	}
 	s.sessions.Go(func() {

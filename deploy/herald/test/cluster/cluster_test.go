@@ -4,6 +4,7 @@ package cluster_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os/exec"
@@ -27,7 +28,7 @@ const (
 	failures = 5
 )
 
-// kill is the end of a server under load.
+// kill is the end of a server, or another fault, under load.
 type kill struct {
 	name string
 	at   time.Time
@@ -37,8 +38,9 @@ type kill struct {
 	others bool
 }
 
-// Gateways and services are killed and started again, then each NATS server, and at last Postgres, whose standby
-// takes over, all under load. No answered write is lost, and everybody is served again soon.
+// Gateways and services are killed and started again, then each NATS server; machines do not reach each other for a
+// while; and at last Postgres is killed, whose standby takes over, all under load. No answered write is lost, and
+// everybody is served again soon.
 func TestServersOfAClusterAreKilled(t *testing.T) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		t.Log("Patroni is tested as a package of Debian only")
@@ -53,19 +55,28 @@ func TestServersOfAClusterAreKilled(t *testing.T) {
 	l.served(time.Now())
 	var killed []kill
 	for _, r := range c.victims() {
-		killed = append(killed, kill{r.name, time.Now(), 5 * time.Second, true})
+		killed = append(killed, kill{r.name + " is killed", time.Now(), 5 * time.Second, true})
 		c.kill(r)
 		l.served(time.Now())
 		r.Cmd = r.run()
 	}
 	for _, n := range slices.Repeat(c.nodes, *kills) {
-		killed = append(killed, kill{n.name, time.Now(), 5 * time.Second, true})
+		killed = append(killed, kill{n.name + " is killed", time.Now(), 5 * time.Second, true})
 		c.Kill(n.name)
 		l.served(time.Now())
 		c.startNode(n)
 		c.healthy(n)
 	}
-	killed = append(killed, kill{"Postgres", time.Now(), 20 * time.Second, false})
+	for _, p := range c.partitions() {
+		killed = append(killed, kill{p.String(), time.Now(), apart + 20*time.Second, false})
+		mend := p.cut(t, c.network)
+		<-time.After(apart) // how long the machines do not reach each other is the test's subject
+		mend()
+		killed = append(killed, kill{"the end of: " + p.String(), time.Now(), 20 * time.Second, false})
+		l.served(time.Now())
+		c.postgres.complete()
+	}
+	killed = append(killed, kill{"Postgres is killed", time.Now(), 20 * time.Second, false})
 	t.Logf("the standby took over within %s", c.postgres.failOver().Round(time.Millisecond))
 	l.served(time.Now())
 	stop()
@@ -89,6 +100,53 @@ func (c *cluster) victims() []*replica {
 	return []*replica{c.replicas[last], c.replicas[rand.IntN(last)]} // a gateway, and any other one
 }
 
+// apart is how long machines do not reach each other. Connections are given up by then, and a primary that does not
+// reach etcd has a successor.
+const apart = 25 * time.Second
+
+// partition is that the packets of one machine do not reach another one, nor back if it is mutual.
+type partition struct {
+	from, to int
+	mutual   bool
+}
+
+// partitions returns those that are tried.
+func (c *cluster) partitions() (all []partition) {
+	if c.network.spaces == nil {
+		c.T.Log("machines are not parted, which takes root and the command ip")
+		return nil
+	}
+	if !*figures {
+		return []partition{{0, 1, true}}
+	}
+	for a := range c.network.machines {
+		for b := range a {
+			all = append(all, partition{b, a, true}, partition{b, a, false}, partition{a, b, false})
+		}
+	}
+	return all
+}
+
+func (p partition) String() string {
+	if p.mutual {
+		return fmt.Sprintf("machines %d and %d do not reach each other", p.from+1, p.to+1)
+	}
+	return fmt.Sprintf("machine %d does not reach %d", p.from+1, p.to+1)
+}
+
+func (p partition) cut(t *testing.T, n network) (mend func()) {
+	t.Helper()
+	mends := []func(){n.cut(t, p.from, p.to)}
+	if p.mutual {
+		mends = append(mends, n.cut(t, p.to, p.from))
+	}
+	return func() {
+		for _, mend := range mends {
+			mend()
+		}
+	}
+}
+
 // judge logs how many requests failed around a kill, and for how long. With the flag it fails the test if that is too
 // much: on a machine with other work the numbers say nothing of the cluster.
 func (l *load) judge(k kill, next time.Time) {
@@ -99,16 +157,16 @@ func (l *load) judge(k kill, next time.Time) {
 	for _, c := range l.clients {
 		perMinute += int(time.Minute / c.pause)
 	}
-	l.T.Logf("%s killed: %d requests under way and %d of %d new ones failed, the last one sent %s after it: %v", k.name,
+	l.T.Logf("%s: %d requests under way and %d of %d new ones failed, the last one sent %s after it: %v", k.name,
 		before, after, all, last.Round(time.Millisecond), why)
 	if !*figures {
 		return
 	}
 	if last > k.back {
-		l.T.Errorf("%s after the end of %s a request failed", last, k.name)
+		l.T.Errorf("%s: %s later a request failed", k.name, last)
 	}
 	if k.others && (before+after)*1000 > perMinute*failures {
-		l.T.Errorf("the end of %s made %d requests fail, of %d in a minute", k.name, before+after, perMinute)
+		l.T.Errorf("%s: %d requests failed, of %d in a minute", k.name, before+after, perMinute)
 	}
 }
 
@@ -163,7 +221,7 @@ func (l *load) complete() {
 // mailed fails the test unless everybody whose import was answered got one mail.
 func (l *load) mailed() {
 	l.T.Helper()
-	ctx, cancel := context.WithTimeout(l.T.Context(), limit)
+	ctx, cancel := context.WithTimeout(l.T.Context(), patience)
 	defer cancel()
 	got := map[string]int{}
 	without := slices.Clone(l.kept["users"])

@@ -1,12 +1,12 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,6 +17,7 @@ import (
 
 	"herald/deploy/herald/test/whole"
 	"herald/shared/postgres"
+	"herald/shared/testkit"
 )
 
 // pair is a Postgres and its standby, which Patroni runs with the settings of deploy/cluster.
@@ -24,27 +25,27 @@ type pair struct {
 	*cluster
 	etcd  string
 	nodes []database
-	owner *syscall.Credential // of the files; nil for that of the test
 }
 
 // database is a Postgres with its Patroni.
-type database struct{ name, address, rest, dir string }
+type database struct {
+	whole.Machine
+	name, address, rest, dir string
+}
 
 const databasePassword = "databases-of-the-test"
 
 // startPair runs etcd and two nodes. It returns when the second node has every answered write of the first.
 func (c *cluster) startPair() *pair {
 	c.T.Helper()
-	p := &pair{cluster: c, etcd: whole.FreeAddress(c.T)}
-	if os.Getuid() == 0 {
-		p.owner = ownerOfServers(c)
-	}
-	peer := "http://" + whole.FreeAddress(c.T)
-	p.run("etcd", exec.Command("etcd", "--data-dir", c.Dir+"/etcd", "--log-level", "error",
+	third := c.network.machines[2]
+	p := &pair{cluster: c, etcd: third.FreeAddress(c.T)}
+	peer := "http://" + third.FreeAddress(c.T)
+	p.run(third, "etcd", exec.Command("etcd", "--data-dir", c.Dir+"/etcd", "--log-level", "error",
 		"--listen-client-urls", "http://"+p.etcd, "--advertise-client-urls", "http://"+p.etcd,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer))
-	for n := range 2 {
-		d := database{fmt.Sprint("pg-", n+1), whole.FreeAddress(c.T), whole.FreeAddress(c.T), whole.Dir(c.T)}
+	for n, m := range c.network.machines[:2] {
+		d := database{m, fmt.Sprint("pg-", n+1), m.FreeAddress(c.T), m.FreeAddress(c.T), whole.Dir(c.T)}
 		p.nodes = append(p.nodes, d)
 		p.startNode(d)
 		c.until(d.name+" is there", func(ctx context.Context) bool {
@@ -54,37 +55,21 @@ func (c *cluster) startPair() *pair {
 	return p
 }
 
-// ownerOfServers is who runs Postgres, which refuses to run as root.
-func ownerOfServers(c *cluster) *syscall.Credential {
-	c.T.Helper()
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	uid, err := strconv.Atoi(u.Uid)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	gid, err := strconv.Atoi(u.Gid)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-}
-
-// run runs a program whose output goes into a file.
-func (p *pair) run(name string, command *exec.Cmd) {
+// run runs a program.
+func (p *pair) run(m whole.Machine, name string, command *exec.Cmd) {
 	p.T.Helper()
-	log, err := os.Create(p.Dir + "/" + name + ".log")
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	defer log.Close()
+	log := &testkit.Lines{}
 	command.Stdout, command.Stderr = log, log
-	if err := command.Start(); err != nil {
+	command.WaitDelay = time.Second // Patroni's Postgres has the same outputs, and may live longer
+	if err := m.Start(command); err != nil {
 		p.T.Fatal(err)
 	}
 	p.Keep(name, command)
+	p.T.Cleanup(func() {
+		if p.T.Failed() {
+			p.T.Logf("%s: %s", name, whole.Tail(bytes.NewBufferString(log.String())))
+		}
+	})
 }
 
 // startNode runs Patroni.
@@ -95,13 +80,14 @@ func (p *pair) startNode(d database) {
 		p.T.Fatal(err)
 	}
 	command := exec.Command("patroni", settings)
-	command.Dir = d.dir
-	if p.owner != nil {
-		if err := os.Chown(d.dir, int(p.owner.Uid), int(p.owner.Gid)); err != nil {
-			p.T.Fatal(err)
+	if os.Getuid() == 0 { // as whom Postgres refuses to run
+		if out, err := exec.Command("chown", "postgres:", d.dir).CombinedOutput(); err != nil {
+			p.T.Fatalf("%v: %s", err, out)
 		}
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner}
+		command = exec.Command("setpriv", append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups"},
+			command.Args...)...)
 	}
+	command.Dir = d.dir
 	command.Env = append(os.Environ(), "HOME="+d.dir, "PATRONI_NAME="+d.name, "PATRONI_ETCD3_HOSTS="+p.etcd,
 		"PATRONI_RESTAPI_LISTEN="+d.rest, "PATRONI_RESTAPI_CONNECT_ADDRESS="+d.rest,
 		"PATRONI_POSTGRESQL_LISTEN="+d.address, "PATRONI_POSTGRESQL_CONNECT_ADDRESS="+d.address,
@@ -110,7 +96,7 @@ func (p *pair) startNode(d database) {
 		"PATRONI_SUPERUSER_USERNAME=postgres", "PATRONI_SUPERUSER_PASSWORD="+databasePassword,
 		"PATRONI_REPLICATION_USERNAME=replicator", "PATRONI_REPLICATION_PASSWORD="+databasePassword)
 	p.T.Cleanup(func() { _ = d.kill() }) // after Patroni, which would start it again
-	p.run(d.name, command)
+	p.run(d.Machine, d.name, command)
 }
 
 // is reports whether a node has a role now: primary or synchronous.
@@ -150,10 +136,23 @@ func (p *pair) url(account string) string {
 // superuser is the address with which databases are made.
 func (p *pair) superuser() string { return p.url("postgres:" + databasePassword + "@") }
 
+// complete waits until a node is the primary and the other one has every answered write.
+func (p *pair) complete() (primary, standby database) {
+	p.T.Helper()
+	primary, standby = p.nodes[0], p.nodes[1]
+	p.until("a node is the primary and the other one its standby", func(ctx context.Context) bool {
+		if standby.is(ctx, "primary") { // since a partition
+			primary, standby = standby, primary
+		}
+		return primary.is(ctx, "primary") && standby.is(ctx, "synchronous")
+	})
+	return primary, standby
+}
+
 // failOver kills the primary. It returns how long it takes until Patroni has made the other node the primary.
 func (p *pair) failOver() time.Duration {
 	p.T.Helper()
-	primary, standby := p.nodes[0], p.nodes[1]
+	primary, standby := p.complete()
 	if err := primary.kill(); err != nil {
 		p.T.Fatal(err)
 	}

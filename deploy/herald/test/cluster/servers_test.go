@@ -23,10 +23,11 @@ import (
 // limit is how long a server may take to start or to have all data of the others.
 const limit = 30 * time.Second
 
-// cluster is Herald as on three machines: three NATS servers, a Postgres with a standby that has every answered write,
-// and two processes of each service and of the gateway.
+// cluster is Herald on three machines: a NATS server on each, a Postgres on the first with a standby on the second that
+// has every answered write, etcd on the third, and each service and the gateway on the first two.
 type cluster struct {
 	*whole.Processes
+	network  network
 	postgres *pair
 	mails    *outside.MailServer
 	gateways []string
@@ -44,12 +45,16 @@ type replica struct {
 }
 
 // node is the addresses of a NATS server.
-type node struct{ name, client, route, health string }
+type node struct {
+	whole.Machine
+	name, client, route, health string
+}
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	mails := outside.StartMailServer(t, outside.MailConfig{})
-	c := &cluster{Processes: whole.NewProcesses(t, mails.URL()), mails: mails}
+	n := newNetwork(t, 3)
+	mails := outside.StartMailServer(t, outside.MailConfig{Host: n.Address})
+	c := &cluster{Processes: whole.NewProcesses(t, mails.URL()), network: n, mails: mails}
 	c.startNATS()
 	c.postgres = c.startPair()
 	var nodes []string
@@ -61,7 +66,7 @@ func newCluster(t *testing.T) *cluster {
 	if out, err := databases.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	c.Env = append(c.Env, "HERALD_LOG_LEVEL=WARN", "HERALD_TRUSTED_PROXIES=127.0.0.1,::1", "HERALD_NATS_REPLICAS=3",
+	c.Env = append(c.Env, "HERALD_LOG_LEVEL=WARN", "HERALD_TRUSTED_PROXIES="+n.Address, "HERALD_NATS_REPLICAS=3",
 		"HERALD_NATS_URL="+strings.Join(nodes, ","), "HERALD_DATABASE_URL="+c.postgres.url(""))
 	c.startReplicas()
 	c.ReadToken()
@@ -71,15 +76,15 @@ func newCluster(t *testing.T) *cluster {
 // startReplicas runs two processes of each service and of the gateway.
 func (c *cluster) startReplicas() {
 	c.T.Helper()
-	for n := range 2 {
+	for n, m := range c.network.machines[:2] {
 		for _, service := range services.Names() {
 			c.replicas = append(c.replicas, &replica{name: fmt.Sprintf("%s-%d", service, n+1),
-				run: func() *exec.Cmd { return c.Start(service) }})
+				run: func() *exec.Cmd { return c.StartOn(m, service) }})
 		}
-		address := whole.FreeAddress(c.T)
+		address := m.FreeAddress(c.T)
 		c.gateways = append(c.gateways, "http://"+address)
 		c.replicas = append(c.replicas, &replica{name: fmt.Sprintf("gateway-%d", n+1),
-			run: func() *exec.Cmd { return c.Start("gateway", "HERALD_LISTEN="+address) }})
+			run: func() *exec.Cmd { return c.StartOn(m, "gateway", "HERALD_LISTEN="+address) }})
 	}
 	c.replicas[0].Cmd = c.replicas[0].run() // users makes the administrator
 	var starting sync.WaitGroup
@@ -116,11 +121,12 @@ func (c *cluster) startNATS() {
 	}
 	shipped := whole.File(c.T, "deploy/cluster/nats.conf")
 	var routes []string
-	for n := range 3 {
+	for n, m := range c.network.machines {
 		c.nodes = append(c.nodes, node{
-			fmt.Sprint("nats-", n+1), whole.FreeAddress(c.T), whole.FreeAddress(c.T), whole.FreeAddress(c.T),
+			m, fmt.Sprint("nats-", n+1), m.FreeAddress(c.T), m.FreeAddress(c.T), m.FreeAddress(c.T),
 		})
-		own := strings.Replace(shipped, "store_dir: /data", "store_dir: "+strconv.Quote(c.Dir+"/"+c.nodes[n].name), 1)
+		own := strings.NewReplacer("store_dir: /data", "store_dir: "+strconv.Quote(c.Dir+"/"+c.nodes[n].name),
+			"127.0.0.1:8222", c.nodes[n].health).Replace(shipped)
 		if err := os.WriteFile(c.Dir+"/"+c.nodes[n].name+".conf", []byte(own), 0o600); err != nil {
 			c.T.Fatal(err)
 		}
@@ -141,10 +147,8 @@ const routePassword = "routes-of-the-test"
 func (c *cluster) startNode(n node) {
 	c.T.Helper()
 	host, port, _ := strings.Cut(n.client, ":")
-	_, health, _ := strings.Cut(n.health, ":")
 	command := exec.Command(c.program, "-c", c.Dir+"/"+n.name+".conf", "--name", n.name, "--addr", host, "--port", port,
-		"--http_port", health, "--routes", c.routes,
-		"--cluster", "nats://route:"+routePassword+"@"+n.route)
+		"--routes", c.routes, "--cluster", "nats://route:"+routePassword+"@"+n.route)
 	command.Env = append(os.Environ(), "NATS_ROUTE_PASSWORD="+routePassword)
 	log, err := os.OpenFile(c.Dir+"/"+n.name+".log", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -152,7 +156,7 @@ func (c *cluster) startNode(n node) {
 	}
 	defer log.Close()
 	command.Stdout, command.Stderr = log, log
-	if err := command.Start(); err != nil {
+	if err := n.Start(command); err != nil {
 		c.T.Fatal(err)
 	}
 	c.Keep(n.name, command)

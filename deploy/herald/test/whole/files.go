@@ -2,6 +2,8 @@ package whole
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -100,6 +102,39 @@ func Postgres(t testing.TB) *local.Server {
 	}
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
 	return server
+}
+
+// usedFiles returns a data directory that the binary made and that no instance uses.
+func usedFiles(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(Root(t), ".build", "test")
+	lock, err := os.Create(dir + "/instance.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close() // unlocks
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := fmt.Sprintf("%s/instance-%x", dir, sha256.Sum256(code))
+	if _, err := os.Stat(made); err == nil {
+		return made
+	}
+	others, _ := filepath.Glob(dir + "/instance-*") // those of other versions, and unfinished ones
+	for _, other := range others {
+		_ = os.RemoveAll(other)
+	}
+	i := New(t)
+	i.Start()
+	if err := errors.Join(i.Stop(syscall.SIGTERM), testkit.CopyFiles(i.Dir+"/data", made+".unfinished"),
+		os.Rename(made+".unfinished", made)); err != nil {
+		t.Fatal(err)
+	}
+	return made
 }
 
 // Database connects to a service's database as its superuser.

@@ -87,10 +87,31 @@ func NewProcessesOf(t testing.TB, program, smtp string) *Processes {
 	return p
 }
 
+// Machine is where a process runs.
+type Machine struct {
+	Address string // without a port
+	Start   func(*exec.Cmd) error
+}
+
+// Here is this machine.
+var Here = Machine{"127.0.0.1", (*exec.Cmd).Start}
+
+// FreeAddress returns an address of the machine on which no process listens.
+func (m Machine) FreeAddress(t testing.TB) string {
+	t.Helper()
+	return strings.Replace(FreeAddress(t), Here.Address, m.Address, 1)
+}
+
 // Start runs a service and returns when `herald health` reports that it is ready.
 func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 	p.T.Helper()
-	c := p.Launch(service, settings...)
+	return p.StartOn(Here, service, settings...)
+}
+
+// StartOn is Start on another machine.
+func (p *Processes) StartOn(m Machine, service string, settings ...string) *exec.Cmd {
+	p.T.Helper()
+	c := p.launch(m, service, settings)
 	p.mu.Lock()
 	ops := p.ops[service]
 	p.mu.Unlock()
@@ -120,7 +141,12 @@ func (p *Processes) Start(service string, settings ...string) *exec.Cmd {
 // Launch runs a service, and does not wait until it is ready.
 func (p *Processes) Launch(service string, settings ...string) *exec.Cmd {
 	p.T.Helper()
-	ops := FreeAddress(p.T)
+	return p.launch(Here, service, settings)
+}
+
+func (p *Processes) launch(m Machine, service string, settings []string) *exec.Cmd {
+	p.T.Helper()
+	ops := m.FreeAddress(p.T)
 	if service == "gateway" {
 		listen := strings.Replace(strings.TrimPrefix(p.URL, "http://"), "localhost", "127.0.0.1", 1)
 		settings = append([]string{"HERALD_LISTEN=" + listen}, settings...) // unless they name another
@@ -129,7 +155,7 @@ func (p *Processes) Launch(service string, settings ...string) *exec.Cmd {
 	c := exec.Command(p.Program, service)
 	c.Env = append(p.Env[:len(p.Env):len(p.Env)], append(settings, "HERALD_OPS_LISTEN="+ops)...)
 	c.Stderr = logs
-	if err := c.Start(); err != nil {
+	if err := m.Start(c); err != nil {
 		p.T.Fatal(err)
 	}
 	p.T.Cleanup(func() {
