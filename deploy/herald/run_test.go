@@ -72,7 +72,7 @@ func TestMistakenSettings(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			dir := whole.Dir(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			c := exec.CommandContext(ctx, file, "run")
 			c.Env = append(os.Environ(), "HERALD_DATA_DIR="+dir+"/data", "HERALD_LISTEN="+taken,

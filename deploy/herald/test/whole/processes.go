@@ -115,7 +115,7 @@ func (p *Processes) StartOn(m Machine, service string, settings ...string) *exec
 	p.mu.Lock()
 	ops := p.ops[service]
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -132,7 +132,7 @@ func (p *Processes) StartOn(m Machine, service string, settings ...string) *exec
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			p.T.Fatalf("%s was not ready within 20 s", service)
+			p.T.Fatalf("%s was not ready within %s", service, patience)
 			return nil
 		}
 	}
