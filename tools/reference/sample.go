@@ -96,6 +96,12 @@ var examples = map[string]string{
 	"UpdateOidcConfig.redirect_uris": `["https://shop.example.com/callback"]`,
 	"SearchUsers.queries":            `[{"emailQuery":{"email":` + exampleAddress + `}}]`,
 	"SendTestMail.recipient":         exampleAddress,
+	"SetSmtp.url":                    `"smtp://mail.example.com:587"`,
+	"SetSmtp.user":                   `"herald"`, "SetSmtp.password": `"of-the-server"`,
+	"SetSmtp.sender_address": `"no-reply@example.com"`, "SetSmtp.sender_name": `"Example"`,
+	"TestSmtp.smtp": `{"url":"smtp://mail.example.com:587","user":"herald","password":"of-the-server",` +
+		`"senderAddress":"no-reply@example.com"}`,
+	"TestSmtp.recipient": exampleAddress,
 	"GetMessageText.kind":            "init", "GetMessageText.language": "de",
 	"GetDefaultMessageText.kind": "init", "GetDefaultMessageText.language": "de",
 	"SetMessageText.kind": "init", "SetMessageText.language": "de", "SetMessageText.title": `"Hallo {{.FirstName}}"`,
