@@ -101,8 +101,8 @@ var examples = map[string]string{
 	"SetSmtp.sender_address": `"no-reply@example.com"`, "SetSmtp.sender_name": `"Example"`,
 	"TestSmtp.smtp": `{"url":"smtp://mail.example.com:587","user":"herald","password":"of-the-server",` +
 		`"senderAddress":"no-reply@example.com"}`,
-	"TestSmtp.recipient": exampleAddress,
-	"GetMessageText.kind":            "init", "GetMessageText.language": "de",
+	"TestSmtp.recipient":  exampleAddress,
+	"GetMessageText.kind": "init", "GetMessageText.language": "de",
 	"GetDefaultMessageText.kind": "init", "GetDefaultMessageText.language": "de",
 	"SetMessageText.kind": "init", "SetMessageText.language": "de", "SetMessageText.title": `"Hallo {{.FirstName}}"`,
 	"RemoveMessageText.kind": "init", "RemoveMessageText.language": "de",
