@@ -15,14 +15,13 @@ import (
 	"herald/shared/testkit/outside"
 )
 
-func TestServiceDoesNotStartWithoutMails(t *testing.T) {
+func TestServiceDoesNotStartWithBadSettings(t *testing.T) {
 	t.Parallel()
 	good := Config{
 		SMTP: secret.NewText("smtp://mail.example.com:25"), MailFrom: "Herald <herald@localhost>",
 		Limit: search.Limit{MaxLimit: 1000},
 	}
 	for name, c := range map[string]func(*Config){
-		"HERALD_SMTP_URL is not set":   func(c *Config) { c.SMTP = secret.Text{} },
 		"HERALD_SMTP_URL: the address": func(c *Config) { c.SMTP = secret.NewText("mail.example.com") },
 		"HERALD_MAIL_FROM: ":           func(c *Config) { c.MailFrom = "Herald" },
 		"HERALD_MAIL_REPLY_TO: ":       func(c *Config) { c.ReplyTo = "Help <help@example.com>, x@example.com" },

@@ -4,14 +4,17 @@ package notification
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"herald/services/notification/internal/api"
 	"herald/services/notification/internal/consumer"
 	"herald/services/notification/internal/delivery"
+	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/smtp"
 	"herald/services/notification/internal/store"
 	"herald/shared/boot"
@@ -23,11 +26,13 @@ import (
 	"herald/shared/secret"
 )
 
-// Config is the service's settings.
+// Config is the service's settings. What the environment does not set, the API may.
 type Config struct {
 	SMTP     secret.Text `env:"HERALD_SMTP_URL"`
-	MailFrom string      `env:"HERALD_MAIL_FROM" envDefault:"Herald <herald@localhost>"`
+	MailFrom string      `env:"HERALD_MAIL_FROM"`
 	ReplyTo  string      `env:"HERALD_MAIL_REPLY_TO"`
+	// Inbox is the address of the inbox of `herald run`. It has the mails until a mail server is set.
+	Inbox string
 	search.Limit
 }
 
@@ -37,10 +42,11 @@ func (Config) Help() map[string]string {
 		"HERALD_SMTP_URL": "mail relay: smtp://host:25 without login, smtp://user:password@host:587 with " +
 			"AUTH, smtps://user:password@host:465 with TLS from the start; smtp:// uses STARTTLS where it is " +
 			"offered, ?starttls=required refuses to send without, ?starttls=off never uses it, ?ca=FILE " +
-			"trusts the certificates of that file",
-		"HERALD_MAIL_FROM": "sender of all mails, with or without a display name",
-		"HERALD_MAIL_REPLY_TO": "where answers to the mails go, with or without a display name; empty for the " +
-			"sender",
+			"trusts the certificates of that file; if it is set, PUT /admin/v1/smtp cannot set another one",
+		"HERALD_MAIL_FROM": "sender of all mails, with or without a display name; Herald <herald@localhost> unless it " +
+			"is set here or by PUT /admin/v1/smtp",
+		"HERALD_MAIL_REPLY_TO": "where answers to the mails go, with or without a display name; the sender unless it " +
+			"is set here or by PUT /admin/v1/smtp",
 	}
 }
 
@@ -50,14 +56,17 @@ var Migrations = store.Migrations
 // Restored are the changes after a restore from a backup.
 var Restored = store.Restored
 
-// New registers the service. It fails for settings with which no mail can be sent. It does not connect to the mail
-// server, which may start later.
-func New(_ context.Context, s *boot.Service, c Config) error {
+// Sealed are the columns with sealed secrets.
+var Sealed = []secret.Column{domain.SealedPassword}
+
+// New registers the service. It fails for settings of the environment with which no mail can be sent. It does not
+// connect to the mail server, which may start later, or be set later by the API.
+func New(ctx context.Context, s *boot.Service, c Config) error {
 	sender, err := NewSender(s, c)
 	if err != nil {
 		return err
 	}
-	return Start(s, c, sender)
+	return Start(ctx, s, c, sender)
 }
 
 // NewSender returns the sender of the service's mails. It fails for the same settings as New.
@@ -65,47 +74,65 @@ func NewSender(s *boot.Service, c Config) (*delivery.Sender, error) {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return nil, err
 	}
-	relay, err := c.relay()
+	environment, err := c.environment(s.Keys)
 	if err != nil {
 		return nil, err
 	}
 	return &delivery.Sender{
 		Store: store.New(s.Journal), Users: usersv1.NewInternalClient(s.Calls), Text: textv1.NewTextClient(s.Calls),
-		Relay: relay, From: c.MailFrom, ReplyTo: c.ReplyTo,
-		PublicURL: s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outages: s.Outages,
+		Environment: environment,
+		PublicURL:   s.PublicURL.String(), Domain: mailDomain(s.PublicURL), Now: s.Now, Log: s.Log, Outages: s.Outages,
 		Mails: delivery.NewCounter(), Times: delivery.UsualTimes(),
-		Queued: make(chan struct{}, 1), TestMails: make(chan delivery.TestMail),
+		Queued: make(chan struct{}, 1), TestMails: make(chan delivery.TestMail), Changed: make(chan struct{}, 1),
 	}, nil
 }
 
-// Reach connects to the mail relay and logs in, and sends nothing.
-func Reach(ctx context.Context, c Config) error {
-	relay, err := c.relay()
+// ErrNoServer is returned by Reach while no mail server is set.
+var ErrNoServer = delivery.ErrNoServer
+
+// Reach connects to the mail server that mails are sent to at present, logs in, and sends nothing. It reads in the
+// service's database which one that is.
+func Reach(ctx context.Context, db *pgxpool.Pool, keys secret.Keys, c Config) error {
+	environment, err := c.environment(keys)
 	if err != nil {
 		return err
 	}
-	return relay.Reach(ctx)
+	route, err := delivery.Current(ctx, store.New(event.Journal{DB: db, Now: time.Now}), environment)
+	if err != nil {
+		return err
+	}
+	return route.Reach(ctx)
 }
 
-// relay returns the mail relay. It fails for settings with which no mail can be sent.
-func (c Config) relay() (*smtp.Relay, error) {
-	if c.SMTP.Empty() {
-		return nil, errors.New("HERALD_SMTP_URL is not set: mails need a relay, such as " +
-			"smtp://user:password@mail.example.com:587")
+// environment returns the settings that win over those of the API. It fails for settings with which no mail can be
+// sent.
+func (c Config) environment(keys secret.Keys) (domain.Environment, error) {
+	e := domain.Environment{Inbox: c.Inbox, Keys: keys, ReplyTo: c.ReplyTo}
+	if !c.SMTP.Empty() {
+		relay, err := smtp.NewRelay(c.SMTP)
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", domain.ServerVariable, err)
+		}
+		relay.Close()
+		server, err := domain.ParseServer(c.SMTP)
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", domain.ServerVariable, err)
+		}
+		e.Server = &server
 	}
-	relay, err := smtp.NewRelay(c.SMTP)
-	if err != nil {
-		return nil, fmt.Errorf("HERALD_SMTP_URL: %w", err)
-	}
-	if err := smtp.CheckMailbox(c.MailFrom); err != nil {
-		return nil, fmt.Errorf("HERALD_MAIL_FROM: %w", err)
+	if c.MailFrom != "" {
+		sender, err := smtp.ParseMailbox(c.MailFrom)
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", domain.SenderVariable, err)
+		}
+		e.Sender = *sender
 	}
 	if c.ReplyTo != "" {
-		if err := smtp.CheckMailbox(c.ReplyTo); err != nil {
-			return nil, fmt.Errorf("HERALD_MAIL_REPLY_TO: %w", err)
+		if _, err := smtp.ParseMailbox(c.ReplyTo); err != nil {
+			return e, fmt.Errorf("%s: %w", domain.ReplyToVariable, err)
 		}
 	}
-	return relay, nil
+	return e, nil
 }
 
 // mailDomain returns the public host as the domain of a Message-ID (RFC 5322, section 3.6.4).
@@ -118,7 +145,13 @@ func mailDomain(public *url.URL) string {
 }
 
 // Start registers the service with a sender.
-func Start(s *boot.Service, c Config, sender *delivery.Sender) error {
+func Start(ctx context.Context, s *boot.Service, c Config, sender *delivery.Sender) error {
+	if err := consumer.Listen(s.Conn, sender.Reread); err != nil {
+		return err
+	}
+	if err := sender.Begin(ctx); err != nil {
+		return err
+	}
 	if err := s.Metrics.Register(sender.Mails); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}

@@ -205,7 +205,8 @@ func (s *system) writeURL(user string) error {
 	return secret.ReplaceFile(s.file(user+".url"), u.String()+"\n", secretMode)
 }
 
-// startInbox starts the inbox unless the operator has set a mail server.
+// startInbox starts the inbox unless the environment has set a mail server. If the API sets one, the inbox still shows
+// the mails of before, and gets none.
 func (s *system) startInbox() error {
 	if !s.services.Notification.SMTP.Empty() {
 		return nil
@@ -220,7 +221,7 @@ func (s *system) startInbox() error {
 	if s.smtp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("inbox: %w", err)
 	}
-	s.services.Notification.SMTP = secret.NewText("smtp://" + s.smtp.Addr().String() + "?starttls=off")
+	s.services.Notification.Inbox = "smtp://" + s.smtp.Addr().String() + "?starttls=off"
 	return nil
 }
 

@@ -210,14 +210,19 @@ func (p *patient) lookAtNATS(ctx context.Context) (string, error) {
 	return "NATS " + conn.ConnectedServerVersion(), nil
 }
 
-// lookAtRelay connects and logs in, as the notifier does.
+// lookAtRelay connects and logs in, as the notifier does. Which server that is, the API may have set.
 func (p *patient) lookAtRelay(ctx context.Context) (string, error) {
-	c := p.config.services.Notification
-	if c.SMTP.Empty() {
-		return "the inbox of herald run", nil
+	db, err := p.open(ctx, "notification", false)
+	if err != nil {
+		return "", err
 	}
-	if err := notification.Reach(ctx, c); err != nil {
-		return "", fmt.Errorf("%w: see HERALD_SMTP_URL", err)
+	defer db.Close()
+	err = notification.Reach(ctx, db, p.keys, p.config.services.Notification)
+	switch {
+	case errors.Is(err, notification.ErrNoServer) && p.NATS == "":
+		return "the inbox of herald run", nil
+	case err != nil:
+		return "", fmt.Errorf("%w: see HERALD_SMTP_URL and GET /admin/v1/smtp", err)
 	}
 	return "takes mails", nil
 }

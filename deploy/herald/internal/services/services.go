@@ -55,7 +55,7 @@ func New() *All {
 		entry("users", users.Migrations, &s.Users, s.startUsers).seals(users.Sealed).restores(users.Restored),
 		entry("text", text.Migrations, new(text.Config), text.New),
 		entry("notification", notification.Migrations, &s.Notification, notification.New).
-			restores(notification.Restored),
+			seals(notification.Sealed).restores(notification.Restored),
 		entry("auth", auth.Migrations, new(auth.Config), auth.New).seals(auth.Sealed).restores(auth.Restored),
 		entry("projects", projects.Migrations, new(projects.Config), projects.New).restores(projects.Restored),
 		entry("idp", idp.Migrations, new(idp.Config), idp.New).seals(idp.Sealed),

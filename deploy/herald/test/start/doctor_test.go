@@ -41,7 +41,11 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 	says(1, "the Herald there calls itself https://localhost:", "HERALD_PUBLIC_URL="+
 		strings.Replace(strings.Replace(i.URL, "http:", "https:", 1), "localhost", "127.0.0.1", 1))
 	says(1, "WRONG  mail relay: ", "HERALD_SMTP_URL=smtp://"+whole.FreeAddress(t))
-	says(6, "is the server of HERALD_DATABASE_URL running", "HERALD_DATABASE_URL=postgres://a:b@"+whole.FreeAddress(t))
+	i.Must("PUT", "/admin/v1/smtp", `{"url":"smtp://`+whole.FreeAddress(t)+`"}`)
+	says(1, "WRONG  mail relay: the mail relay failed at connecting: connect: connection refused")
+	i.Must("PUT", "/admin/v1/smtp", `{}`)
+	says(0, "ok     mail relay: the inbox of herald run")
+	says(7, "is the server of HERALD_DATABASE_URL running", "HERALD_DATABASE_URL=postgres://a:b@"+whole.FreeAddress(t))
 	db := whole.Database(t, server, "text")
 	if _, err := db.Exec(t.Context(), `update schema_version set version = 3`); err != nil {
 		t.Fatal(err)

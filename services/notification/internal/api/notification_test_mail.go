@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"herald/services/notification/internal/delivery"
 	"herald/services/notification/internal/domain"
 	"herald/shared/caller"
 	"herald/shared/gen/fault/notificationfault"
@@ -25,14 +26,21 @@ const (
 func (n Notifications) SendTestMail(
 	ctx context.Context, r *notificationv1.SendTestMailRequest,
 ) (*notificationv1.SendTestMailResponse, error) {
-	recipient, err := n.recipient(ctx, r.Recipient)
+	return n.sendTest(ctx, r.Recipient, nil)
+}
+
+// sendTest sends a test mail by a route, or by the present one if by is nil.
+func (n Notifications) sendTest(
+	ctx context.Context, to string, by *delivery.Route,
+) (*notificationv1.SendTestMailResponse, error) {
+	recipient, err := n.recipient(ctx, to)
 	if err != nil {
 		return nil, err
 	}
 	c := caller.From(ctx)
 	test := domain.Notification{ID: resource.NewID(), OrgID: c.HomeOrganizationID, UserID: c.UserID, Kind: domain.Test,
 		CreatedAt: n.Store.Now(), Recipient: recipient}
-	if err := n.try(ctx, test); err != nil {
+	if err := n.try(ctx, test, by); err != nil {
 		return nil, err
 	}
 	tried, err := n.Store.Notification(ctx, test.OrgID, test.UserID, test.ID)
@@ -42,17 +50,17 @@ func (n Notifications) SendTestMail(
 	return &notificationv1.SendTestMailResponse{Notification: notification(tried)}, nil
 }
 
-func (n Notifications) try(ctx context.Context, test domain.Notification) error {
+func (n Notifications) try(ctx context.Context, test domain.Notification, by *delivery.Route) error {
 	end := time.Now().Add(testTime)
 	if callers, ok := ctx.Deadline(); ok && callers.Add(-readTime).Before(end) {
 		end = callers.Add(-readTime)
 	}
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	return n.Mails.SendTest(ctx, test)
+	return n.Mails.SendTest(ctx, test, by)
 }
 
-// recipient returns the requested address, or the caller's own if there is none.
+// recipient returns the requested address, or the caller's own verified one if there is none.
 func (n Notifications) recipient(ctx context.Context, asked string) (string, error) {
 	if asked != "" {
 		if _, err := mail.ParseAddress(asked); err != nil {
@@ -64,9 +72,9 @@ func (n Notifications) recipient(ctx context.Context, asked string) (string, err
 	if err != nil {
 		return "", err
 	}
-	own := me.GetUser().GetHuman().GetEmail().GetEmail()
-	if own == "" {
+	own := me.GetUser().GetHuman().GetEmail()
+	if !own.GetIsEmailVerified() {
 		return "", notificationfault.ErrRecipientRequired
 	}
-	return own, nil
+	return own.Email, nil
 }

@@ -53,14 +53,16 @@ func TestTestMailNeedsNothingOfUsers(t *testing.T) {
 func TestTestMailRecipient(t *testing.T) {
 	t.Parallel()
 	w := testworld.New(t, testworld.Setup{})
-	human := func(email string) *usersv1.User {
-		return &usersv1.User{Type: &usersv1.User_Human{Human: &usersv1.Human{Email: &usersv1.Email{Email: email}}}}
+	human := func(email string, verified bool) *usersv1.User {
+		return &usersv1.User{Type: &usersv1.User_Human{Human: &usersv1.Human{Email: &usersv1.Email{
+			Email: email, IsEmailVerified: verified,
+		}}}}
 	}
-	w.Users.Me = human("own@example.com")
+	w.Users.Me = human("own@example.com", true)
 	if n := w.Tried(""); n.Recipient != "own@example.com" || testworld.Story(n) != "SENT: SENT" {
 		t.Errorf("%v", n)
 	}
-	for _, me := range []*usersv1.User{nil, human(""), {Type: &usersv1.User_Machine{Machine: &usersv1.Machine{}}}} {
+	for _, me := range []*usersv1.User{nil, human("", false), human("own@example.com", false), {Type: &usersv1.User_Machine{Machine: &usersv1.Machine{}}}} {
 		w.Users.Me = me
 		_, err := w.TestMail(t.Context(), "")
 		testkit.Refused(t, err, "RECIPIENT_REQUIRED")
@@ -97,7 +99,7 @@ func TestTestMailAnswersWithTheReason(t *testing.T) {
 		"password": {testworld.Setup{Relay: testworld.Guarded, Config: func(c *notification.Config) {
 			c.SMTP = secret.NewText(strings.Replace(c.SMTP.Reveal(), "CANARY", "WRONG", 1))
 		}}, "FAILED: FAILED", "the mail relay refused the user name or password (535 5.7.8 wrong user name or " +
-			"password): check HERALD_SMTP_URL"},
+			"password): check HERALD_SMTP_URL or /admin/v1/smtp"},
 		"recipient": {testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Reply: "550 5.1.1 nobody"}}},
 			"FAILED: FAILED", "the mail relay refused the recipient (550 5.1.1 nobody)"},
 		"greylisted": {testworld.Setup{Faults: []outside.MailFault{{At: outside.RCPT, Reply: "450 4.2.0 later"}}},
@@ -107,7 +109,7 @@ func TestTestMailAnswersWithTheReason(t *testing.T) {
 		"silence": {testworld.Setup{
 			Faults: []outside.MailFault{{At: outside.EHLO, Hang: true}},
 			Times:  func(x *delivery.Times) { x.TestMail = 100 * time.Millisecond },
-		}, "FAILED: FAILED", "the mail relay did not answer in time at EHLO: check HERALD_SMTP_URL"},
+		}, "FAILED: FAILED", "the mail relay did not answer in time at EHLO: check HERALD_SMTP_URL or /admin/v1/smtp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

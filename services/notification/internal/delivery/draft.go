@@ -17,7 +17,7 @@ import (
 const prepareTime = 10 * time.Second
 
 // draft is a mail without its code. It is stored at the first try, so that every try sends the
-// same bytes even if texts or settings have changed.
+// same bytes even if texts have changed, with the sender of its time.
 type draft struct {
 	From      string `json:"from"`
 	ReplyTo   string `json:"replyTo,omitempty"`
@@ -28,13 +28,13 @@ type draft struct {
 }
 
 // prepare returns the mail to send. It sets the claim's recipient, language and draft.
-func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error) {
+func (s *Sender) prepare(ctx context.Context, c *domain.Claim, by *Route) (smtp.Mail, error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
 	if c.Kind == domain.Test {
-		return s.prepareTest(c)
+		return s.prepareTest(c, by)
 	}
-	d, code, err := s.prepareKind(ctx, c)
+	d, code, err := s.prepareKind(ctx, c, by)
 	if err != nil {
 		return smtp.Mail{}, err
 	}
@@ -51,7 +51,9 @@ func (s *Sender) prepare(ctx context.Context, c *domain.Claim) (smtp.Mail, error
 
 // prepareKind asks users for the contents of the mail and for its code. The code is the same at every try. A notice
 // has no code. prepareKind makes a new draft or reads the stored one.
-func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, code string, err error) {
+func (s *Sender) prepareKind(
+	ctx context.Context, c *domain.Claim, by *Route,
+) (d draft, code string, err error) {
 	m, err := s.Users.PrepareMail(ctx, &usersv1.PrepareMailRequest{NotificationId: c.ID, UserId: c.UserID})
 	if err != nil {
 		return draft{}, "", fmt.Errorf("ask users: %w", err)
@@ -60,7 +62,8 @@ func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, cod
 		if err := json.Unmarshal(c.Rendered, &d); err != nil {
 			return draft{}, "", fmt.Errorf("read what was sent before: %w", err)
 		}
-		return d, m.Code, nil
+		d, err = d.by(c, by)
+		return d, m.Code, err
 	}
 	t, err := s.Text.ResolveMessageText(ctx, &textv1.ResolveMessageTextRequest{
 		OrgId: m.OrgId, Kind: string(c.Kind), PreferredLanguage: m.PreferredLanguage,
@@ -76,13 +79,18 @@ func (s *Sender) prepareKind(ctx context.Context, c *domain.Claim) (d draft, cod
 	if err != nil {
 		return draft{}, "", err
 	}
-	d, err = s.draft(c, rendered)
+	d, err = s.draft(c, rendered, by)
 	return d, m.Code, err
 }
 
-func (s *Sender) draft(c *domain.Claim, r mailer.Rendered) (d draft, err error) {
-	d = draft{From: s.From, ReplyTo: s.ReplyTo, To: c.Recipient, MessageID: c.ID + "@" + s.Domain, Language: c.Language,
-		Rendered: r}
+func (s *Sender) draft(c *domain.Claim, r mailer.Rendered, by *Route) (draft, error) {
+	return draft{To: c.Recipient, MessageID: c.ID + "@" + s.Domain, Language: c.Language, Rendered: r}.by(c, by)
+}
+
+// by sets the sender of a draft, and makes it that of the claim. A repeat has the sender of its time: another mail
+// server may refuse the sender of before. Its Message-ID is the same.
+func (d draft) by(c *domain.Claim, by *Route) (_ draft, err error) {
+	d.From, d.ReplyTo = by.From, by.ReplyTo
 	c.Rendered, err = json.Marshal(d)
 	return d, err
 }

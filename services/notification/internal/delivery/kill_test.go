@@ -71,7 +71,7 @@ func victim() error {
 	if err != nil {
 		return err
 	}
-	if err := testworld.Start(service, os.Getenv(victimRelay), testworld.Setup{Times: lively}); err != nil {
+	if err := testworld.Start(ctx, service, os.Getenv(victimRelay), testworld.Setup{Times: lively}); err != nil {
 		return err
 	}
 	fmt.Println("begins")

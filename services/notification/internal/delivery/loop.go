@@ -28,6 +28,8 @@ type loop struct {
 	looked chan error
 	gate   gate
 	turn   store.Turn
+	// route is how mails are sent at present.
+	route *Route
 	// reading logs outages of the queries of the queue, renewing those of the renewals of leases.
 	reading, renewing *retry.Outage
 	// blocked logs when no mail can be sent, postponed when the mail server refuses mails for now.
@@ -40,6 +42,8 @@ type held struct {
 	ended chan struct{}
 	// doubts is how often the gate had closed for unanswered mails at its start.
 	doubts int
+	// route is how it is sent.
+	route *Route
 }
 
 // dispatch starts a worker for each mail that is due, as far as there is room, and returns how long
@@ -54,7 +58,7 @@ func (l *loop) dispatch(ctx context.Context) time.Duration {
 	claims, err := l.claim(query, room)
 	l.turn = l.turn.After(claims)
 	for _, c := range claims {
-		l.gate.started(l.start(c, nil))
+		l.gate.started(l.start(c, nil, l.route))
 	}
 	if err == nil && len(claims) == room {
 		return l.Times.Tick
@@ -91,17 +95,26 @@ func (l *loop) claim(ctx context.Context, room int) ([]domain.Claim, error) {
 func (l *loop) repeats() bool { return l.gate.answered || len(l.held) == 0 }
 
 // start starts a worker for a mail. When the worker ends, finished closes the channel ended, if it is not nil.
-func (l *loop) start(c domain.Claim, ended chan struct{}) store.Hold {
+func (l *loop) start(c domain.Claim, ended chan struct{}, by *Route) store.Hold {
 	hold := store.Hold{ID: c.ID, Fence: c.Fence}
-	l.held[hold] = held{ended, l.gate.doubts}
-	go func() { l.done <- l.send(l.work, c) }()
+	l.held[hold] = held{ended, l.gate.doubts, by}
+	go func() { l.done <- l.send(l.work, c, by) }()
 	return hold
+}
+
+// use sends mails by another route from now on, also those that wait because the last one did not work. Mails that are
+// being sent are finished by theirs.
+func (l *loop) use(r *Route) {
+	go l.route.Close()
+	l.route = r
+	l.gate = gate{doubts: l.gate.doubts, looking: l.gate.looking}
 }
 
 // look asks the mail server whether it takes connections.
 func (l *loop) look() {
 	if l.gate.looks() {
-		go func() { l.looked <- l.Relay.Reach(l.work) }()
+		by := l.route
+		go func() { l.looked <- by.Reach(l.work) }()
 	}
 }
 
@@ -127,6 +140,9 @@ func (l *loop) finished(r result) {
 	}
 	delete(l.held, r.hold)
 	r.doubts = mail.doubts
+	if mail.route != l.route { // it shows nothing about the present one
+		r.way, r.took, r.postponed = unknown, false, false
+	}
 	switch turned := l.gate.finished(r, l.Times); {
 	case turned == closed:
 		l.blocked.Failed(errors.New(r.why))

@@ -12,14 +12,16 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"herald/services/notification/internal/smtp"
+	"herald/services/notification/internal/domain"
 	"herald/services/notification/internal/store"
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
@@ -65,9 +67,8 @@ type Sender struct {
 	Store store.Store
 	Users usersv1.InternalClient
 	Text  textv1.TextClient
-	Relay *smtp.Relay
-	// From is the sender of every mail. ReplyTo is the address for answers, empty if it is From.
-	From, ReplyTo string
+	// Environment has the settings that win over those of the API.
+	Environment domain.Environment
 	// PublicURL is the beginning of links, without a slash at its end. Domain is the end of
 	// Message-IDs.
 	PublicURL, Domain string
@@ -82,7 +83,11 @@ type Sender struct {
 	Queued chan struct{}
 	// TestMails receives the mails that somebody waits for.
 	TestMails chan TestMail
-	trouble   trouble
+	// Changed has a buffered signal after how mails are sent may have changed.
+	Changed chan struct{}
+	// route is how mails are sent at the start.
+	route   *Route
+	trouble trouble
 }
 
 // NewCounter returns a counter for Mails.
@@ -103,12 +108,12 @@ func (s *Sender) Wake() {
 // dot was not sent yet is given back. A mail whose final dot was sent waits for the mail server's answer, because
 // without it the outcome is uncertain. Package smtp limits that time.
 func (s *Sender) Run(ctx context.Context) {
-	defer s.Relay.Close()
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	l := loop{
 		Sender: s, work: work, held: map[store.Hold]held{}, done: make(chan result),
 		looked: make(chan error, 1), // so that the last one need not be taken
+		route:  s.route,
 		reading: &retry.Outage{
 			Log: s.Log, Begins: "mails wait: the queue cannot be read; trying again",
 			Ends: "the queue of mails is read again", Explained: s.Outages.Explains,
@@ -126,6 +131,11 @@ func (s *Sender) Run(ctx context.Context) {
 			Ends: "the mail relay takes mails again",
 		},
 	}
+	defer func() { l.route.Close() }()
+	routes := make(chan *Route)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { s.watch(ctx, routes) })
 	tick := time.NewTicker(s.Times.Tick)
 	defer tick.Stop()
 	next := time.NewTimer(l.dispatch(ctx))
@@ -136,7 +146,9 @@ func (s *Sender) Run(ctx context.Context) {
 			continue
 		case <-s.Queued:
 		case t := <-s.TestMails:
-			l.start(t.claim, t.ended)
+			l.start(t.claim, t.ended, cmp.Or(t.route, l.route))
+		case r := <-routes:
+			l.use(r)
 		case <-next.C:
 		case r := <-l.done:
 			l.finished(r)

@@ -13,18 +13,20 @@ import (
 type TestMail struct {
 	claim domain.Claim
 	ended chan struct{}
+	// route is how it is sent; nil for the present one.
+	route *Route
 }
 
 // SendTest sends a test mail with the running sender and waits until its outcome is recorded or ctx
 // ends. The notification is written with its claim. Another notifier can take it only if this one
-// dies, and then does not send it.
-func (s *Sender) SendTest(ctx context.Context, n domain.Notification) error {
+// dies, and then does not send it. It is sent by a route, or by the present one if by is nil.
+func (s *Sender) SendTest(ctx context.Context, n domain.Notification, by *Route) error {
 	n.Kind, n.Language = domain.Test, testLanguage
 	claim, err := s.Store.Begin(ctx, n, s.Times.Lease)
 	if err != nil {
 		return err
 	}
-	t := TestMail{claim, make(chan struct{})}
+	t := TestMail{claim, make(chan struct{}), by}
 	select {
 	case s.TestMails <- t:
 	case <-ctx.Done():
@@ -40,7 +42,7 @@ func (s *Sender) SendTest(ctx context.Context, n domain.Notification) error {
 const testLanguage = "en"
 
 // prepareTest returns the test mail, which has the same text in every organization.
-func (s *Sender) prepareTest(c *domain.Claim) (smtp.Mail, error) {
+func (s *Sender) prepareTest(c *domain.Claim, by *Route) (smtp.Mail, error) {
 	rendered, err := mailer.Message{
 		Language: testLanguage,
 		Texts: mailer.Texts{
@@ -54,6 +56,6 @@ func (s *Sender) prepareTest(c *domain.Claim) (smtp.Mail, error) {
 	if err != nil {
 		return smtp.Mail{}, err
 	}
-	d, err := s.draft(c, rendered)
+	d, err := s.draft(c, rendered, by)
 	return d.mail(c), err
 }

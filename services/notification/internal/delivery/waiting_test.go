@@ -78,7 +78,7 @@ func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 			},
 			func(w *testworld.World) { w.Relay.Script() },
 			true,
-			"the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL",
+			"the mail relay failed at the greeting (421 4.3.2 closing): check HERALD_SMTP_URL or /admin/v1/smtp",
 		},
 		"password": {
 			func(w *testworld.World) {
@@ -86,7 +86,7 @@ func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 			},
 			func(w *testworld.World) { w.Relay.Script() },
 			true,
-			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL",
+			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL or /admin/v1/smtp",
 		},
 		"users": {
 			func(w *testworld.World) {

@@ -52,9 +52,9 @@ type result struct {
 }
 
 // send sends the mail of a claim and records the outcome. When ctx ends the mail is given back.
-func (s *Sender) send(ctx context.Context, c domain.Claim) result {
+func (s *Sender) send(ctx context.Context, c domain.Claim, by *Route) result {
 	ctx = rpc.WithRequestID(ctx, c.ID)
-	r := s.try(ctx, &c)
+	r := s.try(ctx, &c, by)
 	r.hold = store.Hold{ID: c.ID, Fence: c.Fence}
 	r.verdict.Pause = s.Times.Spread(r.verdict.Pause)
 	s.Mails.WithLabelValues(r.outcome).Inc()
@@ -65,7 +65,7 @@ func (s *Sender) send(ctx context.Context, c domain.Claim) result {
 }
 
 // try sends one mail. A panic becomes its result, so that other mails are still sent.
-func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
+func (s *Sender) try(ctx context.Context, c *domain.Claim, by *Route) (r result) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = s.unprepared(ctx, c, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -77,7 +77,7 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 			why: "its notifier ended before the mail relay answered",
 		}
 	}
-	mail, err := s.prepare(ctx, c)
+	mail, err := s.prepare(ctx, c, by)
 	if err != nil {
 		return s.unprepared(ctx, c, err)
 	}
@@ -87,7 +87,7 @@ func (s *Sender) try(ctx context.Context, c *domain.Claim) (r result) {
 		relayed, cancel = context.WithTimeout(ctx, s.Times.TestMail)
 		defer cancel()
 	}
-	r = s.judge(ctx, c, s.Relay.Send(relayed, mail, func(ctx context.Context) error {
+	r = s.judge(ctx, c, by.send(relayed, mail, func(ctx context.Context) error {
 		return s.Store.BeginSending(ctx, *c, s.Now(), s.Times.Lease)
 	}))
 	if relayed.Err() != nil {

@@ -16,6 +16,12 @@ var ErrLost = errors.New("another notifier has this mail")
 // tried once and needs nothing from users.
 const Test mail.Kind = "test"
 
+// MostTests is how many test mails a user may send within TestsTime. Their recipients are any addresses.
+const (
+	MostTests = 20
+	TestsTime = 10 * time.Minute
+)
+
 // State is the state of a notification or of an attempt to deliver it.
 type State int16
 

@@ -14,9 +14,9 @@ import (
 // maxName bounds a display name, in runes.
 const maxName = 200
 
-// parseMailbox parses an address for From or Reply-To, which may have a display name, as in
+// ParseMailbox parses an address for From or Reply-To, which may have a display name, as in
 // "Herald <no-reply@example.com>".
-func parseMailbox(text string) (*netmail.Address, error) {
+func ParseMailbox(text string) (*netmail.Address, error) {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, errors.New("the address has control characters")
 	}

@@ -48,7 +48,7 @@ type envelope struct {
 // build makes the envelope. It checks every field that becomes a header, so that none can contain
 // a second header.
 func (m Mail) build() (envelope, error) {
-	from, err := parseMailbox(m.From)
+	from, err := ParseMailbox(m.From)
 	if err != nil {
 		return envelope{}, fmt.Errorf("sender: %w", err)
 	}
@@ -64,7 +64,7 @@ func (m Mail) build() (envelope, error) {
 	msg.SetAddrHeaderFromMailAddress(gomail.HeaderTo, &netmail.Address{Address: to})
 	foreign := from.Address + to
 	if m.ReplyTo != "" {
-		replyTo, err := parseMailbox(m.ReplyTo)
+		replyTo, err := ParseMailbox(m.ReplyTo)
 		if err != nil {
 			return envelope{}, fmt.Errorf("reply address: %w", err)
 		}

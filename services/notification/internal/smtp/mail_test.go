@@ -133,9 +133,6 @@ func TestBuildRefuses(t *testing.T) {
 			}
 		})
 	}
-	if CheckMailbox(sample().From) != nil || CheckMailbox("a@example.com, b@example.com") == nil {
-		t.Error("CheckMailbox and build disagree")
-	}
 }
 
 // go-mail accepts every address that our rule accepts, and a mail has one recipient.

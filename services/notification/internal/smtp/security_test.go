@@ -26,7 +26,7 @@ func TestSecurity(t *testing.T) {
 		"offered and off":      {startTLS, "starttls=off", false, ""},
 		"not offered":          {plain, "", false, ""},
 		"not offered but required": {plain, "starttls=required", false,
-			"the mail relay does not offer STARTTLS: check HERALD_SMTP_URL"},
+			"the mail relay does not offer STARTTLS: check HERALD_SMTP_URL or /admin/v1/smtp"},
 		"demanded but off": {outside.MailConfig{TLS: outside.StartTLS, DemandTLS: true}, "starttls=off", false,
 			"Must issue a STARTTLS command first"},
 		"login unencrypted to loopback": {outside.MailConfig{User: "u", Password: "p"}, "", false, ""},
@@ -89,7 +89,7 @@ func TestWrongPasswordIsNamed(t *testing.T) {
 	s := outside.StartMailServer(t, guarded)
 	result, _ := attempt(t, newRelay(t, strings.Replace(s.URL(), "CANARY", "CANARY2", 1)))
 	want := said(Deferred, "the mail relay refused the user name or password (535 5.7.8 wrong user name or "+
-		"password): check HERALD_SMTP_URL")
+		"password): check HERALD_SMTP_URL or /admin/v1/smtp")
 	want.Relay, want.Code = true, 535
 	if result != want {
 		t.Errorf("%+v", result)

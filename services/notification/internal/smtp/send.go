@@ -29,15 +29,9 @@ const (
 
 // Settings that operators must check, as errors say.
 const (
-	setting       = "HERALD_SMTP_URL"
-	senderSetting = "HERALD_MAIL_FROM"
+	setting       = "HERALD_SMTP_URL or /admin/v1/smtp"
+	senderSetting = "HERALD_MAIL_FROM or /admin/v1/smtp"
 )
-
-// CheckMailbox returns an error if the text cannot be a Mail's From or ReplyTo.
-func CheckMailbox(text string) error {
-	_, err := parseMailbox(text)
-	return err
-}
 
 // Send sends m and calls commit once, just before the final dot. If commit fails, the dot is not sent and the mail
 // server drops the mail. The end of ctx ends an attempt before the dot, but not the wait for the reply to the dot,

@@ -86,22 +86,22 @@ func TestOutcomeOfEachReply(t *testing.T) {
 		says    string
 	}{
 		{outside.Greeting, "421 4.3.2 closing", Deferred, true, "the mail relay failed at the greeting (421 4.3.2 " +
-			"closing): check HERALD_SMTP_URL"},
+			"closing): check HERALD_SMTP_URL or /admin/v1/smtp"},
 		{outside.Greeting, "554 5.3.2 no mail here", Deferred, true, "554 5.3.2 no mail here"},
 		{outside.EHLO, "421 4.3.2 closing", Deferred, true, "421 4.3.2 closing"},
 		{outside.EHLO, "550 5.7.1 not you", Deferred, true, "550 5.7.1 not you"},
 		{outside.STARTTLS, "454 4.7.0 not now", Deferred, true, "the mail relay failed at STARTTLS (454 4.7.0 not " +
-			"now): check HERALD_SMTP_URL"},
+			"now): check HERALD_SMTP_URL or /admin/v1/smtp"},
 		{outside.STARTTLS, "501 5.5.4 no", Deferred, true, "501 5.5.4 no"},
 		{outside.AUTH, "454 4.7.0 not now", Deferred, true, "454 4.7.0 not now"},
 		{outside.AUTH, "535 5.7.8 wrong", Deferred, true, "the mail relay refused the user name or password " +
-			"(535 5.7.8 wrong): check HERALD_SMTP_URL"},
+			"(535 5.7.8 wrong): check HERALD_SMTP_URL or /admin/v1/smtp"},
 		{outside.AUTH, "534 5.7.9 too weak", Deferred, true, "534 5.7.9 too weak"},
 		{outside.MAIL, "421 4.3.2 closing", Deferred, false, "421 4.3.2 closing"},
 		{outside.MAIL, "452 4.3.1 full", Deferred, false, "452 4.3.1 full"},
 		{outside.MAIL, "550 5.7.1 not from you", Rejected, false, "the mail relay refused the sender (550 5.7.1 not " +
-			"from you): check HERALD_MAIL_FROM"},
-		{outside.MAIL, "530 5.7.0 Authentication required", Deferred, true, "check HERALD_SMTP_URL"},
+			"from you): check HERALD_MAIL_FROM or /admin/v1/smtp"},
+		{outside.MAIL, "530 5.7.0 Authentication required", Deferred, true, "check HERALD_SMTP_URL or /admin/v1/smtp"},
 		{outside.MAIL, "251 what?", Deferred, false, "251 what?"},
 		{outside.RCPT, "450 4.2.0 greylisted", Deferred, false, "450 4.2.0 greylisted"},
 		{outside.RCPT, "550 5.1.1 no such user", Rejected, false,
@@ -351,7 +351,7 @@ func TestUnreachableRelay(t *testing.T) {
 	listener.Close()
 	result, _ := attempt(t, newRelay(t, "smtp://"+listener.Addr().String()))
 	if result.Outcome != Deferred || !result.Relay || result.Reply != "the mail relay failed at connecting: connect: "+
-		"connection refused: check HERALD_SMTP_URL" {
+		"connection refused: check HERALD_SMTP_URL or /admin/v1/smtp" {
 		t.Errorf("%+v", result)
 	}
 }
@@ -368,7 +368,7 @@ func TestUnknownRelay(t *testing.T) {
 	}
 	result, _ := attempt(t, r)
 	if result.Outcome != Deferred || !result.Relay ||
-		result.Reply != "the mail relay's name is not known: check HERALD_SMTP_URL" {
+		result.Reply != "the mail relay's name is not known: check HERALD_SMTP_URL or /admin/v1/smtp" {
 		t.Errorf("%+v", result)
 	}
 }

@@ -53,7 +53,7 @@ func TestOutcomeOfEachHang(t *testing.T) {
 				says := fmt.Sprintf("the mail relay did not answer in time at %s", map[bool]string{true: "the " +
 					string(test.at), false: string(test.at)}[test.at == outside.Greeting || test.at == outside.Dot])
 				if test.relay {
-					says += ": check HERALD_SMTP_URL"
+					says += ": check HERALD_SMTP_URL or /admin/v1/smtp"
 				}
 				want := said(test.outcome, says)
 				want.Relay = test.relay

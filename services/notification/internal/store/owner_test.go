@@ -52,6 +52,7 @@ var everything = []asked{
 var elsewhere = map[string]string{
 	"Now": "asks no database", "Forget": "follows an event of users",
 	"Queue": "needs nothing that is there", "Begin": "needs nothing that is there",
+	"SMTP": "is of the instance", "ChangeSMTP": "is of the instance",
 	"Claim": "is the queue's", "Next": "is the queue's",
 	"Renew": "is by the claim", "BeginSending": "is by the claim", "Settle": "is by the claim",
 }

@@ -7,6 +7,8 @@ import (
 	"embed"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"herald/services/notification/internal/domain"
 	"herald/shared/event"
 	"herald/shared/gen/fault/notificationfault"
@@ -50,18 +52,31 @@ func (s Store) Queue(ctx context.Context, all ...domain.Notification) (added int
 	return tag.RowsAffected(), postgres.Fault(err)
 }
 
-// Begin adds a notification together with a claim of it, for the time of a lease.
+// Begin adds a test mail together with a claim of it, for the time of a lease. It fails with ErrTooManyTestMails if
+// the user has sent as many as a user may. The lock lets simultaneous calls count one after the other.
 func (s Store) Begin(ctx context.Context, n domain.Notification, lease time.Duration) (domain.Claim, error) {
 	c := domain.Claim{Notification: n, Fence: 1}
 	c.State = domain.Sending
-	_, err := s.journal.DB.Exec(ctx, `insert into notifications (`+columns+`, due_at, fence)
-		values (@id, @org_id, @user_id, @kind, @state, @created_at, @language, @recipient, now() + @lease::interval,
-			@fence)`,
-		postgres.Args{
-			"id": c.ID, "org_id": c.OrgID, "user_id": c.UserID, "kind": c.Kind, "state": c.State,
-			"created_at": c.CreatedAt, "language": c.Language, "recipient": c.Recipient,
-			"lease": lease, "fence": c.Fence,
-		})
+	err := pgx.BeginFunc(ctx, s.journal.DB, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select from smtp for update`); err != nil {
+			return err
+		}
+		added, err := tx.Exec(ctx, `insert into notifications (`+columns+`, due_at, fence)
+			select @id, @org_id, @user_id, @kind, @state, @created_at, @language, @recipient, now() + @lease::interval,
+				@fence
+			where @most > (select count(*) from notifications where org_id = @org_id and user_id = @user_id
+				and kind = @kind and created_at > @since)`,
+			postgres.Args{
+				"id": c.ID, "org_id": c.OrgID, "user_id": c.UserID, "kind": c.Kind, "state": c.State,
+				"created_at": c.CreatedAt, "language": c.Language, "recipient": c.Recipient,
+				"lease": lease, "fence": c.Fence,
+				"most": domain.MostTests, "since": c.CreatedAt.Add(-domain.TestsTime),
+			})
+		if err == nil && added.RowsAffected() == 0 {
+			return notificationfault.ErrTooManyTestMails
+		}
+		return err
+	})
 	return c, postgres.Fault(err)
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 
+	"herald/services/notification"
 	"herald/shared/boot"
 	"herald/shared/caller"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
+	"herald/shared/secret"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
 )
@@ -67,12 +69,30 @@ func (w *World) As(role string) context.Context {
 // TestMail sends a test mail as an owner of the instance whose request acts on another organization.
 func (w *World) TestMail(ctx context.Context, recipient string) (*notificationv1.Notification, error) {
 	w.Helper()
-	r, err := w.SendTestMail(testkit.As(ctx, w.Ground, caller.Caller{
-		UserID: "ada", OrganizationID: "o2", HomeOrganizationID: "o1",
-		Memberships: []caller.Membership{{Roles: []string{"IAM_OWNER"}}},
-	}), &notificationv1.SendTestMailRequest{Recipient: recipient})
+	r, err := w.SendTestMail(w.Instance(ctx, "IAM_OWNER"), &notificationv1.SendTestMailRequest{Recipient: recipient})
 	return r.GetNotification(), err
 }
+
+// Instance returns the context of ada of o1 with a role in the instance, whose request acts on another organization.
+func (w *World) Instance(ctx context.Context, role string) context.Context {
+	return testkit.As(ctx, w.Ground, caller.Caller{
+		UserID: "ada", OrganizationID: "o2", HomeOrganizationID: "o1",
+		Memberships: []caller.Membership{{Roles: []string{role}}},
+	})
+}
+
+// Set replaces how mails are sent.
+func (w *World) Set(r *notificationv1.SetSmtpRequest) *notificationv1.SetSmtpResponse {
+	w.Helper()
+	set, err := w.SetSmtp(w.Instance(w.Context(), "IAM_OWNER"), r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return set
+}
+
+// ByAPI removes what the environment of a replica says about how mails are sent.
+func ByAPI(c *notification.Config) { c.SMTP, c.MailFrom = secret.Text{}, "" }
 
 // Tried is like TestMail, and fails the test if there is no outcome.
 func (w *World) Tried(recipient string) *notificationv1.Notification {

@@ -2,6 +2,7 @@
 package testworld
 
 import (
+	"context"
 	"flag"
 	"io"
 	"log/slog"
@@ -99,14 +100,14 @@ func (w *World) Open(s Setup) *boot.Service {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if err := Start(service, w.Relay.URL(), s); err != nil {
+	if err := Start(w.Context(), service, w.Relay.URL(), s); err != nil {
 		w.Fatal(err)
 	}
 	return service
 }
 
 // Start registers the service with the times of tests and with a relay.
-func Start(service *boot.Service, relay string, s Setup) error {
+func Start(ctx context.Context, service *boot.Service, relay string, s Setup) error {
 	service.PublicURL = &url.URL{Scheme: "https", Host: "login.example.com"}
 	c := notification.Config{SMTP: secret.NewText(relay), MailFrom: "Herald <no-reply@example.com>"}
 	c.MaxLimit = 50
@@ -121,7 +122,7 @@ func Start(service *boot.Service, relay string, s Setup) error {
 	if s.Times != nil {
 		s.Times(&sender.Times)
 	}
-	return notification.Start(service, c, sender)
+	return notification.Start(ctx, service, c, sender)
 }
 
 // quick returns times for tests. Pauses are a thousandth of the usual ones. Leases are long, so that the sender finds a

@@ -4,7 +4,11 @@
 // errors.Is finds them in the answer of a call too.
 package notificationfault
 
-import "herald/shared/fault"
+import (
+	"time"
+
+	"herald/shared/fault"
+)
 
 // Faults of herald/notification/v1/fault.proto.
 var (
@@ -12,5 +16,9 @@ var (
 	ErrTestMailSentOnce     = fault.New(fault.Precondition, "TEST_MAIL_SENT_ONCE", "A test mail is sent once; POST /admin/v1/mail/_test sends another one")
 	ErrNoticeSentOnce       = fault.New(fault.Precondition, "NOTICE_SENT_ONCE", "A notice tells of one change and is sent once")
 	ErrRecipientInvalid     = fault.New(fault.Invalid, "RECIPIENT_INVALID", "recipient: one address such as mini@example.com, at most 254 characters").On("recipient", "is not an e-mail address")
-	ErrRecipientRequired    = fault.New(fault.Precondition, "RECIPIENT_REQUIRED", "The caller has no e-mail address: name one in recipient").On("recipient", "is missing")
+	ErrRecipientRequired    = fault.New(fault.Precondition, "RECIPIENT_REQUIRED", "The caller has no verified e-mail address: name one in recipient").On("recipient", "is missing")
+	ErrSmtpInvalid          = fault.New(fault.Invalid, "SMTP_INVALID", "No mail can be sent with these settings")
+	ErrSmtpPasswordRequired = fault.New(fault.Invalid, "SMTP_PASSWORD_REQUIRED", "The password is needed again: it is kept only for the same url and user").On("password", "is needed again, because url or user changes")
+	ErrSmtpSetByEnvironment = fault.New(fault.Precondition, "SMTP_SET_BY_ENVIRONMENT", "An environment variable sets this and wins")
+	ErrTooManyTestMails     = fault.New(fault.Exhausted, "TOO_MANY_TEST_MAILS", "You have sent 20 test mails within ten minutes; try again later").After(60 * time.Second)
 )

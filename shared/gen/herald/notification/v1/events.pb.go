@@ -7,6 +7,7 @@
 package notificationv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	_ "herald/shared/gen/herald/v1"
@@ -95,11 +96,56 @@ func (x *MailFailed) GetReplyCode() int32 {
 	return 0
 }
 
+// How mails are sent was changed: the mail server, the sender or the address for answers.
+type SmtpChanged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Changed       []string               `protobuf:"bytes,1,rep,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SmtpChanged) Reset() {
+	*x = SmtpChanged{}
+	mi := &file_herald_notification_v1_events_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SmtpChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SmtpChanged) ProtoMessage() {}
+
+func (x *SmtpChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_notification_v1_events_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SmtpChanged.ProtoReflect.Descriptor instead.
+func (*SmtpChanged) Descriptor() ([]byte, []int) {
+	return file_herald_notification_v1_events_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SmtpChanged) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
+}
+
 var File_herald_notification_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_notification_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"#herald/notification/v1/events.proto\x12\x16herald.notification.v1\x1a)herald/notification/v1/notification.proto\x1a\x17herald/v1/options.proto\"\xe7\x01\n" +
+	"#herald/notification/v1/events.proto\x12\x16herald.notification.v1\x1a\x1bbuf/validate/validate.proto\x1a)herald/notification/v1/notification.proto\x1a\x17herald/v1/options.proto\"\xe7\x01\n" +
 	"\n" +
 	"MailFailed\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x12\n" +
@@ -107,7 +153,10 @@ const file_herald_notification_v1_events_proto_rawDesc = "" +
 	"\x05state\x18\x03 \x01(\x0e2).herald.notification.v1.NotificationStateR\x05state\x12\x1d\n" +
 	"\n" +
 	"reply_code\x18\x04 \x01(\x05R\treplyCode:L\x8a\x82)H\n" +
-	"\x04mail\x12\x06failedB6the list of a user's notifications shows every attempt0\x01B9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"\x04mail\x12\x06failedB6the list of a user's notifications shows every attempt0\x01\"\x8d\x01\n" +
+	"\vSmtpChanged\x12(\n" +
+	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:T\x8a\x82)P\n" +
+	"\x04smtp\x12\achangedB,these are settings, not an object with an idj\fnotification\x80\x01\x010\x01B9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_events_proto_rawDescOnce sync.Once
@@ -121,13 +170,14 @@ func file_herald_notification_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_notification_v1_events_proto_rawDescData
 }
 
-var file_herald_notification_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_herald_notification_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_herald_notification_v1_events_proto_goTypes = []any{
 	(*MailFailed)(nil),     // 0: herald.notification.v1.MailFailed
-	(NotificationState)(0), // 1: herald.notification.v1.NotificationState
+	(*SmtpChanged)(nil),    // 1: herald.notification.v1.SmtpChanged
+	(NotificationState)(0), // 2: herald.notification.v1.NotificationState
 }
 var file_herald_notification_v1_events_proto_depIdxs = []int32{
-	1, // 0: herald.notification.v1.MailFailed.state:type_name -> herald.notification.v1.NotificationState
+	2, // 0: herald.notification.v1.MailFailed.state:type_name -> herald.notification.v1.NotificationState
 	1, // [1:1] is the sub-list for method output_type
 	1, // [1:1] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
@@ -147,7 +197,7 @@ func file_herald_notification_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_notification_v1_events_proto_rawDesc), len(file_herald_notification_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

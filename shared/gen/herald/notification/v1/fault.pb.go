@@ -26,12 +26,16 @@ const (
 type Fault int32
 
 const (
-	Fault_FAULT_UNSPECIFIED      Fault = 0
-	Fault_NOTIFICATION_NOT_FOUND Fault = 1
-	Fault_TEST_MAIL_SENT_ONCE    Fault = 2
-	Fault_NOTICE_SENT_ONCE       Fault = 3
-	Fault_RECIPIENT_INVALID      Fault = 4
-	Fault_RECIPIENT_REQUIRED     Fault = 5
+	Fault_FAULT_UNSPECIFIED       Fault = 0
+	Fault_NOTIFICATION_NOT_FOUND  Fault = 1
+	Fault_TEST_MAIL_SENT_ONCE     Fault = 2
+	Fault_NOTICE_SENT_ONCE        Fault = 3
+	Fault_RECIPIENT_INVALID       Fault = 4
+	Fault_RECIPIENT_REQUIRED      Fault = 5
+	Fault_SMTP_INVALID            Fault = 6
+	Fault_SMTP_PASSWORD_REQUIRED  Fault = 7
+	Fault_SMTP_SET_BY_ENVIRONMENT Fault = 8
+	Fault_TOO_MANY_TEST_MAILS     Fault = 9
 )
 
 // Enum value maps for Fault.
@@ -43,14 +47,22 @@ var (
 		3: "NOTICE_SENT_ONCE",
 		4: "RECIPIENT_INVALID",
 		5: "RECIPIENT_REQUIRED",
+		6: "SMTP_INVALID",
+		7: "SMTP_PASSWORD_REQUIRED",
+		8: "SMTP_SET_BY_ENVIRONMENT",
+		9: "TOO_MANY_TEST_MAILS",
 	}
 	Fault_value = map[string]int32{
-		"FAULT_UNSPECIFIED":      0,
-		"NOTIFICATION_NOT_FOUND": 1,
-		"TEST_MAIL_SENT_ONCE":    2,
-		"NOTICE_SENT_ONCE":       3,
-		"RECIPIENT_INVALID":      4,
-		"RECIPIENT_REQUIRED":     5,
+		"FAULT_UNSPECIFIED":       0,
+		"NOTIFICATION_NOT_FOUND":  1,
+		"TEST_MAIL_SENT_ONCE":     2,
+		"NOTICE_SENT_ONCE":        3,
+		"RECIPIENT_INVALID":       4,
+		"RECIPIENT_REQUIRED":      5,
+		"SMTP_INVALID":            6,
+		"SMTP_PASSWORD_REQUIRED":  7,
+		"SMTP_SET_BY_ENVIRONMENT": 8,
+		"TOO_MANY_TEST_MAILS":     9,
 	}
 )
 
@@ -85,15 +97,19 @@ var File_herald_notification_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_notification_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\"herald/notification/v1/fault.proto\x12\x16herald.notification.v1\x1a\x17herald/v1/options.proto*\x8d\x04\n" +
+	"\"herald/notification/v1/fault.proto\x12\x16herald.notification.v1\x1a\x17herald/v1/options.proto*\xb6\a\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x12:\n" +
 	"\x16NOTIFICATION_NOT_FOUND\x10\x01\x1a\x1e\x8a\x82)\x1a\b\x05\x12\x16Notification not found\x12f\n" +
 	"\x13TEST_MAIL_SENT_ONCE\x10\x02\x1aM\x8a\x82)I\b\t\x12EA test mail is sent once; POST /admin/v1/mail/_test sends another one\x12K\n" +
 	"\x10NOTICE_SENT_ONCE\x10\x03\x1a5\x8a\x82)1\b\t\x12-A notice tells of one change and is sent once\x12\x8b\x01\n" +
-	"\x11RECIPIENT_INVALID\x10\x04\x1at\x8a\x82)p\b\x03\x12Grecipient: one address such as mini@example.com, at most 254 characters*\trecipient2\x18is not an e-mail address\x12n\n" +
-	"\x12RECIPIENT_REQUIRED\x10\x05\x1aV\x8a\x82)R\b\t\x127The caller has no e-mail address: name one in recipient*\trecipient2\n" +
-	"is missingB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"\x11RECIPIENT_INVALID\x10\x04\x1at\x8a\x82)p\b\x03\x12Grecipient: one address such as mini@example.com, at most 254 characters*\trecipient2\x18is not an e-mail address\x12w\n" +
+	"\x12RECIPIENT_REQUIRED\x10\x05\x1a_\x8a\x82)[\b\t\x12@The caller has no verified e-mail address: name one in recipient*\trecipient2\n" +
+	"is missing\x12A\n" +
+	"\fSMTP_INVALID\x10\x06\x1a/\x8a\x82)+\b\x03\x12'No mail can be sent with these settings\x12\xa5\x01\n" +
+	"\x16SMTP_PASSWORD_REQUIRED\x10\a\x1a\x88\x01\x8a\x82)\x83\x01\b\x03\x12GThe password is needed again: it is kept only for the same url and user*\bpassword2,is needed again, because url or user changes\x12O\n" +
+	"\x17SMTP_SET_BY_ENVIRONMENT\x10\b\x1a2\x8a\x82).\b\t\x12*An environment variable sets this and wins\x12b\n" +
+	"\x13TOO_MANY_TEST_MAILS\x10\t\x1aI\x8a\x82)E\b\b\x12?You have sent 20 test mails within ten minutes; try again later <B9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_fault_proto_rawDescOnce sync.Once

@@ -440,7 +440,7 @@ func (x *ResendNotificationResponse) GetNotificationId() string {
 
 type SendTestMailRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The address to send the mail to. If empty, the caller's own.
+	// The address to send the mail to. If empty, the caller's own, if it is verified.
 	Recipient     string `protobuf:"bytes,1,opt,name=recipient,proto3" json:"recipient,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -532,7 +532,7 @@ var File_herald_notification_v1_notification_proto protoreflect.FileDescriptor
 
 const file_herald_notification_v1_notification_proto_rawDesc = "" +
 	"\n" +
-	")herald/notification/v1/notification.proto\x12\x16herald.notification.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\"_\n" +
+	")herald/notification/v1/notification.proto\x12\x16herald.notification.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!herald/notification/v1/smtp.proto\x1a\x14herald/v1/list.proto\x1a\x17herald/v1/options.proto\"_\n" +
 	"\x18ListNotificationsRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"\x8b\x01\n" +
@@ -566,16 +566,23 @@ const file_herald_notification_v1_notification_proto_rawDesc = "" +
 	"\x17NOTIFICATION_STATE_SENT\x10\x03\x12\x1f\n" +
 	"\x1bNOTIFICATION_STATE_RETRYING\x10\x04\x12\x1d\n" +
 	"\x19NOTIFICATION_STATE_FAILED\x10\x05\x12 \n" +
-	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\xb5\b\n" +
+	"\x1cNOTIFICATION_STATE_UNCERTAIN\x10\x062\xe7\r\n" +
 	"\rNotifications\x12\xcf\x01\n" +
 	"\x11ListNotifications\x120.herald.notification.v1.ListNotificationsRequest\x1a1.herald.notification.v1.ListNotificationsResponse\"U\x8a\x82)\v\n" +
 	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02.\x12,/management/v1/users/{user_id}/notifications\x12\xd9\x04\n" +
 	"\x12ResendNotification\x121.herald.notification.v1.ResendNotificationRequest\x1a2.herald.notification.v1.ResendNotificationResponse\"\xdb\x03\x8a\x82)R\n" +
 	"\n" +
 	"user.writeBDa mail that waits is only sent sooner; users decides about a new one\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\rEMAIL_INVALID\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\n" +
-	"ESCALATION\xb2\x82)\x14FRESH_LOGIN_REQUIRED\xb2\x82)\x10NOTICE_SENT_ONCE\xb2\x82)\x16NOTIFICATION_NOT_FOUND\xb2\x82)\x13TEST_MAIL_SENT_ONCE\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02K:\x01*\"F/management/v1/users/{user_id}/notifications/{notification_id}/_resend\x12\xf5\x01\n" +
-	"\fSendTestMail\x12+.herald.notification.v1.SendTestMailRequest\x1a,.herald.notification.v1.SendTestMailResponse\"\x89\x01\x8a\x82)\v\n" +
-	"\tiam.write\xa8\x82)\x1e\xb2\x82)\x16NOTIFICATION_NOT_FOUND\xb2\x82)\x11RECIPIENT_INVALID\xb2\x82)\x12RECIPIENT_REQUIRED\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/mail/_testB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"ESCALATION\xb2\x82)\x14FRESH_LOGIN_REQUIRED\xb2\x82)\x10NOTICE_SENT_ONCE\xb2\x82)\x16NOTIFICATION_NOT_FOUND\xb2\x82)\x13TEST_MAIL_SENT_ONCE\xb2\x82)\x0eTOO_MANY_MAILS\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_FOUND\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x82\xd3\xe4\x93\x02K:\x01*\"F/management/v1/users/{user_id}/notifications/{notification_id}/_resend\x12\x8c\x02\n" +
+	"\fSendTestMail\x12+.herald.notification.v1.SendTestMailRequest\x1a,.herald.notification.v1.SendTestMailResponse\"\xa0\x01\x8a\x82)\v\n" +
+	"\tiam.write\xa8\x82)\x1e\xb2\x82)\x16NOTIFICATION_NOT_FOUND\xb2\x82)\x11RECIPIENT_INVALID\xb2\x82)\x12RECIPIENT_REQUIRED\xb2\x82)\x13TOO_MANY_TEST_MAILS\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/mail/_test\x12\x80\x01\n" +
+	"\aGetSmtp\x12&.herald.notification.v1.GetSmtpRequest\x1a'.herald.notification.v1.GetSmtpResponse\"$\x8a\x82)\n" +
+	"\n" +
+	"\biam.read\x82\xd3\xe4\x93\x02\x10\x12\x0e/admin/v1/smtp\x12\xc9\x01\n" +
+	"\aSetSmtp\x12&.herald.notification.v1.SetSmtpRequest\x1a'.herald.notification.v1.SetSmtpResponse\"m\x8a\x82)\v\n" +
+	"\tiam.write\xb2\x82)\fSMTP_INVALID\xb2\x82)\x16SMTP_PASSWORD_REQUIRED\xb2\x82)\x17SMTP_SET_BY_ENVIRONMENT\x82\xd3\xe4\x93\x02\x13:\x01*\x1a\x0e/admin/v1/smtp\x12\xc9\x02\n" +
+	"\bTestSmtp\x12'.herald.notification.v1.TestSmtpRequest\x1a,.herald.notification.v1.SendTestMailResponse\"\xe5\x01\x8a\x82)\v\n" +
+	"\tiam.write\xa8\x82)\x1e\xb2\x82)\x16NOTIFICATION_NOT_FOUND\xb2\x82)\x11RECIPIENT_INVALID\xb2\x82)\x12RECIPIENT_REQUIRED\xb2\x82)\fSMTP_INVALID\xb2\x82)\x16SMTP_PASSWORD_REQUIRED\xb2\x82)\x17SMTP_SET_BY_ENVIRONMENT\xb2\x82)\x13TOO_MANY_TEST_MAILS\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/admin/v1/smtp/_testB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_notification_proto_rawDescOnce sync.Once
@@ -604,6 +611,11 @@ var file_herald_notification_v1_notification_proto_goTypes = []any{
 	(*v1.ListQuery)(nil),               // 9: herald.v1.ListQuery
 	(*v1.ListDetails)(nil),             // 10: herald.v1.ListDetails
 	(*timestamppb.Timestamp)(nil),      // 11: google.protobuf.Timestamp
+	(*GetSmtpRequest)(nil),             // 12: herald.notification.v1.GetSmtpRequest
+	(*SetSmtpRequest)(nil),             // 13: herald.notification.v1.SetSmtpRequest
+	(*TestSmtpRequest)(nil),            // 14: herald.notification.v1.TestSmtpRequest
+	(*GetSmtpResponse)(nil),            // 15: herald.notification.v1.GetSmtpResponse
+	(*SetSmtpResponse)(nil),            // 16: herald.notification.v1.SetSmtpResponse
 }
 var file_herald_notification_v1_notification_proto_depIdxs = []int32{
 	9,  // 0: herald.notification.v1.ListNotificationsRequest.query:type_name -> herald.v1.ListQuery
@@ -617,11 +629,17 @@ var file_herald_notification_v1_notification_proto_depIdxs = []int32{
 	1,  // 8: herald.notification.v1.Notifications.ListNotifications:input_type -> herald.notification.v1.ListNotificationsRequest
 	5,  // 9: herald.notification.v1.Notifications.ResendNotification:input_type -> herald.notification.v1.ResendNotificationRequest
 	7,  // 10: herald.notification.v1.Notifications.SendTestMail:input_type -> herald.notification.v1.SendTestMailRequest
-	2,  // 11: herald.notification.v1.Notifications.ListNotifications:output_type -> herald.notification.v1.ListNotificationsResponse
-	6,  // 12: herald.notification.v1.Notifications.ResendNotification:output_type -> herald.notification.v1.ResendNotificationResponse
-	8,  // 13: herald.notification.v1.Notifications.SendTestMail:output_type -> herald.notification.v1.SendTestMailResponse
-	11, // [11:14] is the sub-list for method output_type
-	8,  // [8:11] is the sub-list for method input_type
+	12, // 11: herald.notification.v1.Notifications.GetSmtp:input_type -> herald.notification.v1.GetSmtpRequest
+	13, // 12: herald.notification.v1.Notifications.SetSmtp:input_type -> herald.notification.v1.SetSmtpRequest
+	14, // 13: herald.notification.v1.Notifications.TestSmtp:input_type -> herald.notification.v1.TestSmtpRequest
+	2,  // 14: herald.notification.v1.Notifications.ListNotifications:output_type -> herald.notification.v1.ListNotificationsResponse
+	6,  // 15: herald.notification.v1.Notifications.ResendNotification:output_type -> herald.notification.v1.ResendNotificationResponse
+	8,  // 16: herald.notification.v1.Notifications.SendTestMail:output_type -> herald.notification.v1.SendTestMailResponse
+	15, // 17: herald.notification.v1.Notifications.GetSmtp:output_type -> herald.notification.v1.GetSmtpResponse
+	16, // 18: herald.notification.v1.Notifications.SetSmtp:output_type -> herald.notification.v1.SetSmtpResponse
+	8,  // 19: herald.notification.v1.Notifications.TestSmtp:output_type -> herald.notification.v1.SendTestMailResponse
+	14, // [14:20] is the sub-list for method output_type
+	8,  // [8:14] is the sub-list for method input_type
 	8,  // [8:8] is the sub-list for extension type_name
 	8,  // [8:8] is the sub-list for extension extendee
 	0,  // [0:8] is the sub-list for field type_name
@@ -632,6 +650,7 @@ func file_herald_notification_v1_notification_proto_init() {
 	if File_herald_notification_v1_notification_proto != nil {
 		return
 	}
+	file_herald_notification_v1_smtp_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

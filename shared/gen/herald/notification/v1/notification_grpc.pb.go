@@ -24,6 +24,9 @@ const (
 	Notifications_ListNotifications_FullMethodName  = "/herald.notification.v1.Notifications/ListNotifications"
 	Notifications_ResendNotification_FullMethodName = "/herald.notification.v1.Notifications/ResendNotification"
 	Notifications_SendTestMail_FullMethodName       = "/herald.notification.v1.Notifications/SendTestMail"
+	Notifications_GetSmtp_FullMethodName            = "/herald.notification.v1.Notifications/GetSmtp"
+	Notifications_SetSmtp_FullMethodName            = "/herald.notification.v1.Notifications/SetSmtp"
+	Notifications_TestSmtp_FullMethodName           = "/herald.notification.v1.Notifications/TestSmtp"
 )
 
 // NotificationsClient is the client API for Notifications service.
@@ -40,6 +43,14 @@ type NotificationsClient interface {
 	ResendNotification(ctx context.Context, in *ResendNotificationRequest, opts ...grpc.CallOption) (*ResendNotificationResponse, error)
 	// Sends a test mail in the same way as all others, and returns the mail server's reply.
 	SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
+	// Reads how mails are sent: the mail server, the sender and the address for answers, and for each whether it was set
+	// here or by an environment variable.
+	GetSmtp(ctx context.Context, in *GetSmtpRequest, opts ...grpc.CallOption) (*GetSmtpResponse, error)
+	// Replaces how mails are sent. Every process uses the new settings within two seconds, also for mails that wait. It
+	// fails with `SMTP_SET_BY_ENVIRONMENT` for a field that an environment variable sets, because the variable wins.
+	SetSmtp(ctx context.Context, in *SetSmtpRequest, opts ...grpc.CallOption) (*SetSmtpResponse, error)
+	// Sends a test mail with settings that nothing else uses yet, and returns the mail server's reply. Nothing is changed.
+	TestSmtp(ctx context.Context, in *TestSmtpRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
 }
 
 type notificationsClient struct {
@@ -80,6 +91,36 @@ func (c *notificationsClient) SendTestMail(ctx context.Context, in *SendTestMail
 	return out, nil
 }
 
+func (c *notificationsClient) GetSmtp(ctx context.Context, in *GetSmtpRequest, opts ...grpc.CallOption) (*GetSmtpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSmtpResponse)
+	err := c.cc.Invoke(ctx, Notifications_GetSmtp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *notificationsClient) SetSmtp(ctx context.Context, in *SetSmtpRequest, opts ...grpc.CallOption) (*SetSmtpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetSmtpResponse)
+	err := c.cc.Invoke(ctx, Notifications_SetSmtp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *notificationsClient) TestSmtp(ctx context.Context, in *TestSmtpRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SendTestMailResponse)
+	err := c.cc.Invoke(ctx, Notifications_TestSmtp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // NotificationsServer is the server API for Notifications service.
 // All implementations should embed UnimplementedNotificationsServer
 // for forward compatibility.
@@ -94,6 +135,14 @@ type NotificationsServer interface {
 	ResendNotification(context.Context, *ResendNotificationRequest) (*ResendNotificationResponse, error)
 	// Sends a test mail in the same way as all others, and returns the mail server's reply.
 	SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error)
+	// Reads how mails are sent: the mail server, the sender and the address for answers, and for each whether it was set
+	// here or by an environment variable.
+	GetSmtp(context.Context, *GetSmtpRequest) (*GetSmtpResponse, error)
+	// Replaces how mails are sent. Every process uses the new settings within two seconds, also for mails that wait. It
+	// fails with `SMTP_SET_BY_ENVIRONMENT` for a field that an environment variable sets, because the variable wins.
+	SetSmtp(context.Context, *SetSmtpRequest) (*SetSmtpResponse, error)
+	// Sends a test mail with settings that nothing else uses yet, and returns the mail server's reply. Nothing is changed.
+	TestSmtp(context.Context, *TestSmtpRequest) (*SendTestMailResponse, error)
 }
 
 // UnimplementedNotificationsServer should be embedded to have
@@ -111,6 +160,15 @@ func (UnimplementedNotificationsServer) ResendNotification(context.Context, *Res
 }
 func (UnimplementedNotificationsServer) SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SendTestMail not implemented")
+}
+func (UnimplementedNotificationsServer) GetSmtp(context.Context, *GetSmtpRequest) (*GetSmtpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSmtp not implemented")
+}
+func (UnimplementedNotificationsServer) SetSmtp(context.Context, *SetSmtpRequest) (*SetSmtpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetSmtp not implemented")
+}
+func (UnimplementedNotificationsServer) TestSmtp(context.Context, *TestSmtpRequest) (*SendTestMailResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TestSmtp not implemented")
 }
 func (UnimplementedNotificationsServer) testEmbeddedByValue() {}
 
@@ -186,6 +244,60 @@ func _Notifications_SendTestMail_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Notifications_GetSmtp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSmtpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NotificationsServer).GetSmtp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Notifications_GetSmtp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NotificationsServer).GetSmtp(ctx, req.(*GetSmtpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Notifications_SetSmtp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetSmtpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NotificationsServer).SetSmtp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Notifications_SetSmtp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NotificationsServer).SetSmtp(ctx, req.(*SetSmtpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Notifications_TestSmtp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TestSmtpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NotificationsServer).TestSmtp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Notifications_TestSmtp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NotificationsServer).TestSmtp(ctx, req.(*TestSmtpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Notifications_ServiceDesc is the grpc.ServiceDesc for Notifications service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -204,6 +316,18 @@ var Notifications_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SendTestMail",
 			Handler:    _Notifications_SendTestMail_Handler,
+		},
+		{
+			MethodName: "GetSmtp",
+			Handler:    _Notifications_GetSmtp_Handler,
+		},
+		{
+			MethodName: "SetSmtp",
+			Handler:    _Notifications_SetSmtp_Handler,
+		},
+		{
+			MethodName: "TestSmtp",
+			Handler:    _Notifications_TestSmtp_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
