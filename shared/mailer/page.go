@@ -34,8 +34,8 @@ type page struct {
 	Title, PreHeader, Subject, Greeting, Text string
 	ButtonText, FooterText                    string
 	// List are the lines of a list below Text.
-	List []string
-	Link, Code                                string
+	List       []string
+	Link, Code string
 	// Support is the address for help; empty for none. Help stands before it.
 	Support, Help string
 	// Fill is the color of the button, and OnFill that of its text.

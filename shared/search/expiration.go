@@ -19,8 +19,8 @@ type expiring struct {
 }
 
 // Expiring is a list of what expires between a time and the end of the request. The SQL is a select of (kind, id, name,
-// org_id, owner_id, expires_at, last_used_at, active) of all that expires in the service. It may have more columns, such
-// as those of shared/expiration.
+// org_id, owner_id, expires_at, last_used_at, active) of all that expires in the service. It may have more columns,
+// such as those of shared/expiration.
 func Expiring(sql string, now time.Time, r *heraldv1.ReadExpirationsRequest) *Query {
 	q := Select("kind, id, name, org_id, owner_id, expires_at, last_used_at", "expirations", "expires_at, id").
 		Of(sql).Where("expires_at > ?", now).Where("expires_at <= ?", r.Until.AsTime()).Where("kind = any (?)", r.Kinds)
@@ -40,7 +40,8 @@ func Expirations(
 	page := Page{Limit: r.Limit, Asc: true}
 	if r.Usable {
 		list, err := Read[expiring](ctx, db, q, page)
-		return &heraldv1.ReadExpirationsResponse{Result: Each(list.Rows, expiring.message), Total: int64(list.Total)}, err
+		rows := Each(list.Rows, expiring.message)
+		return &heraldv1.ReadExpirationsResponse{Result: rows, Total: int64(list.Total)}, err
 	}
 	rows, err := Rows[expiring](ctx, db, q, page)
 	return &heraldv1.ReadExpirationsResponse{Result: Each(rows, expiring.message)}, err

@@ -63,10 +63,11 @@ func owners(t *testing.T) world {
 	for id, sql := range map[string]string{
 		"a": ``, "unverified": `update users set email_verified = false`, "locked": `update users set state = 3`,
 		"inactive": `update users set state = 2`, "initial": `update users set uninitialized = true`,
-		"member":  `update members set roles = '{ORG_USER_MANAGER}'`,
-		"project": `update members set project_id = 'p1', roles = '{PROJECT_OWNER}'`,
-		"foreign": `update members set org_id = 'org-b'`, "instance": `update members set org_id = '', roles = '{IAM_OWNER}'`,
-		"pending": `update members set state = 2`,
+		"member":   `update members set roles = '{ORG_USER_MANAGER}'`,
+		"project":  `update members set project_id = 'p1', roles = '{PROJECT_OWNER}'`,
+		"foreign":  `update members set org_id = 'org-b'`,
+		"instance": `update members set org_id = '', roles = '{IAM_OWNER}'`,
+		"pending":  `update members set state = 2`,
 	} {
 		w.owner("org-a", id)
 		if sql != "" {
@@ -128,7 +129,8 @@ func TestNobodyGetsMailsAboutAnOrganizationThatIsNotActive(t *testing.T) {
 	t.Parallel()
 	w := owners(t)
 	for _, sql := range []string{
-		`update organizations set state = 2 where id = 'org-a'`, `update organizations set state = org_removed() where id = 'org-a'`,
+		`update organizations set state = 2 where id = 'org-a'`,
+		`update organizations set state = org_removed() where id = 'org-a'`,
 	} {
 		w.must(w.db.Exec(t.Context(), sql))
 		if got := w.announce(time.Now(), "") + w.announce(time.Now(), "a"); got != "" {
@@ -157,7 +159,8 @@ func TestReplicasRequestOneMail(t *testing.T) {
 	var handling sync.WaitGroup
 	for i := range 8 {
 		handling.Go(func() {
-			d := event.Delivery{ID: "announced", OrganizationID: "org-a", Time: time.Now().Add(time.Duration(i) * time.Second)}
+			d := event.Delivery{ID: "announced", OrganizationID: "org-a",
+				Time: time.Now().Add(time.Duration(i) * time.Second)}
 			if err := w.RequestExpirationNotices(t.Context(), d, ""); err != nil {
 				t.Error(err)
 			}

@@ -103,8 +103,8 @@ func TestMailsBeforeSomethingEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(m); !slices.Equal(got, []string{"robot", "shop", "of a robot", "own"}) || m.FurtherExpirations != 499 ||
-		m.OrgId != w.OrgID || m.OrgName == "" || m.Recipient == "" || m.Code != "" {
+	if got := names(m); !slices.Equal(got, []string{"robot", "shop", "of a robot", "own"}) ||
+		m.FurtherExpirations != 499 || m.OrgId != w.OrgID || m.OrgName == "" || m.Recipient == "" || m.Code != "" {
 		t.Errorf("%q in %v", got, m)
 	}
 	if m, err = w.mail(person); err != nil || !slices.Equal(names(m), []string{"of a person"}) ||

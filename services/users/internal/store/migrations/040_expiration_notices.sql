@@ -1,5 +1,5 @@
--- When a user was last to get a mail about what ends soon in an organization. It stays as long as both, so that an event
--- that comes again asks for no other mail.
+-- When a user was last to get a mail about what ends soon in an organization. It stays as long as both, so that an
+-- event that comes again asks for no other mail.
 create table expiration_notices (
     user_id    text collate "C" not null references users on delete cascade,
     org_id     text collate "C" not null references organizations on delete cascade,
