@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"herald/services/notification/internal/testworld"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/mailer"
 	"herald/shared/testkit"
 )
@@ -81,4 +84,61 @@ func TestEventBecomesANotice(t *testing.T) {
 			t.Errorf("a notice with %q:\n%s", part, m.Text)
 		}
 	}
+}
+
+// ending answers PrepareMail with what ends soon.
+func ending(r *usersv1.PrepareMailRequest) (*usersv1.PrepareMailResponse, error) {
+	m := testworld.Person(r)
+	m.Code, m.Expiry = "", nil
+	m.Expirations = []*heraldv1.Expiration{{
+		Kind: heraldv1.ExpirationKind_EXPIRATION_KIND_MACHINE_KEY, Name: "deploy.example", OwnerId: "robot",
+		ExpirationDate: timestamppb.New(m.CreationDate.AsTime().AddDate(0, 0, 7)),
+	}}
+	m.FurtherExpirations = 480
+	return m, nil
+}
+
+// A mail about what ends soon lists it, with the address of the operation that lists all.
+func TestEventBecomesAMailAboutWhatEndsSoon(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t, testworld.Setup{})
+	w.Users.Prepares(ending)
+	id := mailer.NoticeID(w.Users.Publish("ada", &usersv1.HumanExpirationNoticeRequested{
+		Notice: "expiring", AboutOrgId: "o2",
+	}))
+	if n := w.Settled(id); n.Kind != "expiring" || testworld.Story(n) != "SENT: SENT" {
+		t.Errorf("%v", n)
+	}
+	m := w.Parse(w.Accepted(1)[0])
+	const list = "https://login.example.com/docs/api#tag/Expirations/operation/Expirations_ListExpirations"
+	want := "\n- Schlüssel eines Maschinenkontos: deploy.\u202fexample – 28. November 2026\n- Weitere: 480\n\n" +
+		"Passwort setzen\n" + list + "\n"
+	if text := strings.ReplaceAll(m.Text, "\u00a0", " "); !strings.Contains(text, want) {
+		t.Errorf("the text part\n%s\nlacks\n%s", text, want)
+	}
+	if !strings.Contains(m.HTML, `<a href="`+list+`"`) || strings.Count(m.HTML, "<li>") != 2 {
+		t.Errorf("the HTML part is %s", m.HTML)
+	}
+}
+
+// Several replicas send each of these mails once, also if one is killed between the claim and the sending.
+func TestMailsAboutWhatEndsSoonAreSentOnce(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t, testworld.Setup{})
+	held, release := w.Users.Block()
+	asks := func() string {
+		return mailer.NoticeID(w.Users.Publish("ada", &usersv1.HumanExpirationNoticeRequested{Notice: "expiring"}))
+	}
+	first := asks()
+	<-held
+	w.Exec("update notifications set due_at = now()") // its replica is gone: the lease runs out
+	w.Users.Prepares(ending)
+	testkit.Run(w, w.Open(testworld.Setup{}))
+	w.Settled(first)
+	release()
+	asks()
+	asks()
+	w.Until("(select count(*) from notifications where due_at is null) = 3")
+	w.Stop()
+	w.SentOnce(3)
 }

@@ -105,21 +105,22 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
 		Idps: idpv1.NewIdpsClient(s.Calls), Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
 	}
-	overview, err := audit.New(common, s.Calls, projectsv1.NewInternalClient(s.Calls))
+	projects := projectsv1.NewInternalClient(s.Calls)
+	overview, err := audit.New(common, s.Calls, projects)
 	if err != nil {
 		return admin, err
 	}
-	internal := internals.Server{Base: common}
+	internal := internals.Server{Base: common, Projects: projects}
 	s.Consume(append(consumer.Handlers(internal), orgremoval.Start(s, consumer.Sweep(db)))...)
 	return admin, s.Serve(func(r boot.Registrar) {
 		usersv1.RegisterOrgsServer(r, orgs.Server{Base: common})
-		usersv1.RegisterMembersServer(r, members.Server{Base: common, Projects: projectsv1.NewInternalClient(s.Calls)})
+		usersv1.RegisterMembersServer(r, members.Server{Base: common, Projects: projects})
 		usersv1.RegisterUsersServer(r, users.Server{Base: common})
 		usersv1.RegisterMachinesServer(r, machines.Server{Base: common, Pairs: s.Pairs})
 		usersv1.RegisterCredentialsServer(r, credentials.Server{Base: common})
 		usersv1.RegisterFactorsServer(r, factors.Server{Base: common, OTPIssuer: c.OTPIssuer})
 		usersv1.RegisterLoginsServer(r, logins.Server{Base: common})
-		usersv1.RegisterImportsServer(r, imports.Server{Base: common, Projects: projectsv1.NewInternalClient(s.Calls)})
+		usersv1.RegisterImportsServer(r, imports.Server{Base: common, Projects: projects})
 		usersv1.RegisterAuditServer(r, overview)
 		usersv1.RegisterExpirationsServer(r, overview)
 		usersv1.RegisterEventsServer(r, db.Events())

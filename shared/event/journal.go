@@ -151,9 +151,9 @@ func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error 
 	return j.announce(written, err)
 }
 
-// FollowLocked is Follow after a `select … for update` of ids, in one transaction. The statement sees everything that
-// was committed before the locks were granted, and reads the ids as @locked. Without ids nothing is written.
-// FollowLocked returns how many ids there are. The cause is empty for a change without an event, such as an expiry.
+// FollowLocked is Follow after a query that locks rows and returns ids, in one transaction. The statement sees
+// everything that was committed before the locks were granted, and reads the ids as @locked. Without ids it does not
+// run. FollowLocked returns how many ids there are. The cause is empty for a change without an event, such as an expiry.
 func (j Journal) FollowLocked(ctx context.Context, cause Delivery, lock Lock, s Statement) (ids int, err error) {
 	var written []Event
 	err = pgx.BeginFunc(ctx, j.DB, func(tx pgx.Tx) error {
@@ -332,7 +332,8 @@ func (s Statement) changes() string {
 			then a.data ->> (@event_history_fields::jsonb ->> a.aggregate) else a.aggregate_id end,
 		a.name, case when a.organization_id <> '' or a.aggregate = any (@event_aggregates_of_instance)
 			then a.organization_id end,
-		@event_actor, @event_request, a.data || jsonb_build_object('cause', @event_cause::text), event.time
+		@event_actor, @event_request, a.data || jsonb_strip_nulls(jsonb_build_object(
+			'cause', nullif(@event_cause::text, ''))), event.time
 	from event, (` + s.Along + `) a (aggregate, name, aggregate_id, organization_id, data)
 	returning ` + columns + `
 ), along_outboxed as (

@@ -37,6 +37,8 @@ const (
 	PATAdded Kind = "patadded"
 	// IdpLinkAdded is the notice to a user that an account at an identity provider was linked.
 	IdpLinkAdded Kind = "idplinkadded"
+	// Expiring is the notice to a user of which keys, secrets and tokens end soon. It has a link without a code.
+	Expiring Kind = "expiring"
 )
 
 // Password says whether the page of a mail asks for a new password.
@@ -72,6 +74,7 @@ var kinds = []struct {
 	{RecoveryCodeUsed, Page{}},
 	{PATAdded, Page{}},
 	{IdpLinkAdded, Page{}},
+	{Expiring, Page{}},
 }
 
 // Kinds returns every kind.

@@ -33,6 +33,7 @@ func Handlers(asked Asked) []event.Handler {
 		on(asked, nil, (*usersv1.OtpRemoved).GetNotice),
 		on(asked, nil, (*usersv1.OtpAccepted).GetNotice),
 		on(asked, nil, (*usersv1.IdpLinkAdded).GetNotice),
+		on(asked, nil, (*usersv1.HumanExpirationNoticeRequested).GetNotice),
 		event.On(func(ctx context.Context, d event.Delivery, e *usersv1.PersonalAccessTokenAdded) error {
 			d.ID, d.AggregateID = NoticeID(d.ID), e.UserId // the aggregate is the token
 			return ask(ctx, asked, d, e.Notice)

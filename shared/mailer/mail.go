@@ -1,13 +1,17 @@
 package mailer
 
 import (
+	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/text/language"
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/mail"
 )
 
@@ -32,10 +36,6 @@ func (m Mail) Render() (Rendered, error) {
 	if _, err := mail.ParseKind(string(m.Kind)); err != nil {
 		return Rendered{}, err
 	}
-	link := ""
-	if !m.Kind.Notice() {
-		link = m.PublicURL + m.Kind.Page().Path + "?" + m.query()
-	}
 	values := m.values()
 	return Message{
 		Texts: Texts{
@@ -44,10 +44,49 @@ func (m Mail) Render() (Rendered, error) {
 			FooterText: m.Text.GetFooterText(),
 		},
 		Language: m.Language,
-		Link:     link,
+		List:     m.list(),
+		Link:     m.link(),
 		Color:    m.Branding.GetPrimaryColor(), Support: m.Branding.GetSupportEmail(),
 		Value: func(name string) string { return shown(name, values[name]) },
 	}.Render()
+}
+
+// The pages to which a mail about what ends soon leads.
+const (
+	ownTokens   = "/ui/account/tokens"
+	expirations = "/docs/api#tag/Expirations/operation/Expirations_ListExpirations"
+)
+
+// link returns the link of the mail, or "" if it has none. Only a page of the own account, or a public page, is linked
+// without a code.
+func (m Mail) link() string {
+	switch {
+	case !m.Kind.Notice():
+		return m.PublicURL + m.Kind.Page().Path + "?" + m.query()
+	case m.Kind != mail.Expiring:
+		return ""
+	case slices.ContainsFunc(m.Reader.GetExpirations(), func(e *heraldv1.Expiration) bool {
+		return e.OwnerId != m.UserID
+	}):
+		return m.PublicURL + expirations
+	}
+	return m.PublicURL + ownTokens
+}
+
+// list returns a line for each thing that ends soon, and one that says how many more there are.
+func (m Mail) list() (lines []string) {
+	if m.Kind != mail.Expiring {
+		return nil
+	}
+	w := wordsIn(language.Make(m.Language))
+	for _, e := range m.Reader.GetExpirations() {
+		name := mail.WithoutLinks(cmp.Or(e.Name, e.Id))
+		lines = append(lines, w.kind(e.Kind)+": "+name+" – "+w.day(e.ExpirationDate.AsTime()))
+	}
+	if n := m.Reader.GetFurtherExpirations(); n > 0 {
+		lines = append(lines, strings.ReplaceAll(w.Further, "{n}", strconv.FormatInt(n, 10)))
+	}
+	return lines
 }
 
 // shown returns the value of a placeholder as the mail shows it. People choose names, and a link in one would look like

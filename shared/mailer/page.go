@@ -33,7 +33,9 @@ type page struct {
 	Language, Direction                       string
 	Title, PreHeader, Subject, Greeting, Text string
 	ButtonText, FooterText                    string
-	Link, Code                                string
+	// List are the lines of a list below Text.
+	List       []string
+	Link, Code string
 	// Support is the address for help; empty for none. Help stands before it.
 	Support, Help string
 	// Fill is the color of the button, and OnFill that of its text.
@@ -46,7 +48,7 @@ type page struct {
 
 func (p page) size() int {
 	return len(p.Title) + len(p.PreHeader) + len(p.Subject) + len(p.Greeting) + len(p.Text) +
-		len(p.ButtonText) + len(p.FooterText) + len(p.Link)
+		len(p.ButtonText) + len(p.FooterText) + len(p.Link) + len(p.list())
 }
 
 func (p page) html() (string, error) {
@@ -65,6 +67,14 @@ func (p page) help() string {
 	return p.Help + " " + p.Support
 }
 
+// list returns the list as it stands in the text part.
+func (p page) list() string {
+	if len(p.List) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(p.List, "\n- ")
+}
+
 // plain returns the text part, with an empty line between paragraphs. The link and the code each have their own line,
 // so that every mail program recognizes them.
 func (p page) plain() string {
@@ -73,7 +83,7 @@ func (p page) plain() string {
 		button = p.ButtonText + "\n" + p.Link
 	}
 	var out strings.Builder
-	for _, paragraph := range []string{p.Title, p.Greeting, p.Text, button, p.Code, p.FooterText, p.help()} {
+	for _, paragraph := range []string{p.Title, p.Greeting, p.Text, p.list(), button, p.Code, p.FooterText, p.help()} {
 		if paragraph == "" {
 			continue
 		}

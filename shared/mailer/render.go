@@ -40,6 +40,8 @@ type Message struct {
 	Texts Texts
 	// Language is the BCP 47 tag of Texts.
 	Language string
+	// List are the lines of a list below the text; nil for none. They have no placeholders.
+	List []string
 	// Link is the target of the button, an absolute http or https URL. It is empty for a mail without a button. If it
 	// contains {{.Code}}, that is replaced by the code, and the code is also shown below the button.
 	Link string
@@ -80,6 +82,9 @@ func (m Message) Render() (Rendered, error) {
 		Support:    oneLine(clean(m.Support)),
 		Help:       wordsIn(tag).Help,
 		Href:       template.HTMLAttr(`href="` + html.EscapeString(link) + `"`),
+	}
+	for _, line := range m.List {
+		p.List = append(p.List, oneLine(clean(line)))
 	}
 	if strings.Contains(link, codeMark) {
 		p.Code = codeMark

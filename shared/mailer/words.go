@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/text/language"
+
+	heraldv1 "herald/shared/gen/herald/v1"
 )
 
 //go:embed words.json
@@ -26,6 +28,23 @@ type words struct {
 	Self, Administrator string
 	// Address is the text that explains the link below the button. Help stands before the address for help.
 	Address, Help string
+	// MachineKey and those after it are what ends soon. Further says how many more there are, with {n} for the number.
+	MachineKey, AppKey, PAT, ClientSecret, ProviderSecret, Further string
+}
+
+// kind returns the word for a kind of what ends soon.
+func (w words) kind(k heraldv1.ExpirationKind) string {
+	switch k {
+	case heraldv1.ExpirationKind_EXPIRATION_KIND_MACHINE_KEY:
+		return w.MachineKey
+	case heraldv1.ExpirationKind_EXPIRATION_KIND_APPLICATION_KEY:
+		return w.AppKey
+	case heraldv1.ExpirationKind_EXPIRATION_KIND_CLIENT_SECRET:
+		return w.ClientSecret
+	case heraldv1.ExpirationKind_EXPIRATION_KIND_PROVIDER_SECRET:
+		return w.ProviderSecret
+	}
+	return w.PAT
 }
 
 // wordsOf holds the words by language.

@@ -69,7 +69,8 @@ func TestWords(t *testing.T) {
 		}
 		for name, text := range map[string]string{
 			"self": w.Self, "administrator": w.Administrator, "address": w.Address,
-			"help": w.Help,
+			"help": w.Help, "machine key": w.MachineKey, "app key": w.AppKey, "pat": w.PAT,
+			"client secret": w.ClientSecret, "provider secret": w.ProviderSecret, "further": w.Further,
 		} {
 			t.Run(name, func(t *testing.T) {
 				if text == "" || text != strings.TrimSpace(text) {

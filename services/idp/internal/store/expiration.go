@@ -21,5 +21,5 @@ var Expiring = fmt.Sprintf(`
 func (s Store) Expirations(
 	ctx context.Context, r *heraldv1.ReadExpirationsRequest,
 ) (*heraldv1.ReadExpirationsResponse, error) {
-	return search.Expirations(ctx, s.journal.DB, Expiring, s.journal.Now(), r)
+	return search.Expirations(ctx, s.journal.DB, search.Expiring(Expiring, s.journal.Now(), r), r)
 }

@@ -102,7 +102,7 @@ func (s *Sender) unprepared(ctx context.Context, c *domain.Claim, err error) (r 
 	switch f := fault.From(err); {
 	case f.ID == usersfault.ErrNotificationObsolete.ID:
 		r.outcome, r.verdict = unwanted, c.Refused()
-		r.verdict.Reply = "no longer wanted: its code was used or replaced"
+		r.verdict.Reply = "no longer wanted: its code was used or replaced, or what it announces has changed"
 	case ctx.Err() != nil:
 		r.verdict = c.Released()
 	case f.Code == fault.Unavailable, f.Code == fault.Exhausted:

@@ -28,5 +28,5 @@ var Expiring = fmt.Sprintf(`
 func (s Store) Expirations(
 	ctx context.Context, r *heraldv1.ReadExpirationsRequest,
 ) (*heraldv1.ReadExpirationsResponse, error) {
-	return search.Expirations(ctx, s.journal.DB, Expiring, s.Now(), r)
+	return search.Expirations(ctx, s.journal.DB, search.Expiring(Expiring, s.Now(), r), r)
 }

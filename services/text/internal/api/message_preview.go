@@ -8,6 +8,7 @@ import (
 
 	textv1 "herald/shared/gen/herald/text/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/mail"
 	"herald/shared/mailer"
 	"herald/shared/resource"
@@ -25,7 +26,13 @@ func sample() *usersv1.PrepareMailResponse {
 		FirstName: "Ada", LastName: "Lovelace", NickName: "Ada", DisplayName: "Ada Lovelace", UserName: "ada.lovelace",
 		VerifiedEmail: "ada@example.com", LastPhone: "+41791234567", VerifiedPhone: "+41791234567",
 		OrgId: "sample-organization", OrgName: "Example Ltd", CreationDate: timestamppb.New(made),
-		ChangeDate: timestamppb.New(made),
+		ChangeDate: timestamppb.New(made), Expirations: []*heraldv1.Expiration{{
+			Kind: heraldv1.ExpirationKind_EXPIRATION_KIND_MACHINE_KEY, Name: "deploy",
+			ExpirationDate: timestamppb.New(made.AddDate(0, 0, 1)),
+		}, {
+			Kind: heraldv1.ExpirationKind_EXPIRATION_KIND_APPLICATION_KEY, Name: "shop",
+			ExpirationDate: timestamppb.New(made.AddDate(0, 0, 7)),
+		}}, FurtherExpirations: 3,
 	}
 }
 

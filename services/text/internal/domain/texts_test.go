@@ -27,6 +27,7 @@ var needed = map[mail.Kind][]string{
 	mail.RecoveryCodeUsed: {"OrgName", "PreferredLoginName", "ChangeDate"}, // who used it is not known
 	mail.PATAdded:         {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
 	mail.IdpLinkAdded:     {"OrgName", "PreferredLoginName", "ChangeDate", "ChangedBy"},
+	mail.Expiring:         {"OrgName"}, // what ends is in a list below the text
 }
 
 // says is what the texts of a language must say, by its tag.

@@ -1,11 +1,14 @@
 // Package consumer handles events of other services: it adds the owner of a new project, and removes the members of a
 // removed project, the links to a removed identity provider, and what an application made in the name of a person when
-// its access ends.
+// its access ends. It also requests the mails about what ends soon in all services, this one too.
 package consumer
 
 import (
 	"context"
 	"errors"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/users/internal/api/base"
 	"herald/services/users/internal/api/internals"
@@ -39,8 +42,31 @@ func Handlers(u internals.Server) []event.Handler {
 				UserID: ended.UserId, ClientID: ended.ClientId, AuthorizationID: d.AggregateID,
 			})
 		}),
+		noticing(u, (*usersv1.PersonalAccessTokenExpirationAnnounced).GetUserId),
+		noticing(u, nobody[*usersv1.MachineKeyExpirationAnnounced]),
+		noticing(u, nobody[*projectsv1.ApplicationKeyExpirationAnnounced]),
+		noticing(u, nobody[*projectsv1.ApplicationSecretExpirationAnnounced]),
+		noticing(u, nobody[*idpv1.IdpSecretExpirationAnnounced]),
 	}
 }
+
+// noticing requests the mails about something that ends soon. user returns the user with the token, if it is one. There
+// is no mail if the event came only after the end.
+func noticing[E any, P interface {
+	*E
+	proto.Message
+	GetExpirationDate() *timestamppb.Timestamp
+}](u internals.Server, user func(P) string) event.Handler {
+	return event.On(func(ctx context.Context, d event.Delivery, announced P) error {
+		if !announced.GetExpirationDate().AsTime().After(u.Now()) {
+			return nil
+		}
+		return u.Store.RequestExpirationNotices(ctx, d, user(announced))
+	})
+}
+
+// nobody is for what belongs to an organization and not to a person.
+func nobody[P proto.Message](P) string { return "" }
 
 // makeOwner makes the creator of a project its owner, in case projects could not request this at the
 // creation. A user who was removed meanwhile does not become owner.

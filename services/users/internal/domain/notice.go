@@ -15,10 +15,22 @@ const (
 	KindRecoveryCodeUsed = Kind(mail.RecoveryCodeUsed)
 	KindPATAdded         = Kind(mail.PATAdded)
 	KindIdpLinkAdded     = Kind(mail.IdpLinkAdded)
+	KindExpiring         = Kind(mail.Expiring)
 )
 
 // NoticeKept is how long the contents of a notice are kept. It is longer than the 72 hours for which a mail is tried.
 const NoticeKept = 7 * 24 * time.Hour
+
+const (
+	// ExpirationsNoticed is how long after a mail about what ends soon the same person gets none about the same
+	// organization.
+	ExpirationsNoticed = 24 * time.Hour
+	// ExpirationsAhead is how far such a mail looks ahead: up to what is announced before the next mail, 30 days before
+	// its end.
+	ExpirationsAhead = 30*24*time.Hour + ExpirationsNoticed
+	// MostExpirations is how many things such a mail lists.
+	MostExpirations = 20
+)
 
 // noticed returns the e-mail that gets a notice of a change. The address is empty if nobody gets one. A user who never
 // used the account gets none, because the address may be mistyped.

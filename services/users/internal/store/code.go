@@ -200,6 +200,10 @@ type Mail struct {
 	// Notice is nil for a code.
 	Notice    *Notice   `db:"-"`
 	NoticedAt time.Time `db:"-"`
+	// AboutOrgID is the organization that a notice of expirations is about. It is empty for other mails. Owner reports
+	// whether the reader owns that organization.
+	AboutOrgID string `db:"-"`
+	Owner      bool   `db:"-"`
 }
 
 // PrepareMail returns the mail of a notification. The code's lifetime begins with the first call.

@@ -173,18 +173,21 @@ var never = map[string]string{
 	"user_metadata_user_id_fkey": userLocked,
 	"strangers_pkey":             onConflict,
 	"mail_counts_pkey":           onConflict, "password_costs_pkey": onConflict,
-	"notices_pkey":                "the id is made of the event's, which is new",
-	"notices_user_id_fkey":        userLocked,
-	"user_idp_links_user_id_fkey": userLocked,
-	"instance_one_check":          "no statement gives the column a value",
-	"instance_administrator_fkey": "the user is made in the same transaction, and its removal clears the column",
-	"instance_org_id_fkey":        "the organization is made in the same transaction, and is not removed",
+	"expiration_notices_pkey": onConflict, "expiration_notices_user_id_fkey": again,
+	"expiration_notices_org_id_fkey": again,
+	"notices_pkey":                   "the id is made of the event's, which is new",
+	"notices_user_id_fkey":           userLocked,
+	"user_idp_links_user_id_fkey":    userLocked,
+	"instance_one_check":             "no statement gives the column a value",
+	"instance_administrator_fkey":    "the user is made in the same transaction, and its removal clears the column",
+	"instance_org_id_fkey":           "the organization is made in the same transaction, and is not removed",
 }
 
 const (
 	newID      = "the api makes a new id"
 	onConflict = "no insert of one that exists fails"
 	userLocked = "the user is locked, or made by the same statement"
+	again      = "an event whose user or organization is removed meanwhile is handled again"
 )
 
 func (w world) createUser(orgID, id, name string) error {

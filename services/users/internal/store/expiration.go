@@ -33,5 +33,5 @@ var Expiring = fmt.Sprintf(`
 func (s Store) Expirations(
 	ctx context.Context, now time.Time, r *heraldv1.ReadExpirationsRequest,
 ) (*heraldv1.ReadExpirationsResponse, error) {
-	return search.Expirations(ctx, s.journal.DB, Expiring, now, r)
+	return search.Expirations(ctx, s.journal.DB, search.Expiring(Expiring, now, r), r)
 }

@@ -51,18 +51,25 @@ func (n Notice) save(s *event.Statement, userID string) {
 		"recipient_verified": n.Verified, "own": n.Own})
 }
 
-// notice returns the contents of a notice. It returns ErrNotificationObsolete if its user was removed.
+// notice returns the contents of a notice. It returns ErrNotificationObsolete if its user was removed, or may not get a
+// mail about another organization any more.
 func (s Store) notice(ctx context.Context, notificationID, userID string) (Mail, error) {
 	n, err := postgres.One[struct {
 		domain.User
 		Notice
-		NoticedAt time.Time
-		OrgName   string
+		NoticedAt  time.Time
+		OrgName    string
+		AboutOrgID string
+		Owner      bool
 	}](ctx, s.journal.DB, `select `+prefixed("u", userColumns)+`, n.recipient, n.verified, n.own, n.time as noticed_at,
-			o.name as org_name
-		from notices n join users u on u.id = n.user_id join organizations o on o.id = u.org_id
-		where n.id = @notification_id and n.user_id is not distinct from @user_id`,
+			o.name as org_name, coalesce(n.about_org_id, '') as about_org_id, exists (select from active_members m
+				where m.user_id = u.id and m.org_id = n.about_org_id and `+ownsOrg+`) as owner
+		from notices n join users u on u.id = n.user_id join organizations h on h.id = u.org_id
+			join organizations o on o.id = coalesce(n.about_org_id, u.org_id)
+		where n.id = @notification_id and n.user_id is not distinct from @user_id
+			and (n.about_org_id is null or `+noticeable+`)`,
 		postgres.Args{"notification_id": notificationID, "user_id": userID})
-	return Mail{User: n.User, OrgName: n.OrgName, Notice: &n.Notice, NoticedAt: n.NoticedAt},
+	return Mail{User: n.User, OrgName: n.OrgName, Notice: &n.Notice, NoticedAt: n.NoticedAt, AboutOrgID: n.AboutOrgID,
+			Owner: n.Owner},
 		postgres.Missing(err, usersfault.ErrNotificationObsolete)
 }

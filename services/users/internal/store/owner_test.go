@@ -192,7 +192,8 @@ var elsewhere = map[string]string{
 	"LoggedIn": "is by the password's holder", "LearnCosts": "is the instance's",
 	"PausePassword": "is by the password's holder",
 	"TryCode":       "is by the code's holder", "UntryCode": "is by the code's holder",
-	"PrepareMail": "is by the mail's id",
+	"PrepareMail": "is by the mail's id", "RequestExpirationNotices": "handles an event of an organization",
+	"ExpirationsFor": "the mail names the organization: TestMailsBeforeSomethingEnds",
 }
 
 // No method finds or changes an object of another organization. Each finds it in its own.

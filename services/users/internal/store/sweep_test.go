@@ -17,6 +17,7 @@ func TestSweepsWhatHasEnded(t *testing.T) {
 		"machine_keys":           "expired ones are readable until they are removed",
 		"personal_access_tokens": "expired ones are readable until they are removed",
 		"otp_factors":            "a wrong code takes the place of the one before",
+		"expiration_notices":     "there is one for a person and an organization, and it goes with either",
 		"strangers":              "there are never more than 4,194,304",
 	}, func(ctx context.Context) error { return w.Sweep(ctx, time.Now()) })
 }

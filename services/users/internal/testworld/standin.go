@@ -36,6 +36,13 @@ func (i *Idps) ResolveIdps(_ context.Context, r *idpv1.ResolveIdpsRequest) (*idp
 	return found, nil
 }
 
+// ReadExpirations implements idpv1.IdpsServer: nothing of the providers expires.
+func (*Idps) ReadExpirations(
+	context.Context, *heraldv1.ReadExpirationsRequest,
+) (*heraldv1.ReadExpirationsResponse, error) {
+	return &heraldv1.ReadExpirationsResponse{}, nil
+}
+
 // NewLinkedWorld returns a world beside which a stand-in for the service idp runs.
 func NewLinkedWorld(t *testing.T) (*World, *Idps) {
 	t.Helper()
@@ -80,6 +87,8 @@ func (s *Shop) FindTaken(_ context.Context, r *projectsv1.FindTakenRequest) (*pr
 type Shop struct {
 	projectsv1.UnimplementedInternalServer
 	OrgID string
+	// Expires answers ReadExpirations; nil if nothing expires.
+	Expires func(*heraldv1.ReadExpirationsRequest) (*heraldv1.ReadExpirationsResponse, error)
 }
 
 // ResolveProject implements projectsv1.InternalServer.
@@ -92,9 +101,12 @@ func (s *Shop) ResolveProject(
 	return &projectsv1.ResolveProjectResponse{}, nil
 }
 
-// ReadExpirations implements projectsv1.InternalServer: nothing of the project expires.
-func (*Shop) ReadExpirations(
-	context.Context, *heraldv1.ReadExpirationsRequest,
+// ReadExpirations implements projectsv1.InternalServer.
+func (s *Shop) ReadExpirations(
+	_ context.Context, r *heraldv1.ReadExpirationsRequest,
 ) (*heraldv1.ReadExpirationsResponse, error) {
-	return &heraldv1.ReadExpirationsResponse{}, nil
+	if s.Expires == nil {
+		return &heraldv1.ReadExpirationsResponse{}, nil
+	}
+	return s.Expires(r)
 }

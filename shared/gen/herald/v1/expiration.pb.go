@@ -195,7 +195,9 @@ type ReadExpirationsRequest struct {
 	// Only these.
 	Kinds []ExpirationKind `protobuf:"varint,3,rep,packed,name=kinds,proto3,enum=herald.v1.ExpirationKind" json:"kinds,omitempty"`
 	// The largest number of results.
-	Limit         int64 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit int64 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Only what can be used now, because it and its owner are active. The answer has a total.
+	Usable        bool `protobuf:"varint,5,opt,name=usable,proto3" json:"usable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,10 +260,19 @@ func (x *ReadExpirationsRequest) GetLimit() int64 {
 	return 0
 }
 
+func (x *ReadExpirationsRequest) GetUsable() bool {
+	if x != nil {
+		return x.Usable
+	}
+	return false
+}
+
 type ReadExpirationsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The soonest first.
-	Result        []*Expiration `protobuf:"bytes,1,rep,name=result,proto3" json:"result,omitempty"`
+	Result []*Expiration `protobuf:"bytes,1,rep,name=result,proto3" json:"result,omitempty"`
+	// How many there are without the limit. Only of a request for what is usable.
+	Total         int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -303,6 +314,13 @@ func (x *ReadExpirationsResponse) GetResult() []*Expiration {
 	return nil
 }
 
+func (x *ReadExpirationsResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 var File_herald_v1_expiration_proto protoreflect.FileDescriptor
 
 const file_herald_v1_expiration_proto_rawDesc = "" +
@@ -316,14 +334,16 @@ const file_herald_v1_expiration_proto_rawDesc = "" +
 	"\x0forganization_id\x18\x04 \x01(\tR\x0eorganizationId\x12\x19\n" +
 	"\bowner_id\x18\x05 \x01(\tR\aownerId\x12C\n" +
 	"\x0fexpiration_date\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\x127\n" +
-	"\tlast_used\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastUsed\"\xa8\x01\n" +
+	"\tlast_used\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastUsed\"\xc0\x01\n" +
 	"\x16ReadExpirationsRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12/\n" +
 	"\x05kinds\x18\x03 \x03(\x0e2\x19.herald.v1.ExpirationKindR\x05kinds\x12\x14\n" +
-	"\x05limit\x18\x04 \x01(\x03R\x05limit\"H\n" +
+	"\x05limit\x18\x04 \x01(\x03R\x05limit\x12\x16\n" +
+	"\x06usable\x18\x05 \x01(\bR\x06usable\"^\n" +
 	"\x17ReadExpirationsResponse\x12-\n" +
-	"\x06result\x18\x01 \x03(\v2\x15.herald.v1.ExpirationR\x06result*\xf8\x01\n" +
+	"\x06result\x18\x01 \x03(\v2\x15.herald.v1.ExpirationR\x06result\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total*\xf8\x01\n" +
 	"\x0eExpirationKind\x12\x1f\n" +
 	"\x1bEXPIRATION_KIND_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bEXPIRATION_KIND_MACHINE_KEY\x10\x01\x12#\n" +

@@ -6,14 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"herald/services/users/internal/api/base"
 	"herald/shared/caller"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
-	"herald/shared/rpc"
 	"herald/shared/search"
 )
 
@@ -60,27 +58,12 @@ func (s Server) expirations(
 		}
 	}
 	slices.Sort(read.Kinds)
-	response := &usersv1.ListExpirationsResponse{}
-	for _, list := range []func(
-		context.Context, *heraldv1.ReadExpirationsRequest, ...grpc.CallOption,
-	) (*heraldv1.ReadExpirationsResponse, error){
-		func(
-			ctx context.Context, r *heraldv1.ReadExpirationsRequest, _ ...grpc.CallOption,
-		) (*heraldv1.ReadExpirationsResponse, error) {
-			return s.Store.Expirations(ctx, now, r)
-		}, s.projects.ReadExpirations, s.Idps.ReadExpirations,
-	} {
-		some, err := list(rpc.OnOwnBehalf(ctx), read)
-		if err != nil {
-			return nil, err
-		}
-		response.Result = append(response.Result, some.Result...)
+	own, err := s.Store.Expirations(ctx, now, read)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(response.Result, func(a, b *heraldv1.Expiration) int {
-		return a.ExpirationDate.AsTime().Compare(b.ExpirationDate.AsTime())
-	})
-	response.Result = response.Result[:min(len(response.Result), int(p.Limit))]
-	return response, nil
+	all, err := s.AllExpirations(ctx, s.projects, read, own)
+	return &usersv1.ListExpirationsResponse{Result: all.GetResult()}, err
 }
 
 // within returns a duration that the contract allows: a number with d for days or h for hours, or nothing.

@@ -29,7 +29,10 @@ func (s Server) PrepareMail(ctx context.Context, r *usersv1.PrepareMailRequest) 
 		if !m.Notice.Verified {
 			out.UserName = m.Notice.Recipient
 		}
-		return out, nil
+		if m.AboutOrgID != "" {
+			err = s.listExpirations(ctx, m, out)
+		}
+		return out, err
 	}
 	out.Code, out.Expiry = s.Codes.Code(m.Purpose, m.ID, m.Nonce), timestamppb.New(m.ExpiresAt)
 	if out.Recipient = m.CodedEmail(m.Purpose); m.EmailVerified && out.Recipient == m.Email {

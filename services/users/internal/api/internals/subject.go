@@ -10,6 +10,7 @@ import (
 	"herald/shared/caller"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
+	projectsv1 "herald/shared/gen/herald/projects/v1"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
@@ -19,6 +20,8 @@ import (
 // Server implements the service.
 type Server struct {
 	base.Base
+	// Projects calls the service projects.
+	Projects projectsv1.InternalClient
 }
 
 // ResolveToken returns the caller with a personal access token. The fault does not show whether an organization exists

@@ -197,7 +197,7 @@ type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The kind of mail: init, verifyemail, passwordreset, emailchanged, passwordchanged, otpadded,
-	// otpremoved, recoverycodeused, patadded, idplinkadded or test.
+	// otpremoved, recoverycodeused, patadded, idplinkadded, expiring or test.
 	Kind          string            `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	State         NotificationState `protobuf:"varint,3,opt,name=state,proto3,enum=herald.notification.v1.NotificationState" json:"state,omitempty"`
 	Attempts      []*Attempt        `protobuf:"bytes,4,rep,name=attempts,proto3" json:"attempts,omitempty"`

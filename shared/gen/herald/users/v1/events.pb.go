@@ -1973,6 +1973,70 @@ func (x *HumanInvitationExpirationAnnounced) GetExpirationDate() *timestamppb.Ti
 	return nil
 }
 
+// A mail was requested that lists what of an organization ends soon. A user gets at most one of an organization a day.
+type HumanExpirationNoticeRequested struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of the notice. The notification's id is the event's with -notice at its end.
+	Notice string `protobuf:"bytes,1,opt,name=notice,proto3" json:"notice,omitempty"`
+	// The organization, which may be another one than that of the user.
+	AboutOrgId string `protobuf:"bytes,2,opt,name=about_org_id,json=aboutOrgId,proto3" json:"about_org_id,omitempty"`
+	// The id of the announcement for which the mail was requested.
+	Cause         string `protobuf:"bytes,3,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HumanExpirationNoticeRequested) Reset() {
+	*x = HumanExpirationNoticeRequested{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HumanExpirationNoticeRequested) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HumanExpirationNoticeRequested) ProtoMessage() {}
+
+func (x *HumanExpirationNoticeRequested) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HumanExpirationNoticeRequested.ProtoReflect.Descriptor instead.
+func (*HumanExpirationNoticeRequested) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *HumanExpirationNoticeRequested) GetNotice() string {
+	if x != nil {
+		return x.Notice
+	}
+	return ""
+}
+
+func (x *HumanExpirationNoticeRequested) GetAboutOrgId() string {
+	if x != nil {
+		return x.AboutOrgId
+	}
+	return ""
+}
+
+func (x *HumanExpirationNoticeRequested) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 var File_herald_users_v1_events_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_events_proto_rawDesc = "" +
@@ -2128,7 +2192,13 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\"HumanInvitationExpirationAnnounced\x12\x12\n" +
 	"\x04days\x18\x01 \x01(\x05R\x04days\x12C\n" +
 	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:K\x8a\x82)G\n" +
-	"\x05human\x12\x1finvitation_expiration_announced:\x04userR\x15nothing has ended yet0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"\x05human\x12\x1finvitation_expiration_announced:\x04userR\x15nothing has ended yet0\x01\"\xd7\x01\n" +
+	"\x1eHumanExpirationNoticeRequested\x12\x16\n" +
+	"\x06notice\x18\x01 \x01(\tR\x06notice\x12 \n" +
+	"\fabout_org_id\x18\x02 \x01(\tR\n" +
+	"aboutOrgId\x12\x14\n" +
+	"\x05cause\x18\x03 \x01(\tR\x05cause:e\x8a\x82)a\n" +
+	"\x05human\x12\x1bexpiration_notice_requested:\x04userR%a mail was asked for; the state staysj\fnotification0\x01B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_events_proto_rawDescOnce sync.Once
@@ -2142,7 +2212,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                             // 0: herald.users.v1.OrgCreated
 	(*OrgChanged)(nil),                             // 1: herald.users.v1.OrgChanged
@@ -2182,26 +2252,27 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*MachineKeyExpirationAnnounced)(nil),          // 35: herald.users.v1.MachineKeyExpirationAnnounced
 	(*PersonalAccessTokenExpirationAnnounced)(nil), // 36: herald.users.v1.PersonalAccessTokenExpirationAnnounced
 	(*HumanInvitationExpirationAnnounced)(nil),     // 37: herald.users.v1.HumanInvitationExpirationAnnounced
-	(UserState)(0),                                 // 38: herald.users.v1.UserState
-	(InitMail)(0),                                  // 39: herald.users.v1.InitMail
-	(*timestamppb.Timestamp)(nil),                  // 40: google.protobuf.Timestamp
-	(MembershipState)(0),                           // 41: herald.users.v1.MembershipState
+	(*HumanExpirationNoticeRequested)(nil),         // 38: herald.users.v1.HumanExpirationNoticeRequested
+	(UserState)(0),                                 // 39: herald.users.v1.UserState
+	(InitMail)(0),                                  // 40: herald.users.v1.InitMail
+	(*timestamppb.Timestamp)(nil),                  // 41: google.protobuf.Timestamp
+	(MembershipState)(0),                           // 42: herald.users.v1.MembershipState
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	38, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	39, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	38, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	39, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	39, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	38, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	38, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	40, // 7: herald.users.v1.HumanPasswordLocked.until:type_name -> google.protobuf.Timestamp
-	38, // 8: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	38, // 9: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
-	41, // 10: herald.users.v1.MemberAdded.state:type_name -> herald.users.v1.MembershipState
-	40, // 11: herald.users.v1.MachineKeyExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
-	40, // 12: herald.users.v1.PersonalAccessTokenExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
-	40, // 13: herald.users.v1.HumanInvitationExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	39, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	40, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	39, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	40, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	40, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	39, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	39, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	41, // 7: herald.users.v1.HumanPasswordLocked.until:type_name -> google.protobuf.Timestamp
+	39, // 8: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	39, // 9: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	42, // 10: herald.users.v1.MemberAdded.state:type_name -> herald.users.v1.MembershipState
+	41, // 11: herald.users.v1.MachineKeyExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	41, // 12: herald.users.v1.PersonalAccessTokenExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	41, // 13: herald.users.v1.HumanInvitationExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
 	14, // [14:14] is the sub-list for method output_type
 	14, // [14:14] is the sub-list for method input_type
 	14, // [14:14] is the sub-list for extension type_name
@@ -2221,7 +2292,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

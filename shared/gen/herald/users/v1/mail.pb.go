@@ -11,6 +11,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
+	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -491,8 +492,13 @@ type PrepareMailResponse struct {
 	PasswordSet       bool                   `protobuf:"varint,17,opt,name=password_set,json=passwordSet,proto3" json:"password_set,omitempty"`
 	// Of a notice: whether the reader made the change, rather than an administrator.
 	ChangedByReader bool `protobuf:"varint,18,opt,name=changed_by_reader,json=changedByReader,proto3" json:"changed_by_reader,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Of the kind expiring: what of the organization ends soon and concerns the reader, the soonest first. The
+	// organization may be another one than that of the reader.
+	Expirations []*v1.Expiration `protobuf:"bytes,19,rep,name=expirations,proto3" json:"expirations,omitempty"`
+	// How many more there are.
+	FurtherExpirations int64 `protobuf:"varint,20,opt,name=further_expirations,json=furtherExpirations,proto3" json:"further_expirations,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *PrepareMailResponse) Reset() {
@@ -649,6 +655,20 @@ func (x *PrepareMailResponse) GetChangedByReader() bool {
 		return x.ChangedByReader
 	}
 	return false
+}
+
+func (x *PrepareMailResponse) GetExpirations() []*v1.Expiration {
+	if x != nil {
+		return x.Expirations
+	}
+	return nil
+}
+
+func (x *PrepareMailResponse) GetFurtherExpirations() int64 {
+	if x != nil {
+		return x.FurtherExpirations
+	}
+	return 0
 }
 
 // Sent by the service notification before it lists the mails to a user.
@@ -816,7 +836,7 @@ var File_herald_users_v1_mail_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/users/v1/mail.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"X\n" +
+	"\x1aherald/users/v1/mail.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aherald/v1/expiration.proto\"X\n" +
 	"\x10CheckCodeRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x17\n" +
@@ -846,7 +866,7 @@ const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\x13RequestCodeResponse\"V\n" +
 	"\x12PrepareMailRequest\x12'\n" +
 	"\x0fnotification_id\x18\x01 \x01(\tR\x0enotificationId\x12\x17\n" +
-	"\auser_id\x18\x02 \x01(\tR\x06userId\"\xb4\x05\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\"\x9e\x06\n" +
 	"\x13PrepareMailResponse\x12\x17\n" +
 	"\x04code\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04code\x122\n" +
 	"\x06expiry\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06expiry\x12\x1c\n" +
@@ -869,7 +889,9 @@ const file_herald_users_v1_mail_proto_rawDesc = "" +
 	"\vchange_date\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"changeDate\x12!\n" +
 	"\fpassword_set\x18\x11 \x01(\bR\vpasswordSet\x12*\n" +
-	"\x11changed_by_reader\x18\x12 \x01(\bR\x0fchangedByReader\"G\n" +
+	"\x11changed_by_reader\x18\x12 \x01(\bR\x0fchangedByReader\x127\n" +
+	"\vexpirations\x18\x13 \x03(\v2\x15.herald.v1.ExpirationR\vexpirations\x12/\n" +
+	"\x13further_expirations\x18\x14 \x01(\x03R\x12furtherExpirations\"G\n" +
 	"\x15ListAskedMailsRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\"L\n" +
@@ -907,19 +929,21 @@ var file_herald_users_v1_mail_proto_goTypes = []any{
 	(*ListAskedMailsResponse)(nil), // 10: herald.users.v1.ListAskedMailsResponse
 	(*AskedMail)(nil),              // 11: herald.users.v1.AskedMail
 	(*timestamppb.Timestamp)(nil),  // 12: google.protobuf.Timestamp
+	(*v1.Expiration)(nil),          // 13: herald.v1.Expiration
 }
 var file_herald_users_v1_mail_proto_depIdxs = []int32{
 	2,  // 0: herald.users.v1.CheckCodeResponse.holder:type_name -> herald.users.v1.CodeHolder
 	12, // 1: herald.users.v1.PrepareMailResponse.expiry:type_name -> google.protobuf.Timestamp
 	12, // 2: herald.users.v1.PrepareMailResponse.creation_date:type_name -> google.protobuf.Timestamp
 	12, // 3: herald.users.v1.PrepareMailResponse.change_date:type_name -> google.protobuf.Timestamp
-	11, // 4: herald.users.v1.ListAskedMailsResponse.result:type_name -> herald.users.v1.AskedMail
-	12, // 5: herald.users.v1.AskedMail.time:type_name -> google.protobuf.Timestamp
-	6,  // [6:6] is the sub-list for method output_type
-	6,  // [6:6] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	13, // 4: herald.users.v1.PrepareMailResponse.expirations:type_name -> herald.v1.Expiration
+	11, // 5: herald.users.v1.ListAskedMailsResponse.result:type_name -> herald.users.v1.AskedMail
+	12, // 6: herald.users.v1.AskedMail.time:type_name -> google.protobuf.Timestamp
+	7,  // [7:7] is the sub-list for method output_type
+	7,  // [7:7] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_mail_proto_init() }
