@@ -7,6 +7,7 @@ import (
 
 	"herald/deploy/herald/test/whole"
 	"herald/shared/testkit"
+	"herald/shared/testkit/outside"
 )
 
 // The doctor finds nothing where nothing is wrong. Else it names what is wrong, and what to do.
@@ -41,14 +42,33 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 	says(1, "the Herald there calls itself https://localhost:", "HERALD_PUBLIC_URL="+
 		strings.Replace(strings.Replace(i.URL, "http:", "https:", 1), "localhost", "127.0.0.1", 1))
 	says(1, "WRONG  mail relay: ", "HERALD_SMTP_URL=smtp://"+whole.FreeAddress(t))
-	i.Must("PUT", "/admin/v1/smtp", `{"url":"smtp://`+whole.FreeAddress(t)+`"}`)
-	says(1, "WRONG  mail relay: the mail relay failed at connecting: connect: connection refused")
-	i.Must("PUT", "/admin/v1/smtp", `{}`)
-	says(0, "ok     mail relay: the inbox of herald run")
 	says(7, "is the server of HERALD_DATABASE_URL running", "HERALD_DATABASE_URL=postgres://a:b@"+whole.FreeAddress(t))
 	db := whole.Database(t, server, "text")
 	if _, err := db.Exec(t.Context(), `update schema_version set version = 3`); err != nil {
 		t.Fatal(err)
 	}
 	says(1, "WRONG  database of text: 1 migrations are missing: start the service of this version, or type")
+}
+
+// A mail server of the API takes the place of the inbox, for mails and for the doctor, until it is removed.
+func TestMailServerOfTheAPIReplacesTheInbox(t *testing.T) {
+	t.Parallel()
+	i := whole.Start(t)
+	set := func(settings, says string) {
+		t.Helper()
+		i.Must("PUT", "/admin/v1/smtp", settings)
+		if out, complaint, _ := i.Herald("", "doctor"); !strings.Contains(out, says) {
+			t.Errorf("with %s the doctor said %s%s", settings, out, complaint)
+		}
+	}
+	server := outside.StartMailServer(t, outside.MailConfig{})
+	set(`{"url":"`+server.URL()+`","senderAddress":"no-reply@example.com"}`, "ok     mail relay: takes mails\n")
+	i.Import("mini")
+	if mails, err := server.Wait(t.Context(), 1); err != nil || mails[0].From != "no-reply@example.com" {
+		t.Errorf("the server got %v, %v", mails, err)
+	}
+	set(`{"url":"smtp://`+whole.FreeAddress(t)+`"}`, "WRONG  mail relay: the mail relay failed at connecting: ")
+	set(`{}`, "ok     mail relay: the inbox of herald run\n")
+	i.Import("minnie")
+	i.Mail("minnie@example.com")
 }
