@@ -43,8 +43,8 @@ func (Config) Help() map[string]string {
 			"AUTH, smtps://user:password@host:465 with TLS from the start; smtp:// uses STARTTLS where it is " +
 			"offered, ?starttls=required refuses to send without, ?starttls=off never uses it, ?ca=FILE " +
 			"trusts the certificates of that file; if it is set, PUT /admin/v1/smtp cannot set another one",
-		"HERALD_MAIL_FROM": "sender of all mails, with or without a display name; Herald <herald@localhost> unless it " +
-			"is set here or by PUT /admin/v1/smtp",
+		"HERALD_MAIL_FROM": "sender of all mails, with or without a display name; Herald <herald@localhost> unless " +
+			"it is set here or by PUT /admin/v1/smtp",
 		"HERALD_MAIL_REPLY_TO": "where answers to the mails go, with or without a display name; the sender unless it " +
 			"is set here or by PUT /admin/v1/smtp",
 	}

@@ -62,7 +62,8 @@ func TestTestMailRecipient(t *testing.T) {
 	if n := w.Tried(""); n.Recipient != "own@example.com" || testworld.Story(n) != "SENT: SENT" {
 		t.Errorf("%v", n)
 	}
-	for _, me := range []*usersv1.User{nil, human("", false), human("own@example.com", false), {Type: &usersv1.User_Machine{Machine: &usersv1.Machine{}}}} {
+	machine := &usersv1.User{Type: &usersv1.User_Machine{Machine: &usersv1.Machine{}}}
+	for _, me := range []*usersv1.User{nil, human("", false), human("own@example.com", false), machine} {
 		w.Users.Me = me
 		_, err := w.TestMail(t.Context(), "")
 		testkit.Refused(t, err, "RECIPIENT_REQUIRED")

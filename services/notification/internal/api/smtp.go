@@ -29,7 +29,8 @@ func (n Notifications) GetSmtp(
 		if source != domain.ByEnvironment {
 			variable = ""
 		}
-		return &notificationv1.SmtpOrigin{Field: field, Source: notificationv1.SettingSource(source), Variable: variable}
+		from := notificationv1.SettingSource(source)
+		return &notificationv1.SmtpOrigin{Field: field, Source: from, Variable: variable}
 	}
 	return &notificationv1.GetSmtpResponse{Smtp: &notificationv1.Smtp{
 		Details: resource.Details(live.Record, ofInstance), Url: live.URL, User: live.User,

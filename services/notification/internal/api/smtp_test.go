@@ -34,8 +34,11 @@ func toRelay(w *testworld.World) *notificationv1.SetSmtpRequest {
 		SenderAddress: "sender@example.com", SenderName: "Zürich, Herald", ReplyTo: "Help <help@example.com>"}
 }
 
+// settings is what the tests change.
+type settings = notificationv1.SetSmtpRequest
+
 // with returns a changed copy of settings.
-func with(r *notificationv1.SetSmtpRequest, change func(*notificationv1.SetSmtpRequest)) *notificationv1.SetSmtpRequest {
+func with(r *settings, change func(*settings)) *settings {
 	changed := proto.CloneOf(r)
 	change(changed)
 	return changed
@@ -86,13 +89,14 @@ func TestSmtpIsSet(t *testing.T) {
 	testkit.Equal(t, after, &notificationv1.Smtp{Details: details, Url: r.Url, User: r.User, PasswordSet: true,
 		SenderAddress: r.SenderAddress, SenderName: r.SenderName, ReplyTo: r.ReplyTo,
 		Origins: origins(notificationv1.SettingSource_SETTING_SOURCE_API)})
-	if details.Sequence <= before.Details.Sequence || !details.ChangeDate.AsTime().After(details.CreationDate.AsTime()) {
+	made, changed := details.CreationDate.AsTime(), details.ChangeDate.AsTime()
+	if details.Sequence <= before.Details.Sequence || !changed.After(made) {
 		t.Errorf("changed by %v", details)
 	}
 
-	again := w.Set(with(r, func(r *notificationv1.SetSmtpRequest) { r.Password = "" }))
+	again := w.Set(with(r, func(r *settings) { r.Password = "" }))
 	testkit.Equal(t, again, set)
-	w.Set(with(r, func(r *notificationv1.SetSmtpRequest) { r.Password, r.SenderName = "", "" }))
+	w.Set(with(r, func(r *settings) { r.Password, r.SenderName = "", "" }))
 	if n := w.Settled(w.Users.Ask("ada")); testworld.Story(n) != "SENT: SENT" { // with the kept password
 		t.Errorf("%v", n)
 	}
@@ -123,7 +127,7 @@ func TestEnvironmentWins(t *testing.T) {
 		SenderAddress: "no-reply@example.com", SenderName: "Herald", ReplyTo: "Help <help@example.com>",
 		Origins: origins(notificationv1.SettingSource_SETTING_SOURCE_ENVIRONMENT, "HERALD_SMTP_URL",
 			"HERALD_MAIL_FROM", "HERALD_MAIL_REPLY_TO")})
-	_, err := w.SetSmtp(w.Instance(t.Context(), "IAM_OWNER"), &notificationv1.SetSmtpRequest{Url: "smtp://x.example:25"})
+	_, err := w.SetSmtp(w.Instance(t.Context(), "IAM_OWNER"), &settings{Url: "smtp://x.example:25"})
 	testkit.Refused(t, err, "SMTP_SET_BY_ENVIRONMENT", "HERALD_SMTP_URL")
 	_, err = w.TestSmtp(w.Instance(t.Context(), "IAM_OWNER"), &notificationv1.TestSmtpRequest{
 		Recipient: "ada@example.com", Smtp: &notificationv1.SetSmtpRequest{SenderAddress: "x@example.com"},
@@ -145,23 +149,23 @@ func TestSmtpIsRefused(t *testing.T) {
 		change    func(*notificationv1.SetSmtpRequest)
 		id, field string
 	}{
-		"another server": {func(r *notificationv1.SetSmtpRequest) { r.Url, r.Password = "smtp://x.example.com:25", "" },
+		"another server": {func(r *settings) { r.Url, r.Password = "smtp://x.example.com:25", "" },
 			"SMTP_PASSWORD_REQUIRED", "password"},
-		"another user": {func(r *notificationv1.SetSmtpRequest) { r.User, r.Password = "eve", "" },
+		"another user": {func(r *settings) { r.User, r.Password = "eve", "" },
 			"SMTP_PASSWORD_REQUIRED", "password"},
-		"no server":     {func(r *notificationv1.SetSmtpRequest) { r.Reset() }, "SMTP_INVALID", "url"},
-		"another place": {func(r *notificationv1.SetSmtpRequest) { r.Url = "http://x.example.com:25" }, "SMTP_INVALID", "url"},
-		"no port":       {func(r *notificationv1.SetSmtpRequest) { r.Url = "smtp://x.example.com" }, "SMTP_INVALID", "url"},
-		"in the clear": {func(r *notificationv1.SetSmtpRequest) { r.Url = "smtp://x.example.com:25?starttls=off" },
+		"no server":     {func(r *settings) { r.Reset() }, "SMTP_INVALID", "url"},
+		"another place": {func(r *settings) { r.Url = "http://x.example.com:25" }, "SMTP_INVALID", "url"},
+		"no port":       {func(r *settings) { r.Url = "smtp://x.example.com" }, "SMTP_INVALID", "url"},
+		"in the clear": {func(r *settings) { r.Url = "smtp://x.example.com:25?starttls=off" },
 			"SMTP_INVALID", "url"},
-		"no sender": {func(r *notificationv1.SetSmtpRequest) { r.SenderAddress = "x" }, "SMTP_INVALID", "senderAddress"},
-		"a sender with a name": {func(r *notificationv1.SetSmtpRequest) { r.SenderAddress = "X <x@example.com>" },
+		"no sender": {func(r *settings) { r.SenderAddress = "x" }, "SMTP_INVALID", "senderAddress"},
+		"a sender with a name": {func(r *settings) { r.SenderAddress = "X <x@example.com>" },
 			"SMTP_INVALID", "senderAddress"},
-		"two for answers": {func(r *notificationv1.SetSmtpRequest) { r.ReplyTo = "a@example.com, b@example.com" },
+		"two for answers": {func(r *settings) { r.ReplyTo = "a@example.com, b@example.com" },
 			"SMTP_INVALID", "replyTo"},
-		"control characters": {func(r *notificationv1.SetSmtpRequest) { r.SenderName = "a\r\nBcc: x@example.com" },
+		"control characters": {func(r *settings) { r.SenderName = "a\r\nBcc: x@example.com" },
 			"INVALID_ARGUMENT", "senderName"},
-		"long": {func(r *notificationv1.SetSmtpRequest) { r.Password = strings.Repeat("x", 1001) },
+		"long": {func(r *settings) { r.Password = strings.Repeat("x", 1001) },
 			"INVALID_ARGUMENT", "password"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +202,7 @@ func TestSmtpIsTried(t *testing.T) {
 	w := testworld.New(t, testworld.Setup{Relay: guarded, Config: testworld.ByAPI, Times: func(x *delivery.Times) {
 		x.TestMail = 300 * time.Millisecond
 	}})
-	try := func(r *notificationv1.SetSmtpRequest) (string, string) {
+	try := func(r *settings) (string, string) {
 		t.Helper()
 		tried, err := w.TestSmtp(w.Instance(t.Context(), "IAM_OWNER"),
 			&notificationv1.TestSmtpRequest{Smtp: r, Recipient: "ada@example.com"})
@@ -215,9 +219,9 @@ func TestSmtpIsTried(t *testing.T) {
 	}{
 		{nil, "FAILED: FAILED", "there is no mail server"},
 		{good, "SENT: SENT", "250 2.0.0 accepted"},
-		{with(good, func(r *notificationv1.SetSmtpRequest) { r.Password = "wrong" }), "FAILED: FAILED",
+		{with(good, func(r *settings) { r.Password = "wrong" }), "FAILED: FAILED",
 			"the mail relay refused the user name or password (535 5.7.8"},
-		{with(good, func(r *notificationv1.SetSmtpRequest) { r.Url += "?starttls=required" }), "FAILED: FAILED",
+		{with(good, func(r *settings) { r.Url += "?starttls=required" }), "FAILED: FAILED",
 			"the mail relay does not offer STARTTLS"},
 		{&notificationv1.SetSmtpRequest{Url: silent.URL()}, "FAILED: FAILED", "the mail relay did not answer in time"},
 	} {

@@ -122,8 +122,8 @@ func TestMailOfANotifierThatDied(t *testing.T) {
 				if m.Subject != test.subject {
 					t.Errorf("subject %q", m.Subject)
 				}
-				if test.subject == "Hello" && (d.From != "no-reply@example.com" || d.MessageID != "<1@old.example.com>" ||
-					m.Text != "The code is "+testworld.Code(n.ID)+".\n") {
+				if test.subject == "Hello" && (d.From != "no-reply@example.com" ||
+					d.MessageID != "<1@old.example.com>" || m.Text != "The code is "+testworld.Code(n.ID)+".\n") {
 					t.Errorf("sent as\n%s", d.Data)
 				}
 			}

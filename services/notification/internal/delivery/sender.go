@@ -163,12 +163,17 @@ func (s *Sender) Run(ctx context.Context) {
 		}
 		next.Reset(l.dispatch(ctx))
 	}
-	for grace := time.After(s.Times.Grace); len(l.held) > 0; {
+	l.finish(tick.C, abandon)
+}
+
+// finish waits for the mails that are being sent. After Times.Grace it calls abandon.
+func (l *loop) finish(tick <-chan time.Time, abandon func()) {
+	for grace := time.After(l.Times.Grace); len(l.held) > 0; {
 		select {
 		case r := <-l.done:
 			l.finished(r)
-		case <-tick.C:
-			l.renew(work)
+		case <-tick:
+			l.renew(l.work)
 		case <-grace:
 			abandon()
 		}

@@ -86,7 +86,8 @@ func TestMailsWaitWhileNoMailCanBeSent(t *testing.T) {
 			},
 			func(w *testworld.World) { w.Relay.Script() },
 			true,
-			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL or /admin/v1/smtp",
+			"the mail relay refused the user name or password (535 5.7.8 wrong): check HERALD_SMTP_URL or " +
+				"/admin/v1/smtp",
 		},
 		"users": {
 			func(w *testworld.World) {

@@ -203,8 +203,8 @@ func (c SMTPChange) heeds(l Live) error {
 		{"replyTo", ReplyToVariable, l.Sources.ReplyTo, c.ReplyTo, l.ReplyTo},
 	} {
 		if f.source == ByEnvironment && f.asked != "" && f.asked != f.is {
-			return notificationfault.ErrSmtpSetByEnvironment.Naming(fault.Field{Path: f.name, Reason: "the environment " +
-				"variable " + f.variable + " sets it and wins; without the variable it can be set here"})
+			why := "the environment variable " + f.variable + " sets it and wins; without it this can be set here"
+			return notificationfault.ErrSmtpSetByEnvironment.Naming(fault.Field{Path: f.name, Reason: why})
 		}
 	}
 	return nil
