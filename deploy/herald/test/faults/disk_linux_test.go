@@ -242,8 +242,8 @@ func withFullDisk(t *testing.T, tick <-chan time.Time) {
 	for _, says := range []string{
 		// Postgres itself works, unless the disk is full at once.
 		"Postgres does not work",
-		// NATS writes only what Postgres has taken, so it may not have noticed. Postgres cannot be told to refuse changes
-		// if it crashes at once and does not start before the disk has room.
+		// NATS writes only what Postgres has taken, so it may not have noticed. Postgres cannot be told to refuse
+		// changes if it crashes at once and does not start before the disk has room.
 		"changes are refused until the disk has room", "changes are allowed again",
 		"the database server does not refuse or allow changes", "the database server refuses or allows",
 		`"NATS server"`, "NATS does not work; starting it again",
