@@ -153,7 +153,8 @@ func (j Journal) Follow(ctx context.Context, cause Delivery, s Statement) error 
 
 // FollowLocked is Follow after a query that locks rows and returns ids, in one transaction. The statement sees
 // everything that was committed before the locks were granted, and reads the ids as @locked. Without ids it does not
-// run. FollowLocked returns how many ids there are. The cause is empty for a change without an event, such as an expiry.
+// run. FollowLocked returns how many ids there are. The cause is empty for a change without an event, such as an
+// expiry.
 func (j Journal) FollowLocked(ctx context.Context, cause Delivery, lock Lock, s Statement) (ids int, err error) {
 	var written []Event
 	err = pgx.BeginFunc(ctx, j.DB, func(tx pgx.Tx) error {
