@@ -34,7 +34,8 @@ func newNetwork(t *testing.T, size int) (n network) {
 	must(t, "link add "+id+" type bridge", "address add "+subnet+"1/24 dev "+id, "link set "+id+" up")
 	for i := range size {
 		space := fmt.Sprint(id, "-", i+1)
-		m := whole.Machine{Address: fmt.Sprint(subnet, i+2), Start: func(c *exec.Cmd) error { return startIn(space, c) }}
+		m := whole.Machine{Address: fmt.Sprint(subnet, i+2)}
+		m.Start = func(c *exec.Cmd) error { return startIn(space, c) }
 		t.Cleanup(func() { _, _ = ip("netns delete " + space) })
 		must(t, "netns add "+space,
 			"link add "+space+" type veth peer name eth0 netns "+space, "link set "+space+" master "+id+" up",
