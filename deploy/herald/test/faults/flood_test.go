@@ -159,6 +159,9 @@ func TestFloodOfAnotherOrganization(t *testing.T) { // not parallel: it compares
 	v.work(during, flooded)
 	stop()
 	v.work(before, quiet) // what else the machine does may have changed meanwhile
+	if *flood == 0 {
+		soon = max(soon, 4*median(flooded[floor])) // other tests run at the same time
+	}
 	for name := range quiet {
 		was, is := median(quiet[name]), median(flooded[name])
 		ratio := float64(is) / float64(was)

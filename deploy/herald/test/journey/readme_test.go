@@ -110,7 +110,7 @@ var variable = regexp.MustCompile(`^[A-Z]+$`)
 // typed returns the output of a command, which must not be empty.
 func typed(i *whole.Instance, commands string) string {
 	i.T.Helper()
-	ctx, cancel := context.WithTimeout(i.T.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(i.T.Context(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
 	c.Dir, c.Env = whole.Root(i.T), i.Env

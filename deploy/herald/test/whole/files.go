@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -104,7 +105,8 @@ func Postgres(t testing.TB) *local.Server {
 	return server
 }
 
-// usedFiles returns a data directory that the binary made and that no instance uses.
+// usedFiles returns a directory with what the binary made at a first start, and no instance uses: data, and printed, the
+// lines for the operator.
 func usedFiles(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(Root(t), ".build", "test")
@@ -128,10 +130,15 @@ func usedFiles(t testing.TB) string {
 	for _, other := range others {
 		_ = os.RemoveAll(other)
 	}
-	i := New(t)
+	i, unfinished := New(t), made+".unfinished"
 	i.Start()
-	if err := errors.Join(i.Stop(syscall.SIGTERM), testkit.CopyFiles(i.Dir+"/data", made+".unfinished"),
-		os.Rename(made+".unfinished", made)); err != nil {
+	if err := errors.Join(
+		i.Stop(syscall.SIGTERM),
+		os.Mkdir(unfinished, 0o711),
+		os.WriteFile(unfinished+"/printed", []byte(strings.Join(i.Out, "\n")), 0o600),
+		testkit.CopyFiles(i.Dir+"/data", unfinished+"/data"),
+		os.Rename(unfinished, made),
+	); err != nil {
 		t.Fatal(err)
 	}
 	return made

@@ -1,6 +1,7 @@
 package whole
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -141,9 +142,10 @@ var firstLogin = regexp.MustCompile(`login name (\S+), one-time password (\S+) `
 // Administrator returns the login name and the one-time password that the first start has printed.
 func (i *Instance) Administrator() (name, password string) {
 	i.T.Helper()
-	printed := firstLogin.FindStringSubmatch(strings.Join(i.Out, "\n"))
+	said := cmp.Or(i.printed, strings.Join(i.Out, "\n"))
+	printed := firstLogin.FindStringSubmatch(said)
 	if printed == nil {
-		i.T.Fatalf("the first start prints %q", i.Out)
+		i.T.Fatalf("the first start prints %q", said)
 	}
 	return printed[1], printed[2]
 }

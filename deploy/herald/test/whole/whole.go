@@ -47,7 +47,8 @@ type Instance struct {
 	// Ready is the duration of the last start.
 	Ready time.Duration
 
-	ended chan error
+	printed string // by the first start, if that was of another instance
+	ended   chan error
 }
 
 // New prepares an instance with settings. Its method Start runs it.
@@ -74,10 +75,15 @@ func New(t testing.TB, settings ...string) *Instance {
 // as much of the processor: New and the method Start are.
 func Start(t testing.TB, settings ...string) *Instance {
 	t.Helper()
-	i := New(t, settings...)
-	if err := testkit.CopyFiles(usedFiles(t), i.Dir+"/data"); err != nil {
+	i, used := New(t, settings...), usedFiles(t)
+	if err := testkit.CopyFiles(used+"/data", i.Dir+"/data"); err != nil {
 		t.Fatal(err)
 	}
+	printed, err := os.ReadFile(used + "/printed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.printed = string(printed)
 	i.StartCommand(Binary(t), "run")
 	return i
 }
@@ -172,7 +178,7 @@ func (i *Instance) Ended() error {
 // Herald runs a command of the binary in the folder of the instance.
 func (i *Instance) Herald(stdin string, args ...string) (stdout, stderr string, code int) {
 	i.T.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var out, complaints bytes.Buffer
 	c := exec.CommandContext(ctx, Binary(i.T), args...)
