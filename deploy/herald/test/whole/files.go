@@ -105,8 +105,8 @@ func Postgres(t testing.TB) *local.Server {
 	return server
 }
 
-// usedFiles returns a directory with what the binary made at a first start, and no instance uses: data, and printed, the
-// lines for the operator.
+// usedFiles returns a directory with what the binary made at a first start, and no instance uses: its data, and the
+// lines for the operator, printed.
 func usedFiles(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(Root(t), ".build", "test")
