@@ -110,7 +110,7 @@ func Postgres(t testing.TB) *local.Server {
 func usedFiles(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(Root(t), ".build", "test")
-	lock, err := os.Create(dir + "/instance.lock")
+	lock, err := os.Create(dir + "/used.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +122,11 @@ func usedFiles(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := fmt.Sprintf("%s/instance-%x", dir, sha256.Sum256(code))
+	made := fmt.Sprintf("%s/used-%x", dir, sha256.Sum256(code))
 	if _, err := os.Stat(made); err == nil {
 		return made
 	}
-	others, _ := filepath.Glob(dir + "/instance-*") // those of other versions, and unfinished ones
+	others, _ := filepath.Glob(dir + "/used-*") // those of other versions, and unfinished ones
 	for _, other := range others {
 		_ = os.RemoveAll(other)
 	}
