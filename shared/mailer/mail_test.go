@@ -123,7 +123,8 @@ func TestNamesAreNoLinks(t *testing.T) {
 	}
 }
 
-// A notice has no link, no code and no button, and says who made the change.
+// A notice has no code, and says who made the change. It has no link and no button, but for that about what ends soon,
+// which leads to a page.
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	for _, kind := range mail.Kinds() {
@@ -137,12 +138,19 @@ func TestNotice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := "t\n\n{{.Code}}\n\n" + by + " ada@example.com .\n\nf\n"; r.Text != want {
+			button, page := "", ""
+			if kind == mail.Expiring {
+				page = "https://id.example.com/ui/account/tokens"
+				button = "b\n" + page + "\n\n"
+			}
+			if want := "t\n\n{{.Code}}\n\n" + by + " ada@example.com .\n\n" + button + "f\n"; r.Text != want {
 				t.Errorf("%s: text\n%s\nwant\n%s", kind, r.Text, want)
 			}
 			for n := range parse(t, r.HTML).Descendants() {
-				if n.Data == "a" {
-					t.Errorf("%s has a link: %v", kind, n.Attr)
+				for _, a := range n.Attr {
+					if a.Key == "href" && a.Val != page {
+						t.Errorf("%s has a link: %v", kind, n.Attr)
+					}
 				}
 			}
 			if strings.Contains(r.Text+r.HTML+r.Subject, codeMark) {

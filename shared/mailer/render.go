@@ -135,7 +135,7 @@ func (m Message) link() (string, error) {
 
 func (m Message) expand(text string) string {
 	return mail.ExpandPlaceholders(strings.TrimSpace(clean(text)), func(name string) string {
-		if name == "Code" && m.Link != "" {
+		if name == "Code" && strings.Contains(m.Link, "{{.Code}}") {
 			return codeMark
 		}
 		return oneLine(clean(m.Value(name)))

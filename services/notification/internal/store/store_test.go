@@ -212,6 +212,8 @@ func TestConstraints(t *testing.T) {
 	t.Parallel()
 	testkit.Constrained(t, kit.Pool(t), nil, map[string]bool{}, map[string]string{
 		"notifications_pkey":            "a repeated notification is left as it is, and a test mail has a new id",
+		"smtp_pkey":                     "the row is there, and none is added",
+		"smtp_id_check":                 "nobody chooses the id of the only row",
 		"attempts_pkey":                 "an attempt has the number of the claim that it ends",
 		"attempts_notification_id_fkey": "the statement has locked the notification",
 	})
