@@ -50,7 +50,7 @@ test: ## Run all tests, on real servers and a real browser
 	@# Compiling everything would make tests slow that run meanwhile.
 	@go build -o /dev/null work
 	@for m in $(TOOLS); do GOWORK=off go -C $$m build -o /dev/null ./...; done
-	@TMPDIR=$$(deploy/tmpdir.sh) go test -vet=off -timeout 30m work
+	@TMPDIR=$$(deploy/tmpdir.sh) go test -vet=off -timeout 45m work
 	@for m in $(TOOLS); do GOWORK=off go -C $$m test -vet=off ./...; done
 
 .PHONY: check
