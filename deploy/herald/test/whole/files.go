@@ -33,14 +33,11 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", err
 	}
-	lock, err := os.Create(file + ".lock")
+	unlock, err := lock(file + ".lock")
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close() // unlocks
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", err
-	}
+	defer unlock()
 	build := exec.Command("go", "build", "-o", file, "./deploy/herald")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
@@ -48,6 +45,15 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	return file, nil
 })
+
+// lock waits until no other test package has a file, which it makes.
+func lock(file string) (unlock func(), err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = f.Close() }, syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+}
 
 // Root returns the root of the repository.
 func Root(t testing.TB) string { return must(t, testkit.Root) }
@@ -109,19 +115,16 @@ func Postgres(t testing.TB) *local.Server {
 // lines for the operator, printed.
 func usedFiles(t testing.TB) string {
 	t.Helper()
-	dir := filepath.Join(Root(t), ".build", "test")
-	lock, err := os.Create(dir + "/used.lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close() // unlocks
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
 	code, err := os.ReadFile(Binary(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := filepath.Dir(Binary(t)) // it is not there before the binary
+	unlock, err := lock(dir + "/used.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
 	made := fmt.Sprintf("%s/used-%x", dir, sha256.Sum256(code))
 	if _, err := os.Stat(made); err == nil {
 		return made
