@@ -212,7 +212,8 @@ func asked(t *testing.T, p *whole.Processes) map[string]func() (*http.Request, e
 	}
 }
 
-// open sends each of the requests n times, and fails the test if an answer takes longer than a limit.
+// open sends each of the requests n times, and fails the test if an answer takes longer than a limit, which holds on a
+// machine with nothing else to do.
 func open(t *testing.T, requests map[string]func() (*http.Request, error), n int, limit time.Duration) {
 	t.Helper()
 	for name, request := range requests {
@@ -235,17 +236,17 @@ func open(t *testing.T, requests map[string]func() (*http.Request, error), n int
 			slowest = max(slowest, time.Since(began))
 		}
 		t.Logf("slowest %s %s", name, slowest.Round(time.Millisecond))
-		if slowest > limit {
+		if slowest > limit+spare() {
 			t.Errorf("%s: an answer came after %s", name, slowest)
 		}
 	}
 }
 
-// The limits of answers while one of two replicas of auth, or of each service, is frozen. On a machine with nothing
-// else to do it is half of them; without another replica 7 s.
+// The limits of answers while one of two replicas of auth, or of each service, is frozen. Without another replica it
+// is 7 s.
 const (
-	limitFrozenAuth = 3 * time.Second
-	limitFrozen     = 6 * time.Second
+	limitFrozenAuth = 1500 * time.Millisecond
+	limitFrozen     = 3 * time.Second
 )
 
 // judge checks how long clients waited, and that no write that was answered with 200 is lost. Writes after it whose
@@ -267,8 +268,8 @@ func judge(t *testing.T, p *whole.Processes, what string, clients []*load) {
 	}
 	t.Logf("%s: slowest read %s, slowest write %s, %d writes with unknown outcome", what,
 		slowest[0].Round(time.Millisecond), slowest[1].Round(time.Millisecond), unknown)
-	// 2 and 8 s, on a machine with nothing else to do. Without another replica reads take 7 s.
-	if slowest[0] > 6*time.Second || slowest[1] > 15*time.Second {
+	// Without another replica reads take 7 s.
+	if slowest[0] > 3*time.Second+spare() || slowest[1] > 10*time.Second+spare() {
 		t.Errorf("%s: reads waited for %s, writes for %s", what, slowest[0], slowest[1])
 	}
 }
