@@ -57,6 +57,8 @@ test: ## Run all tests, on real servers and a real browser
 check: ## Check formatting, style, contracts, generated code and module files
 	@files=$$(gofmt -l $(MODULES) $(TOOLS) | grep -v /gen/ || true); \
 		[ -z "$$files" ] || { printf 'not formatted: run `gofmt -w` on\n%s\n' "$$files" >&2; exit 1; }
+	@files=$$(git grep -lE '^(<<<<<<<|>>>>>>>) ' || true); \
+		[ -z "$$files" ] || { printf 'a merge was not finished in\n%s\n' "$$files" >&2; exit 1; }
 	@GOWORK=off go -C tools/structure test -count=1 . | { ! grep -v "^ok"; }
 	@lint=$(LINT); $$lint run --allow-parallel-runners $(MODULES:%=./%/...); \
 		for m in $(TOOLS); do (cd $$m && GOWORK=off $$lint run --allow-parallel-runners); done

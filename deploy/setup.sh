@@ -5,8 +5,8 @@
 #
 #   deploy/setup.sh run    Go, Postgres
 #   deploy/setup.sh test   Go, Postgres, Chromium, Node.js, oathtool, OpenSSL
-#   deploy/setup.sh clients   OAuth clients, proxies, PgBouncer, Patroni, etcd, Prometheus, Pebble and ip, as packages of
-#                             Debian and Ubuntu; elsewhere they are not needed
+#   deploy/setup.sh clients   OAuth clients, proxies, PgBouncer, Patroni, pgBackRest, etcd, Prometheus, Pebble and ip, as
+#                             packages of Debian and Ubuntu; elsewhere they are not needed
 #
 # SETUP_ROOT, for its tests, is the prefix of every absolute path that it checks.
 set -eu
@@ -71,7 +71,8 @@ find_missing() {
 			usr/lib/python3/dist-packages/authlib:python3-authlib usr/lib/python3/dist-packages/flask:python3-flask \
 			usr/lib/python3/dist-packages/requests_oauthlib:python3-requests-oauthlib usr/sbin/pgbouncer:pgbouncer \
 			usr/bin/prometheus:prometheus usr/bin/prometheus-alertmanager:prometheus-alertmanager \
-			usr/bin/ip:iproute2 usr/bin/pebble:pebble usr/bin/etcd:etcd-server usr/bin/patroni:patroni; do
+			usr/bin/ip:iproute2 usr/bin/pgbackrest:pgbackrest usr/bin/pebble:pebble usr/bin/etcd:etcd-server \
+			usr/bin/patroni:patroni; do
 			[ -e "$root/${client%%:*}" ] || missing="$missing ${client#*:}"
 		done
 		missing=${missing# }

@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	command.Main(command.AllInOne{Run: run(), Verify: command.BackupVerify(allinone.Postgres, allinone.Run),
-		Postgres: allinone.Postgres})
+	command.Main(command.AllInOne{Run: run(), Verify: command.BackupVerify(allinone.Servers, allinone.Run),
+		Servers: allinone.Servers})
 }

@@ -12,7 +12,8 @@ import (
 const (
 	Gateway    = "gateway"
 	Subscriber = "subscriber"
-	// Operator is the user that redrives dead letters: it publishes their events again.
+	// Operator is the user that redrives dead letters: it publishes their events again. A restore removes the stream of
+	// events as this user.
 	Operator = "operator"
 )
 
@@ -41,6 +42,7 @@ func Users() ([]User, error) {
 		{Name: Subscriber, Subscribe: []string{"events.>"}},
 		{Name: Operator, Publish: []string{
 			"events.>", "$JS.API.STREAM.INFO.DEAD", "$JS.API.DIRECT.GET.DEAD", "$JS.API.STREAM.MSG.DELETE.DEAD",
+			"$JS.API.STREAM.DELETE.EVENTS",
 		}, Subscribe: []string{inbox(Operator) + ".>"}},
 	}
 	for _, s := range services {

@@ -95,6 +95,17 @@ func fitting(
 	return wanted, "", nil
 }
 
+// RemoveStream removes the stream of events and the places of its consumers, if it is there. After a restore the stream
+// has events that the databases do not have, and the consumers have passed events that the databases have not handled.
+// The services make the stream anew, and publish the events of the last 7 days.
+func RemoveStream(ctx context.Context, js jetstream.JetStream) error {
+	err := js.DeleteStream(ctx, Stream)
+	if err == nil || errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	return fmt.Errorf("remove the stream %s: %w", Stream, err)
+}
+
 // There returns an error if the stream of events does not exist.
 func There(ctx context.Context, js jetstream.JetStream) error {
 	if _, err := js.Stream(ctx, Stream); err != nil {

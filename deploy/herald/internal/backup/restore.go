@@ -11,9 +11,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"herald/shared/boot"
+	"herald/shared/event"
 	"herald/shared/postgres"
 )
 
@@ -54,15 +56,13 @@ type Change struct {
 const gap = 1_000_000_000
 
 // Restore fills databases with a backup. They have no rows before, unless Replace is set. It changes nothing until all
-// rows are there and complete; then it commits the databases one after another. If it was killed during that, it can be
-// repeated with Replace.
-func Restore(ctx context.Context, r *Reader, targets []Target, o Options) (Report, error) {
+// rows are there and complete; then it removes the stream of events, and commits the databases one after another. If it
+// was killed during that, it can be repeated with Replace.
+func Restore(
+	ctx context.Context, r *Reader, targets []Target, js jetstream.JetStream, o Options,
+) (Report, error) {
 	var all []*restoring
-	defer func() {
-		for _, t := range all {
-			t.close(context.WithoutCancel(ctx))
-		}
-	}()
+	defer func() { closeAll(ctx, all) }()
 	for _, s := range r.Header.Services {
 		i := slices.IndexFunc(targets, func(t Target) bool { return t.Service == s.Name })
 		if i < 0 {
@@ -78,25 +78,21 @@ func Restore(ctx context.Context, r *Reader, targets []Target, o Options) (Repor
 		return Report{}, err
 	}
 	report := Report{End: *r.end}
-	finish, ctx := errgroup.WithContext(ctx)
+	finish, inner := errgroup.WithContext(ctx)
 	for _, t := range all {
 		finish.Go(func() error {
-			if err := t.finish(ctx, *r.end, o); err != nil {
+			if err := t.finish(inner, *r.end, o); err != nil {
 				return fmt.Errorf("database of %s: %w", t.Service, postgres.Fault(err))
 			}
 			return nil
 		})
 	}
-	if err := finish.Wait(); err != nil {
-		return Report{}, err
+	err := finish.Wait()
+	if err == nil {
+		report.Changed, err = commit(ctx, all, js, "restore again with --replace")
 	}
-	ctx = context.WithoutCancel(ctx) // a commit takes no time
-	for _, t := range all {
-		if err := t.tx.Commit(ctx); err != nil {
-			return Report{}, fmt.Errorf("database of %s: %w; some databases may be restored and others not: "+
-				"restore again with --replace", t.Service, postgres.Fault(err))
-		}
-		report.Changed = append(report.Changed, t.changed...)
+	if err != nil {
+		return Report{}, err
 	}
 	for _, t := range all { // a new table has no statistics, and plans without them are slow
 		if _, err := t.conn.Exec(ctx, "analyze"); err != nil {
@@ -104,6 +100,57 @@ func Restore(ctx context.Context, r *Reader, targets []Target, o Options) (Repor
 		}
 	}
 	return report, nil
+}
+
+// Recovered makes the changes of a restore in databases that Postgres itself has brought back to an earlier moment, and
+// removes the stream of events. It can be repeated.
+func Recovered(ctx context.Context, targets []Target, js jetstream.JetStream, o Options) ([]Change, error) {
+	var all []*restoring
+	defer func() { closeAll(ctx, all) }()
+	for _, target := range targets {
+		t := &restoring{Target: target}
+		all = append(all, t)
+		err := t.alone(ctx)
+		if err == nil {
+			err = t.promoted(ctx)
+		}
+		if err == nil {
+			err = t.begin(ctx)
+		}
+		var position int64
+		if err == nil {
+			err = t.tx.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&position)
+		}
+		if err == nil {
+			err = t.change(ctx, position, o)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("database of %s: %w", t.Service, postgres.Fault(err))
+		}
+	}
+	return commit(ctx, all, js, "type the command again")
+}
+
+// commit removes the stream of events and commits all databases. cure is what to do if only some are committed.
+func commit(ctx context.Context, all []*restoring, js jetstream.JetStream, cure string) (changed []Change, err error) {
+	if err := event.RemoveStream(ctx, js); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx) // a commit takes no time
+	for _, t := range all {
+		if err := t.tx.Commit(ctx); err != nil {
+			return nil, fmt.Errorf("database of %s: %w; some databases may be restored and others not: %s", t.Service,
+				postgres.Fault(err), cure)
+		}
+		changed = append(changed, t.changed...)
+	}
+	return changed, nil
+}
+
+func closeAll(ctx context.Context, all []*restoring) {
+	for _, t := range all {
+		t.close(context.WithoutCancel(ctx))
+	}
 }
 
 // read passes the rows to the databases, which take them in parallel.
@@ -171,12 +218,8 @@ func (t *restoring) close(ctx context.Context) {
 
 // prepare makes the tables as they were when the backup was made.
 func (t *restoring) prepare(ctx context.Context, o Options) error {
-	holders, err := postgres.Holders(ctx, t.DB)
-	if err != nil {
+	if err := t.alone(ctx); err != nil {
 		return err
-	}
-	if len(holders) > 0 {
-		return errors.New("a process of the service is connected: stop all processes of Herald first")
 	}
 	if err := t.empty(ctx, o.Replace); err != nil {
 		return err
@@ -184,16 +227,38 @@ func (t *restoring) prepare(ctx context.Context, o Options) error {
 	if err := boot.MigrateTo(ctx, t.DB, t.Migrations, t.of.Events, t.of.Schema); err != nil {
 		return err
 	}
-	if t.conn, err = t.DB.Acquire(ctx); err != nil {
-		return postgres.Fault(err)
+	err := t.begin(ctx)
+	if err == nil {
+		err = t.bare(ctx)
 	}
-	if t.tx, err = t.conn.Begin(ctx); err != nil {
-		return postgres.Fault(err)
+	return postgres.Fault(err)
+}
+
+// alone returns an error if a process of the service is connected.
+func (t *restoring) alone(ctx context.Context) error {
+	holders, err := postgres.Holders(ctx, t.DB)
+	if err == nil && len(holders) > 0 {
+		err = errors.New("a process of the service is connected: stop all processes of Herald first")
 	}
-	if err := t.bare(ctx); err != nil {
-		return postgres.Fault(err)
+	return err
+}
+
+// promoted returns an error if the server is not yet at its moment.
+func (t *restoring) promoted(ctx context.Context) error {
+	var recovering bool
+	err := t.DB.QueryRow(ctx, `select pg_is_in_recovery()`).Scan(&recovering)
+	if err == nil && recovering {
+		err = errors.New("the server is still in recovery: wait until it takes changes; if it was told to pause at its " +
+			"target, select pg_wal_replay_resume()")
 	}
-	return nil
+	return err
+}
+
+func (t *restoring) begin(ctx context.Context) (err error) {
+	if t.conn, err = t.DB.Acquire(ctx); err == nil {
+		t.tx, err = t.conn.Begin(ctx)
+	}
+	return err
 }
 
 // empty returns an error if the database has events and must not be replaced. It removes the tables, because they may
@@ -322,7 +387,12 @@ func (t *restoring) finish(ctx context.Context, end End, o Options) error {
 			}
 		}
 	}
-	_, err := t.tx.Exec(ctx, `select setval(pg_get_serial_sequence('events', 'position'), $1)`, t.of.Position+gap)
+	return t.change(ctx, t.of.Position, o)
+}
+
+// change makes the changes after the rows of the last position are there.
+func (t *restoring) change(ctx context.Context, position int64, o Options) error {
+	_, err := t.tx.Exec(ctx, `select setval(pg_get_serial_sequence('events', 'position'), $1)`, position+gap)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,12 +14,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"herald/deploy/herald/internal/backup"
 	"herald/deploy/herald/internal/services"
 	"herald/shared/boot"
+	"herald/shared/bus"
 	"herald/shared/postgres"
 	"herald/shared/secret"
 )
@@ -128,9 +131,12 @@ func toFile(name string, out io.Writer, write func(io.Writer) error) error {
 	return secret.RenameFile(part, name)
 }
 
-const passphraseHelp = "file with the passphrase that opens the master key in the backup"
+const (
+	passphraseHelp = "file with the passphrase that opens the master key in the backup"
+	keepKeysHelp   = "keep personal access tokens and keys"
+)
 
-func restore(local StartPostgres) *cobra.Command {
+func restore(start StartServers) *cobra.Command {
 	var o backup.Options
 	var passphrase string
 	c := &cobra.Command{
@@ -144,10 +150,11 @@ func restore(local StartPostgres) *cobra.Command {
 The system that was lost has gone on after the backup. So the restore sends no mail that may have been sent already,
 and ends what may have been ended: all logins with their tokens, mailed codes, personal access tokens, and keys of
 machine users and applications. With --keep-keys these tokens and keys are kept: only use it if none was removed since
-the backup. Passwords, roles and client secrets are those of the backup.
+the backup. Passwords, roles and client secrets are those of the backup. The stream of events is removed too: the
+services make it anew from the databases.
 
-The databases are on the server HERALD_DATABASE_URL, or in HERALD_DATA_DIR. "herald backup" says which master key is
-needed; with --passphrase-file it is taken from the backup.`,
+The databases are on the server HERALD_DATABASE_URL, and the stream on HERALD_NATS_URL, or in HERALD_DATA_DIR.
+"herald backup" says which master key is needed; with --passphrase-file it is taken from the backup.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			own, err := load()
@@ -166,19 +173,19 @@ needed; with --passphrase-file it is taken from the backup.`,
 			if err != nil {
 				return err
 			}
-			server, stop, err := local.server(c.Context(), own.run)
+			servers, err := start.of(c.Context(), own, keys)
 			if err != nil {
 				return err
 			}
-			report, err := fill(c.Context(), server, keys, r, o)
-			if err = errors.Join(err, stop()); err != nil {
+			report, err := fill(c.Context(), servers, keys, r, o)
+			if err = errors.Join(err, servers.Stop()); err != nil {
 				return err
 			}
 			return writeReport(c.OutOrStdout(), r.Header, report)
 		},
 	}
 	c.Flags().BoolVar(&o.Replace, "replace", false, "remove what is in the databases")
-	c.Flags().BoolVar(&o.KeepKeys, "keep-keys", false, "keep personal access tokens and keys")
+	c.Flags().BoolVar(&o.KeepKeys, "keep-keys", false, keepKeysHelp)
 	c.Flags().StringVar(&passphrase, "passphrase-file", "", passphraseHelp)
 	return c
 }
@@ -244,29 +251,47 @@ func keepKeys(keys secret.Keys, file string) error {
 
 // fill restores a backup into the databases of a server.
 func fill(
-	ctx context.Context, server secret.Text, keys secret.Keys, from *backup.Reader, o backup.Options,
-) (backup.Report, error) {
+	ctx context.Context, to services.Servers, keys secret.Keys, from *backup.Reader, o backup.Options,
+) (report backup.Report, err error) {
+	err = withTargets(ctx, to, keys, func(ctx context.Context, targets []backup.Target, js jetstream.JetStream) error {
+		report, err = backup.Restore(ctx, from, targets, js, o)
+		return err
+	})
+	return report, err
+}
+
+// withTargets calls a function with the databases of all services, and with NATS.
+func withTargets(
+	ctx context.Context, s services.Servers, keys secret.Keys,
+	work func(context.Context, []backup.Target, jetstream.JetStream) error,
+) error {
 	var targets []backup.Target
 	for _, name := range services.Names() {
-		db, err := openRestored(ctx, server, keys, name)
+		db, err := openRestored(ctx, s.Database, keys, name)
 		if err != nil {
-			return backup.Report{}, err
+			return err
 		}
 		defer db.Close()
 		targets = append(targets, services.Target(name, db))
 	}
-	return backup.Restore(ctx, from, targets, o)
+	return withStreams(ctx, s.NATS, slog.New(slog.DiscardHandler),
+		func(ctx context.Context, js jetstream.JetStream) error { return work(ctx, targets, js) })
 }
 
-// server returns the server of the settings, and a function that stops it if it is a local one.
-func (s StartPostgres) server(ctx context.Context, c services.RunConfig) (secret.Text, func() error, error) {
+// of returns the servers of the settings. It starts those that the settings do not name.
+func (s StartServers) of(ctx context.Context, c *config, keys secret.Keys) (services.Servers, error) {
 	switch {
-	case !c.Database.Empty():
-		return c.Database, func() error { return nil }, nil
+	case !c.run.Database.Empty() && c.run.NATS != "":
+		return services.Servers{
+			Database: c.run.Database, Stop: func() error { return nil },
+			NATS: bus.Address{URL: c.run.NATS, CAFile: c.trust.CAFile}.As(bus.Operator, keys),
+		}, nil
+	case s == nil && c.run.Database.Empty():
+		return services.Servers{}, errors.New("HERALD_DATABASE_URL is not set; such as postgres://postgres:5432")
 	case s == nil:
-		return secret.Text{}, nil, errors.New("HERALD_DATABASE_URL is not set; such as postgres://postgres:5432")
+		return services.Servers{}, errors.New("HERALD_NATS_URL is not set; such as nats://nats:4222")
 	}
-	return s(ctx, c.DataDir)
+	return s(ctx, c.run, c.trust, keys)
 }
 
 // openRestored opens the database of a service. If the URL has a user, the database is made if it is not there.
@@ -290,11 +315,54 @@ func openRestored(ctx context.Context, server secret.Text, keys secret.Keys, nam
 func writeReport(out io.Writer, head backup.Header, report backup.Report) error {
 	fmt.Fprintf(out, "restored %d rows, as they were at %s; changes after that are lost\n", report.End.Rows(),
 		head.Taken.Format(time.RFC3339))
-	for _, change := range report.Changed {
+	return writeChanges(out, report.Changed)
+}
+
+func writeChanges(out io.Writer, changes []backup.Change) error {
+	for _, change := range changes {
 		if change.Rows > 0 {
 			fmt.Fprintf(out, "%s: %d %s\n", change.Service, change.Rows, change.What)
 		}
 	}
 	_, err := fmt.Fprintln(out, "start Herald now; subscribers get the events of the last 7 days again")
 	return err
+}
+
+func recovered(start StartServers) *cobra.Command {
+	var o backup.Options
+	c := &cobra.Command{
+		Use:   "recovered",
+		Short: "Make a system consistent whose Postgres was brought back to an earlier moment",
+		Example: `  herald recovered
+  herald recovered --keep-keys`,
+		Long: `Make a system consistent whose Postgres was brought back to an earlier moment, with an archive of its
+write-ahead log or a snapshot of its disk. Type it after that and before Herald starts again: stop all processes of
+Herald.
+
+It does what "herald restore" does after the rows are there: it removes the stream of events, which has events that are
+lost; it gives up the mails that waited; and it ends all logins with their tokens, mailed codes, personal access tokens,
+and keys of machine users and applications. With --keep-keys these tokens and keys are kept: only use it if none was
+removed after that moment.
+
+The databases are on the server HERALD_DATABASE_URL, and the stream on HERALD_NATS_URL, or in HERALD_DATA_DIR.`,
+		Args: cobra.NoArgs,
+		RunE: withRing(func(c *cobra.Command, r *ring, _ []string) error {
+			servers, err := start.of(c.Context(), r.config, r.keys)
+			if err != nil {
+				return err
+			}
+			var changes []backup.Change
+			err = withTargets(c.Context(), servers, r.keys,
+				func(ctx context.Context, targets []backup.Target, js jetstream.JetStream) (err error) {
+					changes, err = backup.Recovered(ctx, targets, js, o)
+					return err
+				})
+			if err = errors.Join(err, servers.Stop()); err != nil {
+				return err
+			}
+			return writeChanges(c.OutOrStdout(), changes)
+		}),
+	}
+	c.Flags().BoolVar(&o.KeepKeys, "keep-keys", false, keepKeysHelp)
+	return c
 }

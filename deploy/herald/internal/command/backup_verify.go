@@ -18,7 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"herald/deploy/herald/internal/backup"
+	"herald/deploy/herald/internal/services"
 	"herald/services/users"
+	"herald/shared/boot"
 	"herald/shared/secret"
 )
 
@@ -27,7 +29,7 @@ import (
 type Serve func(ctx context.Context, environ []string, out, logs io.Writer) error
 
 // BackupVerify returns the command that verifies a backup on a system of its own.
-func BackupVerify(start StartPostgres, serve Serve) *cobra.Command {
+func BackupVerify(start StartServers, serve Serve) *cobra.Command {
 	var passphrase string
 	c := &cobra.Command{
 		Use:     "verify FILE",
@@ -67,7 +69,7 @@ anybody, and is removed at the end. Exits with 0 if the backup is good, or says 
 
 // verification is a throw-away copy of a backup.
 type verification struct {
-	start     StartPostgres
+	start     StartServers
 	system    Serve
 	out, logs io.Writer
 	dir       string
@@ -101,16 +103,16 @@ func (v *verification) run(ctx context.Context, r *backup.Reader, keys secret.Ke
 func (v *verification) restore(ctx context.Context, r *backup.Reader, keys secret.Keys) (
 	report backup.Report, err error,
 ) {
-	server, stop, err := v.start(ctx, v.dir)
+	servers, err := v.start(ctx, services.RunConfig{DataDir: v.dir}, boot.Trust{}, keys)
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	report, err = fill(ctx, server, keys, r, backup.Options{Compare: true})
+	defer func() { err = errors.Join(err, servers.Stop()) }()
+	report, err = fill(ctx, servers, keys, r, backup.Options{Compare: true})
 	if err != nil {
 		return report, err
 	}
-	db, err := openRestored(ctx, server, keys, "users")
+	db, err := openRestored(ctx, servers.Database, keys, "users")
 	if err != nil {
 		return report, err
 	}

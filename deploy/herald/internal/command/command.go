@@ -26,14 +26,14 @@ import (
 	"herald/shared/secret"
 )
 
-// StartPostgres starts the local server of a data directory that no other process uses. It returns the server's URL and
-// a function that stops it.
-type StartPostgres func(ctx context.Context, dataDir string) (server secret.Text, stop func() error, err error)
+// StartServers starts those servers of a data directory that the settings do not name. No other process uses the
+// directory then.
+type StartServers func(context.Context, services.RunConfig, boot.Trust, secret.Keys) (services.Servers, error)
 
 // AllInOne is what only the binary with `herald run` has. The other one does not even contain its code.
 type AllInOne struct {
 	Run, Verify *cobra.Command
-	Postgres    StartPostgres
+	Servers     StartServers
 }
 
 // Main runs the command line until it ends or gets a signal. It exits with a code if a command
@@ -85,8 +85,8 @@ Settings are environment variables; "herald settings" lists them.`,
 		backup.AddCommand(a.Verify)
 	}
 	addGroup(root, "Call the API:", call(), importUsers(), accessToken(), login(), logout())
-	addGroup(root, "Operate:", settings(), health(), doctor(), backup, restore(a.Postgres), migrations(), keys(),
-		dead(), replay(), admin(), adminPAT(), secrets(), databases(), subscriberPassword())
+	addGroup(root, "Operate:", settings(), health(), doctor(), backup, restore(a.Servers), recovered(a.Servers),
+		migrations(), keys(), dead(), replay(), admin(), adminPAT(), secrets(), databases(), subscriberPassword())
 	addGroup(root, "Run one process of several, as containers do:", processes...)
 	return root
 }

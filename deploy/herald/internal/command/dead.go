@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"strconv"
 	"time"
@@ -172,9 +173,16 @@ func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), operatorLimit)
+	return withStreams(c.Context(), address, g.Log, work)
+}
+
+// withStreams connects to NATS and calls a function with the connection.
+func withStreams(
+	ctx context.Context, a bus.Address, log *slog.Logger, work func(context.Context, jetstream.JetStream) error,
+) error {
+	connect, cancel := context.WithTimeout(ctx, operatorLimit)
 	defer cancel()
-	conn, err := bus.Connect(ctx, address, g.Log)
+	conn, err := bus.Connect(connect, a, log)
 	if err != nil {
 		return err
 	}
@@ -183,7 +191,7 @@ func asOperator(c *cobra.Command, work func(context.Context, jetstream.JetStream
 	if err != nil {
 		return err
 	}
-	return work(c.Context(), js)
+	return work(ctx, js)
 }
 
 func operator(c services.RunConfig, t boot.Trust) (bus.Address, error) {

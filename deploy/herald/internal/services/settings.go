@@ -27,6 +27,14 @@ type RunConfig struct {
 	Key         secret.Text `env:"HERALD_KEY"`
 }
 
+// Servers are the servers of a system that does not run. Stop stops those that were started for it.
+type Servers struct {
+	Database secret.Text
+	// NATS has the login of the operator.
+	NATS bus.Address
+	Stop func() error
+}
+
 // Help implements boot.Documented.
 func (RunConfig) Help() map[string]string {
 	return map[string]string{

@@ -216,7 +216,7 @@ func TestSetupInstallsClients(t *testing.T) {
 	}
 	for _, program := range []string{
 		"usr/sbin/apache2", "usr/bin/caddy", "usr/sbin/haproxy", "usr/sbin/pgbouncer", "usr/bin/prometheus",
-		"usr/bin/ip", "usr/bin/pebble", "usr/bin/etcd", "usr/bin/patroni",
+		"usr/bin/ip", "usr/bin/pgbackrest", "usr/bin/pebble", "usr/bin/etcd", "usr/bin/patroni",
 	} {
 		m.file(program, "", 0o755)
 	}
