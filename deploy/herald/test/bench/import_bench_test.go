@@ -189,7 +189,7 @@ func BenchmarkImportUsers(b *testing.B) {
 	published := time.Since(begin)
 	bare = (bare + bareImport(b, db, org, n)) / 2
 	rate, floor := float64(n)/took.Seconds(), float64(n)/bare.Seconds()
-	peak := peakMemory(b, m.Cmd.Process.Pid)
+	peak := whole.PeakMemory(m.Cmd.Process.Pid)
 	first, last := m.rate(n/10, "asc"), m.rate(n/10, "desc")
 	fmt.Printf("import of %d users: %.0f/s, bare SQL %.0f/s, ratio %.0f %%, want 40 %%; the first tenth %.0f/s, the "+
 		"last %.0f/s; published after %.2f times the import's time, want 2; peak %d MiB, want 256\n", n, rate, floor,
@@ -306,19 +306,4 @@ func ownServer(b *testing.B) *local.Server {
 	check(b, err)
 	b.Cleanup(func() { _ = server.Stop(context.Background()) })
 	return server
-}
-
-// peakMemory is the largest resident set that a process had, in bytes.
-func peakMemory(b *testing.B, pid int) int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	check(b, err)
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.Atoi(strings.Fields(value)[0])
-			check(b, err)
-			return kib << 10
-		}
-	}
-	b.Fatal("no VmHWM")
-	return 0
 }

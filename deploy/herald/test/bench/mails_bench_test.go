@@ -152,16 +152,16 @@ func BenchmarkImportedMails(b *testing.B) {
 		})
 	}
 	relay.until(b, func() bool { return relay.got >= n+others })
-	whole := time.Since(begin)
+	all := time.Since(begin)
 	relay.mu.Lock()
 	if people := len(relay.seen); people != n+others || relay.got != people {
 		b.Errorf("%d mails to %d of %d people", relay.got, people, n+others)
 	}
 	relay.mu.Unlock()
-	rate, peak := float64(n)/whole.Seconds(), peakMemory(b, s.Cmd.Process.Pid)
+	rate, peak := float64(n)/all.Seconds(), whole.PeakMemory(s.Cmd.Process.Pid)
 	fmt.Printf("%d users imported in %.1f s; their mails went out in %.0f s, %.0f/s over %d connections; "+
 		"%d mails of another organization took at most %.1f s; peak %d MiB, want 256\n", n, took.Seconds(),
-		whole.Seconds(), rate, relay.opened, others, slowest.Seconds(), peak>>20)
+		all.Seconds(), rate, relay.opened, others, slowest.Seconds(), peak>>20)
 	b.ReportMetric(rate, "mails/s")
 	b.ReportMetric(slowest.Seconds(), "s/other")
 	if peak > 256<<20 || slowest > mostDelay {

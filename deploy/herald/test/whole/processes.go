@@ -119,20 +119,21 @@ func (p *Processes) StartOn(m Machine, service string, settings ...string) *exec
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for said := ""; ; {
 		// A process for each question would take the time that the service needs to start.
 		if answers(ctx, ops) {
 			health := exec.CommandContext(ctx, p.Program, "health")
 			health.Env = c.Env
-			if out, err := health.CombinedOutput(); err != nil {
-				p.T.Errorf("%s is ready, but herald health does not say so: %v: %s", service, err, out)
+			out, err := health.CombinedOutput()
+			if err == nil {
+				return c
 			}
-			return c
+			said = string(out) // it may have found a loss of the stream meanwhile
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			p.T.Fatalf("%s was not ready within %s", service, patience)
+			p.T.Fatalf("%s was not ready within %s; herald health said %q", service, patience, said)
 			return nil
 		}
 	}
