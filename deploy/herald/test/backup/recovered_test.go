@@ -59,7 +59,7 @@ func (m *moment) until(service, sql string, want int) {
 	defer db.Close(m.T.Context())
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); ; <-tick.C {
+	for end := time.Now().Add(5 * time.Minute); ; <-tick.C {
 		var n int
 		if err := db.QueryRow(m.T.Context(), sql).Scan(&n); err != nil {
 			m.T.Fatal(err)
