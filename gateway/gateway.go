@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"herald/gateway/internal/authn"
 	"herald/gateway/internal/dispatch"
@@ -27,6 +26,7 @@ import (
 	"herald/shared/bus"
 	"herald/shared/caller"
 	"herald/shared/eventcache"
+	usersv1 "herald/shared/gen/herald/users/v1"
 	"herald/shared/quota"
 	"herald/shared/rpc"
 )
@@ -78,6 +78,8 @@ type Gateway struct {
 	conn     *nats.Conn
 	listener edge.Listener
 	issued   *edge.Issued // nil without ACME
+	tls      certificate  // nil without TLS
+	users    usersv1.InternalClient
 	server   *http.Server
 	delay    time.Duration
 	// leaving ends before stopping, by the delay.
@@ -115,6 +117,7 @@ func (g *Gateway) open(ground boot.Ground, c Config) error {
 	if err != nil {
 		return err
 	}
+	g.users = usersv1.NewInternalClient(services)
 	callers := authn.New(authn.Config{Changes: changes, Calls: services, Signer: signer, Now: ground.Now})
 	bytes, err := c.Of(quota.ImportBytes)
 	if err != nil {
@@ -138,38 +141,6 @@ func (g *Gateway) open(ground boot.Ground, c Config) error {
 	}
 	g.listener.TCPListener, err = net.ListenTCP("tcp", address)
 	return err
-}
-
-// secure prepares TLS.
-func (g *Gateway) secure(ground boot.Ground, c Config) error {
-	switch {
-	case c.files() && c.Directory != "":
-		return errors.New("HERALD_ACME_DIRECTORY and the files of a certificate are set: leave out one of them")
-	case c.files():
-		certificate, err := edge.LoadCertificate(c.Certificate, c.Key, ground.Now, ground.Log)
-		if err != nil {
-			return err
-		}
-		g.listener.TLS = certificate.Config()
-		g.showExpiry(ground, func() time.Time { return certificate.Until(g.stopping) })
-	case c.Directory != "":
-		issued, err := edge.NewIssued(c.ACME, ground.PublicURL, ground.Now, ground.Log)
-		if err != nil {
-			return err
-		}
-		g.issued, g.listener.TLS = issued, issued.Config()
-		g.showExpiry(ground, issued.Until)
-		ground.Health.Check("certificate", issued.Ready)
-	}
-	return nil
-}
-
-// showExpiry makes the metric of when the certificate expires.
-func (g *Gateway) showExpiry(ground boot.Ground, until func() time.Time) {
-	// Tests run two gateways in one process, of which the first has the metric.
-	_ = ground.Metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "herald_certificate_expiration_timestamp_seconds", Help: "When the certificate of the port expires.",
-	}, func() float64 { return float64(until().Unix()) }))
 }
 
 func (g *Gateway) ready(ctx context.Context) error {
@@ -200,6 +171,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	if g.issued != nil {
 		go g.issued.Run(ctx)
+	}
+	if g.tls != nil {
+		go g.noteCertificate(ctx)
 	}
 	go func() { failed <- g.server.Serve(g.listener) }()
 	select {

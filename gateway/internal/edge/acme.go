@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -138,13 +139,13 @@ func (i *Issued) current() (*tls.Certificate, error) {
 	return m.GetCertificate(i.hello)
 }
 
-// Until returns when the certificate expires. It is 1970 while there is none.
-func (i *Issued) Until() time.Time {
+// Leaf returns the certificate that new connections get, or nil while there is none.
+func (i *Issued) Leaf(context.Context) *x509.Certificate {
 	c, err := i.current()
 	if err != nil {
-		return time.Unix(0, 0)
+		return nil
 	}
-	return c.Leaf.NotAfter
+	return c.Leaf
 }
 
 // Ready returns why clients get no certificate that is valid.

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
@@ -51,8 +52,8 @@ func (c *Certificate) Config() *tls.Config {
 	}
 }
 
-// Until returns when the certificate expires.
-func (c *Certificate) Until(ctx context.Context) time.Time { return c.get(ctx).Leaf.NotAfter }
+// Leaf returns the certificate that new connections get.
+func (c *Certificate) Leaf(ctx context.Context) *x509.Certificate { return c.get(ctx).Leaf }
 
 // get returns the certificate for a new connection. One that cannot be read does not replace the last one: a file may
 // be written at this moment, and a wrong one must not end the service.

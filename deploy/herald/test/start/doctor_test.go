@@ -50,6 +50,28 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 	says(1, "WRONG  database of text: 1 migrations are missing: start the service of this version, or type")
 }
 
+// The certificate of the port is in the list of what expires, and each one that takes its place.
+func TestCertificateIsListed(t *testing.T) {
+	t.Parallel()
+	cert := testkit.NewServedCertificate(t, whole.Dir(t), time.Now().Add(72*time.Hour))
+	i := whole.Start(t, "HERALD_TLS_CERT_FILE="+cert.Cert, "HERALD_TLS_KEY_FILE="+cert.Key, "SSL_CERT_FILE="+cert.Cert)
+	listed := func(want int) {
+		t.Helper()
+		for begin := time.Now(); ; {
+			out, complaint, code := i.Herald("", "call", "Expirations.ListInstanceExpirations", "--json", `{"within":"40d"}`)
+			if code == 0 && strings.Count(out, "EXPIRATION_KIND_CERTIFICATE") == want && strings.Contains(out, "localhost") {
+				return
+			}
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("ended with %d and said %s%s, want %d certificates", code, out, complaint, want)
+			}
+		}
+	}
+	listed(1)
+	testkit.NewServedCertificate(t, strings.TrimSuffix(cert.Cert, "/tls.crt"), time.Now().Add(720*time.Hour))
+	listed(2) // another gateway may still have the first one
+}
+
 // A mail server of the API takes the place of the inbox, for mails and for the doctor, until it is removed.
 func TestMailServerOfTheAPIReplacesTheInbox(t *testing.T) {
 	t.Parallel()

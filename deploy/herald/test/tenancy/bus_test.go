@@ -66,6 +66,7 @@ var (
 		"herald.users.v1.Internal.LinkExternalAccount":  {"auth"},
 		"herald.users.v1.Internal.ListAskedMails":       {"notification"},
 		"herald.users.v1.Internal.MakeProjectOwner":     {"projects"},
+		"herald.users.v1.Internal.NoteCertificate":      {"gateway"},
 		"herald.users.v1.Internal.PrepareMail":          {"notification"},
 		"herald.users.v1.Internal.RequestCode":          {"auth"},
 		"herald.users.v1.Internal.ResolveCaller":        {"auth"},

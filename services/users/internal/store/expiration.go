@@ -10,7 +10,7 @@ import (
 	"herald/shared/search"
 )
 
-// Expiring are the keys, tokens and invitations.
+// Expiring are the keys, tokens, invitations and certificates.
 var Expiring = fmt.Sprintf(`
 	select %[1]d as kind, k.id, `+userName+` as name, u.org_id, u.id as owner_id, k.expires_at,
 		null::timestamptz as last_used_at, k.created_at as made_at, u.state = %[5]d and o.state = %[6]d as active,
@@ -25,9 +25,13 @@ var Expiring = fmt.Sprintf(`
 	select %[3]d, u.id, `+userName+`, u.org_id, u.id, c.expires_at, null, c.made_at,
 		u.state = %[7]d and o.state = %[6]d, 'human', 'invitation_expiration_announced', u.id, '{}'
 	from codes c join users u on u.id = c.user_id join organizations o on o.id = u.org_id
-	where c.purpose = '%[4]s'`, heraldv1.ExpirationKind_EXPIRATION_KIND_MACHINE_KEY,
+	where c.purpose = '%[4]s'
+	union all
+	select %[8]d, c.id, c.name, '', '', c.expires_at, null, c.created_at, true, 'certificate', 'expiration_announced',
+		c.id, '{}'
+	from certificates c`, heraldv1.ExpirationKind_EXPIRATION_KIND_MACHINE_KEY,
 	heraldv1.ExpirationKind_EXPIRATION_KIND_PAT, heraldv1.ExpirationKind_EXPIRATION_KIND_INVITATION, domain.KindInit,
-	domain.UserActive, domain.OrgActive, domain.UserInitial)
+	domain.UserActive, domain.OrgActive, domain.UserInitial, heraldv1.ExpirationKind_EXPIRATION_KIND_CERTIFICATE)
 
 // Expirations returns what expires soon.
 func (s Store) Expirations(

@@ -9,8 +9,8 @@ import (
 	"herald/shared/postgres"
 )
 
-// Sweep deletes guesses that refuse no further ones, notices after domain.NoticeKept, counts of mails after a day, and
-// the ids of ended authorizations after domain.EndKept.
+// Sweep deletes guesses that refuse no further ones, notices after domain.NoticeKept, counts of mails after a day, the
+// ids of ended authorizations after domain.EndKept, and certificates after domain.CertificateKept.
 func (s Store) Sweep(ctx context.Context, now time.Time) error {
 	tries := triesArgs(now)
 	delete(tries, "pauses")
@@ -23,6 +23,8 @@ func (s Store) Sweep(ctx context.Context, now time.Time) error {
 		forget(`delete from notices where time < @old`, postgres.Args{"old": now.Add(-domain.NoticeKept)}),
 		forget(`delete from ended_authorizations where ended_at < @old`,
 			postgres.Args{"old": now.Add(-domain.EndKept)}),
+		forget(`delete from certificates where noted_at < @old`,
+			postgres.Args{"old": now.Add(-domain.CertificateKept)}),
 		forget(`delete from mail_counts where times[1] < @old`, postgres.Args{"old": now.Add(-24 * time.Hour)}),
 	)
 }

@@ -39,6 +39,8 @@ const (
 	ExpirationKind_EXPIRATION_KIND_PROVIDER_SECRET ExpirationKind = 5
 	// The code of the initialize-user mail, with which a new user logs in for the first time.
 	ExpirationKind_EXPIRATION_KIND_INVITATION ExpirationKind = 6
+	// The certificate of the gateway's port. It belongs to no organization.
+	ExpirationKind_EXPIRATION_KIND_CERTIFICATE ExpirationKind = 7
 )
 
 // Enum value maps for ExpirationKind.
@@ -51,6 +53,7 @@ var (
 		4: "EXPIRATION_KIND_CLIENT_SECRET",
 		5: "EXPIRATION_KIND_PROVIDER_SECRET",
 		6: "EXPIRATION_KIND_INVITATION",
+		7: "EXPIRATION_KIND_CERTIFICATE",
 	}
 	ExpirationKind_value = map[string]int32{
 		"EXPIRATION_KIND_UNSPECIFIED":     0,
@@ -60,6 +63,7 @@ var (
 		"EXPIRATION_KIND_CLIENT_SECRET":   4,
 		"EXPIRATION_KIND_PROVIDER_SECRET": 5,
 		"EXPIRATION_KIND_INVITATION":      6,
+		"EXPIRATION_KIND_CERTIFICATE":     7,
 	}
 )
 
@@ -94,9 +98,11 @@ func (ExpirationKind) EnumDescriptor() ([]byte, []int) {
 type Expiration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  ExpirationKind         `protobuf:"varint,1,opt,name=kind,proto3,enum=herald.v1.ExpirationKind" json:"kind,omitempty"`
-	// The id of the key or token, of the application or provider with the secret, or of the invited user.
+	// The id of the key or token, of the application or provider with the secret, or of the invited user; of a certificate
+	// its SHA-256 in hexadecimal digits.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// What the token, the machine user, the application, the provider or the invited user is called.
+	// What the token, the machine user, the application, the provider or the invited user is called; of a certificate its
+	// host.
 	Name           string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	OrganizationId string `protobuf:"bytes,4,opt,name=organization_id,json=organizationId,proto3" json:"organization_id,omitempty"`
 	// The user or application to which it belongs. Empty for what belongs to the organization itself.
@@ -343,7 +349,7 @@ const file_herald_v1_expiration_proto_rawDesc = "" +
 	"\x06usable\x18\x05 \x01(\bR\x06usable\"^\n" +
 	"\x17ReadExpirationsResponse\x12-\n" +
 	"\x06result\x18\x01 \x03(\v2\x15.herald.v1.ExpirationR\x06result\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\x03R\x05total*\xf8\x01\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total*\x99\x02\n" +
 	"\x0eExpirationKind\x12\x1f\n" +
 	"\x1bEXPIRATION_KIND_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bEXPIRATION_KIND_MACHINE_KEY\x10\x01\x12#\n" +
@@ -351,7 +357,8 @@ const file_herald_v1_expiration_proto_rawDesc = "" +
 	"\x13EXPIRATION_KIND_PAT\x10\x03\x12!\n" +
 	"\x1dEXPIRATION_KIND_CLIENT_SECRET\x10\x04\x12#\n" +
 	"\x1fEXPIRATION_KIND_PROVIDER_SECRET\x10\x05\x12\x1e\n" +
-	"\x1aEXPIRATION_KIND_INVITATION\x10\x06B&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
+	"\x1aEXPIRATION_KIND_INVITATION\x10\x06\x12\x1f\n" +
+	"\x1bEXPIRATION_KIND_CERTIFICATE\x10\aB&Z$herald/shared/gen/herald/v1;heraldv1b\x06proto3"
 
 var (
 	file_herald_v1_expiration_proto_rawDescOnce sync.Once

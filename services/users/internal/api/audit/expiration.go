@@ -24,6 +24,7 @@ var mayRead = map[string][]heraldv1.ExpirationKind{
 		heraldv1.ExpirationKind_EXPIRATION_KIND_INVITATION},
 	"project.app.read": {heraldv1.ExpirationKind_EXPIRATION_KIND_APPLICATION_KEY,
 		heraldv1.ExpirationKind_EXPIRATION_KIND_CLIENT_SECRET},
+	"iam.read":     {heraldv1.ExpirationKind_EXPIRATION_KIND_CERTIFICATE},
 	"org.idp.read": {heraldv1.ExpirationKind_EXPIRATION_KIND_PROVIDER_SECRET},
 }
 

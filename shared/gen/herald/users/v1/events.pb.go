@@ -1973,6 +1973,60 @@ func (x *HumanInvitationExpirationAnnounced) GetExpirationDate() *timestamppb.Ti
 	return nil
 }
 
+// The certificate of a gateway's port ends soon. Nothing has changed.
+type CertificateExpirationAnnounced struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many days before its end: 30, 7 or 1. There are fewer left if Herald did not run.
+	Days           int32                  `protobuf:"varint,1,opt,name=days,proto3" json:"days,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *CertificateExpirationAnnounced) Reset() {
+	*x = CertificateExpirationAnnounced{}
+	mi := &file_herald_users_v1_events_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CertificateExpirationAnnounced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CertificateExpirationAnnounced) ProtoMessage() {}
+
+func (x *CertificateExpirationAnnounced) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_events_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CertificateExpirationAnnounced.ProtoReflect.Descriptor instead.
+func (*CertificateExpirationAnnounced) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *CertificateExpirationAnnounced) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *CertificateExpirationAnnounced) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
 // A mail was requested that lists what of an organization ends soon. A user gets at most one of an organization a day.
 type HumanExpirationNoticeRequested struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1988,7 +2042,7 @@ type HumanExpirationNoticeRequested struct {
 
 func (x *HumanExpirationNoticeRequested) Reset() {
 	*x = HumanExpirationNoticeRequested{}
-	mi := &file_herald_users_v1_events_proto_msgTypes[38]
+	mi := &file_herald_users_v1_events_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2054,7 @@ func (x *HumanExpirationNoticeRequested) String() string {
 func (*HumanExpirationNoticeRequested) ProtoMessage() {}
 
 func (x *HumanExpirationNoticeRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_events_proto_msgTypes[38]
+	mi := &file_herald_users_v1_events_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2067,7 @@ func (x *HumanExpirationNoticeRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HumanExpirationNoticeRequested.ProtoReflect.Descriptor instead.
 func (*HumanExpirationNoticeRequested) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{38}
+	return file_herald_users_v1_events_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HumanExpirationNoticeRequested) GetNotice() string {
@@ -2192,7 +2246,11 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\"HumanInvitationExpirationAnnounced\x12\x12\n" +
 	"\x04days\x18\x01 \x01(\x05R\x04days\x12C\n" +
 	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:K\x8a\x82)G\n" +
-	"\x05human\x12\x1finvitation_expiration_announced:\x04userR\x15nothing has ended yet0\x01\"\xd7\x01\n" +
+	"\x05human\x12\x1finvitation_expiration_announced:\x04userR\x15nothing has ended yet0\x01\"\xbb\x01\n" +
+	"\x1eCertificateExpirationAnnounced\x12\x12\n" +
+	"\x04days\x18\x01 \x01(\x05R\x04days\x12C\n" +
+	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:@\x8a\x82)<\n" +
+	"\vcertificate\x12\x14expiration_announcedR\x15nothing has ended yet0\x01\"\xd7\x01\n" +
 	"\x1eHumanExpirationNoticeRequested\x12\x16\n" +
 	"\x06notice\x18\x01 \x01(\tR\x06notice\x12 \n" +
 	"\fabout_org_id\x18\x02 \x01(\tR\n" +
@@ -2212,7 +2270,7 @@ func file_herald_users_v1_events_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_events_proto_rawDescData
 }
 
-var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_herald_users_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_herald_users_v1_events_proto_goTypes = []any{
 	(*OrgCreated)(nil),                             // 0: herald.users.v1.OrgCreated
 	(*OrgChanged)(nil),                             // 1: herald.users.v1.OrgChanged
@@ -2252,32 +2310,34 @@ var file_herald_users_v1_events_proto_goTypes = []any{
 	(*MachineKeyExpirationAnnounced)(nil),          // 35: herald.users.v1.MachineKeyExpirationAnnounced
 	(*PersonalAccessTokenExpirationAnnounced)(nil), // 36: herald.users.v1.PersonalAccessTokenExpirationAnnounced
 	(*HumanInvitationExpirationAnnounced)(nil),     // 37: herald.users.v1.HumanInvitationExpirationAnnounced
-	(*HumanExpirationNoticeRequested)(nil),         // 38: herald.users.v1.HumanExpirationNoticeRequested
-	(UserState)(0),                                 // 39: herald.users.v1.UserState
-	(InitMail)(0),                                  // 40: herald.users.v1.InitMail
-	(*timestamppb.Timestamp)(nil),                  // 41: google.protobuf.Timestamp
-	(MembershipState)(0),                           // 42: herald.users.v1.MembershipState
+	(*CertificateExpirationAnnounced)(nil),         // 38: herald.users.v1.CertificateExpirationAnnounced
+	(*HumanExpirationNoticeRequested)(nil),         // 39: herald.users.v1.HumanExpirationNoticeRequested
+	(UserState)(0),                                 // 40: herald.users.v1.UserState
+	(InitMail)(0),                                  // 41: herald.users.v1.InitMail
+	(*timestamppb.Timestamp)(nil),                  // 42: google.protobuf.Timestamp
+	(MembershipState)(0),                           // 43: herald.users.v1.MembershipState
 }
 var file_herald_users_v1_events_proto_depIdxs = []int32{
-	39, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
-	40, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
-	39, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
-	40, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
-	40, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
-	39, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
-	39, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
-	41, // 7: herald.users.v1.HumanPasswordLocked.until:type_name -> google.protobuf.Timestamp
-	39, // 8: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
-	39, // 9: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
-	42, // 10: herald.users.v1.MemberAdded.state:type_name -> herald.users.v1.MembershipState
-	41, // 11: herald.users.v1.MachineKeyExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
-	41, // 12: herald.users.v1.PersonalAccessTokenExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
-	41, // 13: herald.users.v1.HumanInvitationExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	40, // 0: herald.users.v1.HumanCreated.state:type_name -> herald.users.v1.UserState
+	41, // 1: herald.users.v1.HumanCreated.init_mail:type_name -> herald.users.v1.InitMail
+	40, // 2: herald.users.v1.HumanImported.state:type_name -> herald.users.v1.UserState
+	41, // 3: herald.users.v1.HumanImported.init_mail:type_name -> herald.users.v1.InitMail
+	41, // 4: herald.users.v1.HumanInitializationRequested.init_mail:type_name -> herald.users.v1.InitMail
+	40, // 5: herald.users.v1.HumanInitialized.state:type_name -> herald.users.v1.UserState
+	40, // 6: herald.users.v1.HumanEmailChanged.state:type_name -> herald.users.v1.UserState
+	42, // 7: herald.users.v1.HumanPasswordLocked.until:type_name -> google.protobuf.Timestamp
+	40, // 8: herald.users.v1.HumanPasswordChanged.state:type_name -> herald.users.v1.UserState
+	40, // 9: herald.users.v1.MachineCreated.state:type_name -> herald.users.v1.UserState
+	43, // 10: herald.users.v1.MemberAdded.state:type_name -> herald.users.v1.MembershipState
+	42, // 11: herald.users.v1.MachineKeyExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	42, // 12: herald.users.v1.PersonalAccessTokenExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	42, // 13: herald.users.v1.HumanInvitationExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	42, // 14: herald.users.v1.CertificateExpirationAnnounced.expiration_date:type_name -> google.protobuf.Timestamp
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_events_proto_init() }
@@ -2292,7 +2352,7 @@ func file_herald_users_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_events_proto_rawDesc), len(file_herald_users_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -37,6 +37,7 @@ const (
 	Internal_CompleteCode_FullMethodName         = "/herald.users.v1.Internal/CompleteCode"
 	Internal_RequestCode_FullMethodName          = "/herald.users.v1.Internal/RequestCode"
 	Internal_MakeProjectOwner_FullMethodName     = "/herald.users.v1.Internal/MakeProjectOwner"
+	Internal_NoteCertificate_FullMethodName      = "/herald.users.v1.Internal/NoteCertificate"
 )
 
 // InternalClient is the client API for Internal service.
@@ -91,6 +92,9 @@ type InternalClient interface {
 	RequestCode(ctx context.Context, in *RequestCodeRequest, opts ...grpc.CallOption) (*RequestCodeResponse, error)
 	// Makes the creator of a project its PROJECT_OWNER. It works once for each project.
 	MakeProjectOwner(ctx context.Context, in *MakeProjectOwnerRequest, opts ...grpc.CallOption) (*MakeProjectOwnerResponse, error)
+	// Notes the certificate of a gateway's port, so that it is listed and announced before it expires. Gateways note it
+	// again and again, and one that is noted no more is forgotten.
+	NoteCertificate(ctx context.Context, in *NoteCertificateRequest, opts ...grpc.CallOption) (*NoteCertificateResponse, error)
 }
 
 type internalClient struct {
@@ -281,6 +285,16 @@ func (c *internalClient) MakeProjectOwner(ctx context.Context, in *MakeProjectOw
 	return out, nil
 }
 
+func (c *internalClient) NoteCertificate(ctx context.Context, in *NoteCertificateRequest, opts ...grpc.CallOption) (*NoteCertificateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NoteCertificateResponse)
+	err := c.cc.Invoke(ctx, Internal_NoteCertificate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InternalServer is the server API for Internal service.
 // All implementations should embed UnimplementedInternalServer
 // for forward compatibility.
@@ -333,6 +347,9 @@ type InternalServer interface {
 	RequestCode(context.Context, *RequestCodeRequest) (*RequestCodeResponse, error)
 	// Makes the creator of a project its PROJECT_OWNER. It works once for each project.
 	MakeProjectOwner(context.Context, *MakeProjectOwnerRequest) (*MakeProjectOwnerResponse, error)
+	// Notes the certificate of a gateway's port, so that it is listed and announced before it expires. Gateways note it
+	// again and again, and one that is noted no more is forgotten.
+	NoteCertificate(context.Context, *NoteCertificateRequest) (*NoteCertificateResponse, error)
 }
 
 // UnimplementedInternalServer should be embedded to have
@@ -395,6 +412,9 @@ func (UnimplementedInternalServer) RequestCode(context.Context, *RequestCodeRequ
 }
 func (UnimplementedInternalServer) MakeProjectOwner(context.Context, *MakeProjectOwnerRequest) (*MakeProjectOwnerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MakeProjectOwner not implemented")
+}
+func (UnimplementedInternalServer) NoteCertificate(context.Context, *NoteCertificateRequest) (*NoteCertificateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method NoteCertificate not implemented")
 }
 func (UnimplementedInternalServer) testEmbeddedByValue() {}
 
@@ -740,6 +760,24 @@ func _Internal_MakeProjectOwner_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Internal_NoteCertificate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NoteCertificateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InternalServer).NoteCertificate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Internal_NoteCertificate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InternalServer).NoteCertificate(ctx, req.(*NoteCertificateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Internal_ServiceDesc is the grpc.ServiceDesc for Internal service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -818,6 +856,10 @@ var Internal_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "MakeProjectOwner",
 			Handler:    _Internal_MakeProjectOwner_Handler,
+		},
+		{
+			MethodName: "NoteCertificate",
+			Handler:    _Internal_NoteCertificate_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
