@@ -73,12 +73,12 @@ func TestPastLoginsAreEvents(t *testing.T) {
 	}
 
 	clock.Advance(keep - time.Minute)
-	w.must(w.DeleteExpired(t.Context(), keep))
+	w.must(last(w.DeleteExpired(t.Context(), keep)))
 	if n := testkit.Rows(t, w.db, "past_logins"); n != 3 {
 		t.Errorf("the sweep leaves %d of 3", n)
 	}
 	clock.Advance(time.Second)
-	w.must(w.DeleteExpired(t.Context(), keep))
+	w.must(last(w.DeleteExpired(t.Context(), keep)))
 	if n := testkit.Rows(t, w.db, "past_logins"); n != 2 {
 		t.Errorf("%d past logins stay", n)
 	}

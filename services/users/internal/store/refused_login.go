@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
 	"herald/shared/resource"
@@ -38,6 +39,13 @@ func refusalArgs(ctx context.Context, u domain.User, now time.Time, args postgre
 	args["org_id"], args["refusal_id"], args["request_id"] = u.OrgID, resource.NewID(), rpc.RequestID(ctx)
 	args["now"], args["period"] = now, now.Truncate(domain.RefusalsTogether)
 	return args
+}
+
+// CountRefusedLogin counts a login that was refused after its password was right.
+func (s Store) CountRefusedLogin(ctx context.Context, u domain.User, why *fault.Fault) error {
+	_, err := s.journal.DB.Exec(ctx, `with counted as (select)`+countRefusal(`@reason`)+` select`,
+		refusalArgs(ctx, u, s.Now(), postgres.Args{"user_id": u.ID, "reason": why.ID}))
+	return postgres.Fault(err)
 }
 
 // countStranger is SQL that does the same work for a login name that nobody has.

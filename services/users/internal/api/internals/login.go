@@ -79,6 +79,9 @@ func (s Server) CheckFactor(
 		}
 		return change, err
 	})
+	if errors.Is(err, usersfault.ErrOTPLocked) { // other wrong codes have an event of their own
+		err = cmp.Or(s.Store.CountRefusedLogin(ctx, found, usersfault.ErrOTPLocked), err)
+	}
 	if errors.Is(err, usersfault.ErrOTPNotFound) || errors.Is(err, usersfault.ErrOTPNotReady) {
 		return nil, usersfault.ErrLoginOver
 	}
