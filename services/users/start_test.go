@@ -8,6 +8,7 @@ import (
 
 	"herald/services/users"
 	"herald/services/users/internal/testworld"
+	"herald/shared/boot"
 	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"

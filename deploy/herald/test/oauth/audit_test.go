@@ -42,8 +42,8 @@ func TestLoginsAreInTheSearchOfEvents(t *testing.T) {
 		}
 		return all
 	}
-	const in, refused = `human.logged_in of ada Ada Lovelace by Ada Lovelace<nil>: <nil> [pwd] 1`,
-		`human.login_refused of ada Ada Lovelace by <nil>auth: LOGIN_WRONG <nil> 2`
+	const in, refused = `human.logged_in of ada Ada Lovelace by Ada Lovelace: <nil> [pwd] 1`,
+		`human.login_refused of ada Ada Lovelace by auth: LOGIN_WRONG <nil> 2`
 	const types = `"eventTypes":["human.logged_in","human.login_refused"]`
 	for _, path := range []string{"/management/v1/events/_search", "/admin/v1/events/_search"} {
 		for _, body := range []string{"{" + types + "}", `{` + types + `,"aggregateId":"ada"}`} {
