@@ -7,6 +7,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/rpc"
 	"herald/shared/search"
 )
 
@@ -22,6 +25,13 @@ type Reader struct {
 	Names string
 	// Also is an SQL select of what else the service shows as events, with the columns of those. Empty for nothing.
 	Also string
+}
+
+// NoteArgs adds the arguments @note_id and @request_id of a statement that writes a row for Also: an id, and the request
+// that is under way.
+func NoteArgs(ctx context.Context, args postgres.Args) postgres.Args {
+	args["note_id"], args["request_id"] = resource.NewID(), rpc.RequestID(ctx)
+	return args
 }
 
 // stored is a row that ReadEvents returns.

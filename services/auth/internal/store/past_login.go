@@ -7,8 +7,6 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
 	"herald/shared/postgres"
-	"herald/shared/resource"
-	"herald/shared/rpc"
 )
 
 // pastLogins is SQL for past logins as events. They are no events: nobody is told, and there may be very many.
@@ -23,12 +21,11 @@ func (s Store) Events() event.Reader { return event.Reader{Journal: s.journal, A
 
 // OpenSession stores the session of a login as AddSession does, and that there was the login.
 func (s Store) OpenSession(ctx context.Context, hash []byte, n domain.Session) error {
-	args, now := sessionArgs(hash, n), s.journal.Now()
-	args["minute"], args["login_id"], args["request_id"] = now.Truncate(time.Minute), resource.NewID(), rpc.RequestID(ctx)
-	args["now"] = now
+	args, now := event.NoteArgs(ctx, sessionArgs(hash, n)), s.journal.Now()
+	args["now"], args["minute"] = now, now.Truncate(time.Minute)
 	_, err := s.journal.DB.Exec(ctx, `with login as (
 			insert into past_logins as l (user_id, amr, minute, id, org_id, request_id, time, last_at, logins)
-			values (@user_id, @amr, @minute, @login_id, @org_id, @request_id, @now, @now, 1)
+			values (@user_id, @amr, @minute, @note_id, @org_id, @request_id, @now, @now, 1)
 			on conflict (user_id, amr, minute) do update set logins = l.logins + 1,
 				last_at = greatest(l.last_at, @now)
 		) `+addSession, args)

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"herald/services/users/internal/domain"
+	"herald/shared/event"
 	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/postgres"
-	"herald/shared/resource"
-	"herald/shared/rpc"
 )
 
 // refusedLogins is SQL for the refused logins as events. They are no events: nobody is told, and strangers cause them
@@ -27,7 +26,7 @@ var countGuess = countRefusal(`case when exists (select from counted) then @wron
 func countRefusal(reason string) string {
 	return `, refusal as (
 			insert into refused_logins as r (user_id, reason, period, id, org_id, request_id, time, last_at, refused)
-			select @user_id, ` + reason + `, @period, @refusal_id, @org_id, @request_id, @now, @now, 1
+			select @user_id, ` + reason + `, @period, @note_id, @org_id, @request_id, @now, @now, 1
 				where (select count(*) from counted) >= 0
 			on conflict (user_id, reason, period) do update set refused = r.refused + 1,
 				last_at = greatest(r.last_at, @now), time = case when r.refused = 0 then @now else r.time end
@@ -36,9 +35,8 @@ func countRefusal(reason string) string {
 
 // refusalArgs adds the arguments of countRefusal.
 func refusalArgs(ctx context.Context, u domain.User, now time.Time, args postgres.Args) postgres.Args {
-	args["org_id"], args["refusal_id"], args["request_id"] = u.OrgID, resource.NewID(), rpc.RequestID(ctx)
-	args["now"], args["period"] = now, now.Truncate(domain.RefusalsTogether)
-	return args
+	args["org_id"], args["now"], args["period"] = u.OrgID, now, now.Truncate(domain.RefusalsTogether)
+	return event.NoteArgs(ctx, args)
 }
 
 // CountRefusedLogin counts a login that was refused after its password was right.

@@ -70,14 +70,15 @@ func TestRefusedLoginsAreEvents(t *testing.T) {
 	l.Advance(time.Second)
 	l.guess()
 	right(nil, l.guess())
-	is("two wrong ones", "ada org-a LOGIN_WRONG 2 by auth, 1s after 1s")
+	wrong := "ada org-a " + usersfault.ErrLoginWrong.ID
+	is("two wrong ones", wrong+" 2 by auth, 1s after 1s")
 	right(usersfault.ErrUserNotActive, l.guess())
 	l.Advance(domain.RefusalsTogether)
 	for range domain.PasswordTries + 2 {
 		l.guess()
 	}
-	is("a pause", "ada org-a LOGIN_WRONG 2 by auth, 1s after 1s", "ada org-a USER_NOT_ACTIVE 1 by auth, 0s after 2s",
-		"ada org-a LOGIN_WRONG 10 by auth, 0s after 15m2s", "ada org-a PASSWORD_LOCKED 2 by auth, 0s after 15m2s")
+	is("a pause", wrong+" 2 by auth, 1s after 1s", "ada org-a USER_NOT_ACTIVE 1 by auth, 0s after 2s",
+		wrong+" 10 by auth, 0s after 15m2s", "ada org-a PASSWORD_LOCKED 2 by auth, 0s after 15m2s")
 	for name, q := range map[string]*heraldv1.ReadEventsRequest{
 		"another organization": {OrgId: "org-b"}, "another user": {HistoryId: "bob"},
 		"another request": {RequestId: "r2"}, "another editor": {Actor: "ada"},
