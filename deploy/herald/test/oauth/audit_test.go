@@ -16,7 +16,9 @@ func TestLoginsAreInTheSearchOfEvents(t *testing.T) {
 	w.Must("POST", "/management/v1/users/human/_import", person("ada", ""))
 	history := w.Must("POST", "/management/v1/users/ada/changes/_search", "{}")["result"].([]any)
 	v, shop := w.visitor(), w.application("Shop")
-	for _, typed := range [][2]string{{"ada", "wrong horse"}, {"ada", "wronger horse"}, {"somebody-else", "correct horse"}} {
+	for _, typed := range [][2]string{
+		{"ada", "wrong horse"}, {"ada", "wronger horse"}, {"somebody-else", "correct horse"},
+	} {
 		v.named(v.submit(v.visit(shop.request()), "name", typed[0], "current", typed[1]), "Sign in")
 	}
 	v.login(shop, "ada")
@@ -59,7 +61,8 @@ func TestLoginsAreInTheSearchOfEvents(t *testing.T) {
 
 	other := *w.Instance
 	other.Org = w.Must("POST", "/management/v1/orgs", `{"name":"Other"}`)["id"].(string)
-	owner := other.Must("POST", "/management/v1/users/machine", `{"userName":"owner","name":"Owner"}`)["userId"].(string)
+	machine := other.Must("POST", "/management/v1/users/machine", `{"userName":"owner","name":"Owner"}`)
+	owner := machine["userId"].(string)
 	other.Must("POST", "/management/v1/orgs/me/members", fmt.Sprintf(`{"userId":%q,"roles":["ORG_OWNER"]}`, owner))
 	token := other.Must("POST", "/management/v1/users/"+owner+"/pats", `{}`)["token"].(string)
 	if got := find("/management/v1/events/_search", token, `{`+types+`}`); got != nil {

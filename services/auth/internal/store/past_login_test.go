@@ -62,7 +62,8 @@ func TestPastLoginsAreEvents(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for name, q := range map[string]*heraldv1.ReadEventsRequest{
-		"editor": {Actor: "u1"}, "object": {HistoryId: "u1"}, "both": {HistoryId: "u1", Types: []string{"human.logged_in"}},
+		"editor": {Actor: "u1"}, "object": {HistoryId: "u1"},
+		"type": {HistoryId: "u1", Types: []string{"human.logged_in"}},
 	} {
 		if got := read(q); !slices.Equal(got, []string{next, first}) {
 			t.Errorf("by the %s: %q", name, got)
