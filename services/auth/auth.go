@@ -20,7 +20,6 @@ import (
 	"herald/services/auth/internal/upstream"
 	"herald/services/auth/internal/web/frame"
 	"herald/shared/boot"
-	"herald/shared/event"
 	"herald/shared/eventcache"
 	authv1 "herald/shared/gen/herald/auth/v1"
 	projectsv1 "herald/shared/gen/herald/projects/v1"
@@ -39,6 +38,7 @@ type Config struct {
 	Refresh        time.Duration `env:"HERALD_REFRESH_TOKEN_EXPIRATION" envDefault:"2160h"`
 	outbound.Network
 	boot.QuotaSettings
+	boot.AuditSettings
 }
 
 // Help implements boot.Documented.
@@ -71,6 +71,9 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	period, err := domain.CheckPeriod(c.SigningKeyDays)
 	if err != nil {
+		return err
+	}
+	if err := c.CheckAudit(); err != nil {
 		return err
 	}
 	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
@@ -106,7 +109,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		Store: db, Upstream: issued.Upstream, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate,
 		Now: s.Now, Log: s.Log, Outages: s.Outages, Metrics: s.Metrics,
 	})
-	consumer.Start(s, consumer.Config{Store: db, Upstream: issued.Upstream, Ended: notifier.Wake})
+	consumer.Start(s, consumer.Config{Store: db, Upstream: issued.Upstream, Ended: notifier.Wake, Keep: c.AuditKeep})
 	cached := issued.Cached(changes)
 	browsers, parts, err := routes.Browsers(s, l, users, issued, cached)
 	if err != nil {
@@ -124,7 +127,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 			Server: api.Server{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit,
 				Credentials: usersv1.NewCredentialsClient(s.Calls), Factors: usersv1.NewFactorsClient(s.Calls)},
 		})
-		authv1.RegisterEventsServer(r, event.Reader{Journal: s.Journal})
+		authv1.RegisterEventsServer(r, db.Events())
 	})
 }
 

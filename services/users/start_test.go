@@ -4,9 +4,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/services/users"
 	"herald/services/users/internal/testworld"
+	"herald/shared/boot"
 	"herald/shared/search"
 	"herald/shared/secret"
 	"herald/shared/testkit"
@@ -28,6 +30,7 @@ func TestFirstStart(t *testing.T) {
 		defer s.Close()
 		admin, err := users.New(t.Context(), s, users.Config{
 			Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file,
+			AuditSettings: boot.AuditSettings{AuditKeep: 24 * time.Hour},
 		})
 		if err != nil {
 			t.Fatal(err)

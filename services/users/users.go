@@ -37,6 +37,7 @@ import (
 type Config struct {
 	search.Limit
 	boot.QuotaSettings
+	boot.AuditSettings
 	OTPIssuer string `env:"HERALD_OTP_ISSUER" envDefault:"Herald"`
 	// TokenFile is the file for the administrator's personal access token, which the first start
 	// writes. It is empty for no file.
@@ -84,6 +85,9 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err := domain.CheckOTPIssuer(c.OTPIssuer); err != nil {
 		return Administrator{}, err
 	}
+	if err := c.CheckAudit(); err != nil {
+		return Administrator{}, err
+	}
 	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
 		return Administrator{}, err
 	}
@@ -100,13 +104,13 @@ func New(ctx context.Context, s *boot.Service, c Config) (Administrator, error) 
 	if err != nil {
 		return admin, err
 	}
-	consumer.Expire(s, db)
+	consumer.Expire(s, db, c.AuditKeep)
 	common := base.Base{
 		Store: db, Passwords: passwords, Codes: domain.NewCoder(lasting), Lasting: lasting, Keys: s.Keys,
 		Idps: idpv1.NewIdpsClient(s.Calls), Now: s.Now, PublicURL: s.PublicURL, MaxLimit: c.MaxLimit,
 	}
 	projects := projectsv1.NewInternalClient(s.Calls)
-	overview, err := audit.New(common, s.Calls, projects)
+	overview, err := audit.New(common, s.Calls, projects, c.AuditKeep)
 	if err != nil {
 		return admin, err
 	}

@@ -7,6 +7,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	heraldv1 "herald/shared/gen/herald/v1"
+	"herald/shared/postgres"
+	"herald/shared/resource"
+	"herald/shared/rpc"
 	"herald/shared/search"
 )
 
@@ -20,6 +23,15 @@ type Reader struct {
 	// Names is an SQL expression for the name of the object with the id e.aggregate_id, or null. Empty if no objects
 	// of the service have names.
 	Names string
+	// Also is an SQL select of what else the service shows as events, with the columns of those. Empty for nothing.
+	Also string
+}
+
+// NoteArgs adds the arguments @note_id and @request_id of a statement that writes a row for Also: an id, and the request
+// that is under way.
+func NoteArgs(ctx context.Context, args postgres.Args) postgres.Args {
+	args["note_id"], args["request_id"] = resource.NewID(), rpc.RequestID(ctx)
+	return args
 }
 
 // stored is a row that ReadEvents returns.
@@ -34,7 +46,13 @@ func (r Reader) ReadEvents(ctx context.Context, q *heraldv1.ReadEventsRequest) (
 	if r.Names != "" {
 		name = "coalesce(" + r.Names + ", '')"
 	}
-	s := search.Select(columns+", request_id, "+name+" as aggregate_name", "events e", "time, position")
+	const read = columns + ", request_id"
+	from := "events e"
+	if r.Also != "" {
+		const all = read + ", history_id"
+		from = "(select " + all + " from events union all select " + all + " from (" + r.Also + ") also) e"
+	}
+	s := search.Select(read+", "+name+" as aggregate_name", from, "time, position")
 	for _, filter := range []struct {
 		condition string
 		value     any

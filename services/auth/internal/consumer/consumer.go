@@ -35,6 +35,8 @@ type Config struct {
 	Upstream *upstream.Services
 	// Ended is called when sessions may have ended.
 	Ended func()
+	// Keep is how long past logins are kept.
+	Keep time.Duration
 }
 
 // Start adds the consumer to a service.
@@ -52,10 +54,14 @@ type consumer struct {
 // run deletes expired rows until ctx ends.
 func (s consumer) run(ctx context.Context) {
 	for again := true; again; again = retry.Wait(ctx, interval) {
-		if err := each(ctx, s.Store.DeleteExpired); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "expired tokens stay a while longer", "err", err)
+		if err := each(ctx, s.expired); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "expired tokens and past logins stay a while longer", "err", err)
 		}
 	}
+}
+
+func (s consumer) expired(ctx context.Context) (more bool, err error) {
+	return s.Store.DeleteExpired(ctx, s.Keep)
 }
 
 // handlers end the sessions and authorizations that depend on what has changed or was removed. These must be all

@@ -51,7 +51,7 @@ var endings = map[string]struct {
 		own(w, err)
 	}, stays: func(a *domain.Authorization) { a.ClientID = "other" }, by: "TAKEN_BACK"},
 	"expired": {end: func(w world) {
-		more, err := w.DeleteExpired(w.Context())
+		more, err := w.DeleteExpired(w.Context(), keep)
 		batch(w, more, err)
 	}, gone: func(a *domain.Authorization) { a.ExpiresAt = now }, by: "EXPIRED"},
 	"refresh token expired": {end: func(w world) {
@@ -61,7 +61,7 @@ var endings = map[string]struct {
 				[]byte(id), id, now, now.Add(expires))
 			w.must(err)
 		}
-		more, err := w.DeleteExpired(w.Context())
+		more, err := w.DeleteExpired(w.Context(), keep)
 		batch(w, more, err)
 	}, by: "EXPIRED"},
 	"user changed": {end: func(w world) {

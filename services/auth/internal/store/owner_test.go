@@ -67,15 +67,16 @@ var everything = []asked{
 // elsewhere lists, by reason, the methods that need not have a user as a condition.
 var elsewhere = map[string]string{
 	"needs no existing object": "AddAuthRequest Issue GiveConsent AddDevice BeginExternalLogin BeginLogin " +
-		"AddSession Note",
+		"AddSession OpenSession Note",
 	"takes a secret, or an id that only its browser knows": "AuthRequest EndAuthRequest Use Token IssueCode Code " +
 		"Redeem RefreshToken Rotate AskedDevice Device LetIn Deny RedeemDevice ExternalLogin EndExternalLogin " +
 		"Session Login AdvanceLogin EndLogin RevokeToken",
 	"takes the id in a token that auth signed": "AuthorizationOfJWT Revoked Authorization End EndLast",
 	"handles an event, or is about a whole removal": "EndLoginsLike EndChangedApp EndChangedProject EndChangedOrg " +
 		"EndGranted EndNamed EndTrusted EndTrustedOf DeleteOfIdp DeleteOfUser DeleteOfOrg DeleteOfClient",
-	"is a task of the instance":     "ClaimLogouts RepeatLogout FinishLogout DeleteExpired",
-	"is about keys of the instance": "SigningKeys AddSigningKey RemoveSigningKey ActivateSigningKey",
+	"is a task of the instance":                                       "ClaimLogouts RepeatLogout FinishLogout DeleteExpired",
+	"takes the organization from its caller: TestPastLoginsAreEvents": "Events",
+	"is about keys of the instance":                                   "SigningKeys AddSigningKey RemoveSigningKey ActivateSigningKey",
 }
 
 // No method finds or changes what another user has. Each finds it for its user.

@@ -24,22 +24,28 @@ const (
 	needs_password, expires_at`
 )
 
-// AddSession stores the session of a login under the hash of its cookie. If a session with that id exists, the new one
-// replaces it, and the old cookie is not valid any more.
-func (s Store) AddSession(ctx context.Context, hash []byte, n domain.Session) error {
-	_, err := s.journal.DB.Exec(ctx, `insert into sessions (hash, `+sessionFields+`)
-		values (@hash, `+postgres.Each("@", sessionFields)+`)
+// addSession is SQL that stores a session.
+var addSession = `insert into sessions (hash, ` + sessionFields + `)
+		values (@hash, ` + postgres.Each("@", sessionFields) + `)
 		on conflict (id) do update set hash = excluded.hash, user_generation = excluded.user_generation,
 			org_generation = excluded.org_generation, auth_time = excluded.auth_time, amr = excluded.amr,
 			credential = excluded.credential, client = excluded.client, agent = excluded.agent,
 			used_at = excluded.used_at, expires_at = excluded.expires_at
-		where sessions.user_id = excluded.user_id`,
-		postgres.Args{
-			"hash": hash, "id": n.ID, "user_id": n.UserID, "user_generation": n.UserGeneration, "org_id": n.OrgID,
-			"org_generation": n.OrgGeneration, "auth_time": n.AuthTime, "amr": n.AMR, "credential": n.Credential,
-			"client": n.Client, "agent": n.Agent, "created_at": n.CreatedAt, "used_at": n.UsedAt,
-			"expires_at": n.ExpiresAt,
-		})
+		where sessions.user_id = excluded.user_id`
+
+func sessionArgs(hash []byte, n domain.Session) postgres.Args {
+	return postgres.Args{
+		"hash": hash, "id": n.ID, "user_id": n.UserID, "user_generation": n.UserGeneration, "org_id": n.OrgID,
+		"org_generation": n.OrgGeneration, "auth_time": n.AuthTime, "amr": n.AMR, "credential": n.Credential,
+		"client": n.Client, "agent": n.Agent, "created_at": n.CreatedAt, "used_at": n.UsedAt,
+		"expires_at": n.ExpiresAt,
+	}
+}
+
+// AddSession stores a session under the hash of its cookie. If a session with that id exists, the new one replaces it,
+// and the old cookie is not valid any more.
+func (s Store) AddSession(ctx context.Context, hash []byte, n domain.Session) error {
+	_, err := s.journal.DB.Exec(ctx, addSession, sessionArgs(hash, n))
 	return postgres.Fault(err)
 }
 

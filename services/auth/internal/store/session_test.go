@@ -43,7 +43,7 @@ func TestSessionIsFoundByNewestCookie(t *testing.T) {
 			t.Errorf("cookie %q is of session %q, want %q", cookie, got, want)
 		}
 	}
-	if _, err := w.DeleteExpired(t.Context()); err != nil || w.session("second") != "s1" {
+	if _, err := w.DeleteExpired(t.Context(), keep); err != nil || w.session("second") != "s1" {
 		t.Errorf("after the sweep: %v", err)
 	}
 	for name, remove := range map[string]func() (bool, error){

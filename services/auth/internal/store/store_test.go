@@ -30,6 +30,9 @@ type world struct {
 	db *pgxpool.Pool
 }
 
+// keep is how long past logins are kept.
+const keep = 30 * 24 * time.Hour
+
 func newWorld(t *testing.T) world {
 	t.Helper()
 	j := kit.Journal(t)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"herald/services/auth/internal/domain"
 	"herald/shared/event"
@@ -31,8 +32,8 @@ const idle = `a.id in (select t.authorization_id from tokens t
 		where t.authorization_id = a.id and t.kind = @refresh and t.used_at is null and t.expires_at > @now)`
 
 // DeleteExpired ends a batch of expired authorizations. If there are no more, it deletes a batch of expired rows of
-// each table. It reports whether there may be more.
-func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
+// each table, and of past logins that are older than keep. It reports whether there may be more.
+func (s Store) DeleteExpired(ctx context.Context, keep time.Duration) (more bool, err error) {
 	now := s.journal.Now()
 	over, err := s.endAuthorizations(ctx, event.Delivery{}, `a.expires_at <= @now`, postgres.Args{"now": now})
 	if over || err != nil {
@@ -51,7 +52,8 @@ func (s Store) DeleteExpired(ctx context.Context) (more bool, err error) {
 		}
 		more = more || full
 	}
-	return more, nil
+	full, err := s.deleteBatch(ctx, "past_logins", `time < @old`, postgres.Args{"old": now.Add(-keep)})
+	return more || full, err
 }
 
 // DeleteOfUser deletes a batch of a removed user's logins, authorizations and consents. It reports whether there may be

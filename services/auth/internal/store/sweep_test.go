@@ -49,7 +49,7 @@ func TestExpiredRowsAreDeleted(t *testing.T) {
 	for id, expires := range map[string]time.Duration{"old": 0, "new": time.Second} {
 		w.must(w.AddAuthRequest(t.Context(), domain.AuthRequest{ID: id, ExpiresAt: now.Add(expires)}))
 	}
-	if more, err := w.DeleteExpired(t.Context()); more || err != nil {
+	if more, err := w.DeleteExpired(t.Context(), keep); more || err != nil {
 		t.Errorf("%v, %v", more, err)
 	}
 	for what, want := range map[string]int{
@@ -71,10 +71,10 @@ func TestExpiredRowsAreDeletedInBatches(t *testing.T) {
 		select 'i', n::text, $1 from generate_series(1, 1001) n`, now); err != nil {
 		t.Fatal(err)
 	}
-	if more, err := w.DeleteExpired(t.Context()); !more || err != nil || testkit.Rows(t, w.db, "used_assertions") != 1 {
+	if more, err := w.DeleteExpired(t.Context(), keep); !more || err != nil || testkit.Rows(t, w.db, "used_assertions") != 1 {
 		t.Errorf("%v, %v", more, err)
 	}
-	if more, err := w.DeleteExpired(t.Context()); more || err != nil || testkit.Rows(t, w.db, "used_assertions") != 0 {
+	if more, err := w.DeleteExpired(t.Context(), keep); more || err != nil || testkit.Rows(t, w.db, "used_assertions") != 0 {
 		t.Errorf("%v, %v", more, err)
 	}
 }

@@ -16,7 +16,7 @@ func TestSweepsWhatHasEnded(t *testing.T) {
 		"logouts":        "a row is deleted after the last try",
 		"signing_keys":   "package signing removes those that are no longer needed",
 	}, func(ctx context.Context) error {
-		_, err := w.DeleteExpired(ctx)
+		_, err := w.DeleteExpired(ctx, keep)
 		return err
 	})
 }

@@ -47,7 +47,7 @@ func Config() auth.Config {
 	const day = 24 * time.Hour
 	return auth.Config{
 		Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90, Access: time.Hour, RefreshIdle: 30 * day,
-		Refresh: 90 * day,
+		Refresh: 90 * day, AuditSettings: boot.AuditSettings{AuditKeep: 365 * day},
 	}
 }
 

@@ -34,13 +34,15 @@ func Sweep(db store.Store) orgremoval.Sweep {
 	})
 }
 
-// Expire starts the tasks that announce what ends soon, and delete every hour what has ended.
-func Expire(s *boot.Service, db store.Store) {
+// Expire starts the tasks that announce what ends soon, and delete every hour what has ended. keep is how long refused logins are
+// kept.
+func Expire(s *boot.Service, db store.Store, keep time.Duration) {
 	expiration.Start(s, store.Expiring)
 	s.Background(func(ctx context.Context) {
 		for retry.Wait(ctx, time.Hour) {
-			if err := db.Sweep(ctx, s.Now()); err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "old guesses at passwords, notices and counts of mails stay", "err", err)
+			if err := db.Sweep(ctx, s.Now(), keep); err != nil && ctx.Err() == nil {
+				s.Log.WarnContext(ctx, "old guesses at passwords, refused logins, notices and counts of mails stay",
+					"err", err)
 			}
 		}
 	})

@@ -4,12 +4,16 @@ import (
 	"encoding/binary"
 	"time"
 
+	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/secret"
 )
 
 // CredentialPassword is the credential of logins with a password.
 const CredentialPassword = "password"
+
+// RefusalsTogether is the time of which the refused logins of a user are counted together, for each reason.
+const RefusalsTogether = 15 * time.Minute
 
 // Candidate is the user with a login name, before the password is checked.
 type Candidate struct {
@@ -20,12 +24,27 @@ type Candidate struct {
 	OTPReady bool
 	// Browser counts the guesses in a browser in which the user logged in before. It is empty in others.
 	Browser string `db:"-"`
+	// TriedAt is when the guess was counted.
+	TriedAt time.Time `db:"-"`
 	// PausedUntil is when the pause ends that this guess begins if it is wrong. It is zero for none.
 	PausedUntil time.Time `db:"-"`
 	// Specimens are the slowest hashes, one of each format, that people were imported with.
 	Specimens []string `db:"-"`
 	// Stranger counts the guesses if nobody has the login name.
 	Stranger Stranger `db:"-"`
+}
+
+// Refusal returns why the user may not log in even with the right password, or nil.
+func (c Candidate) Refusal() *fault.Fault {
+	switch {
+	case c.State == UserInitial:
+		return usersfault.ErrUserNotInitialized
+	case c.State != UserActive:
+		return usersfault.ErrUserNotActive
+	case c.OrgState != OrgActive:
+		return usersfault.ErrOrgNotActive
+	}
+	return nil
 }
 
 // IsOf returns a fault unless the user is active and still has the generation of the check of the password.

@@ -38,6 +38,26 @@ func TestReplaceRequired(t *testing.T) {
 	}
 }
 
+func TestLoginRefusal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		user domain.UserState
+		org  domain.OrgState
+		want error
+	}{
+		"active":                {domain.UserActive, domain.OrgActive, nil},
+		"never activated":       {domain.UserInitial, domain.OrgActive, usersfault.ErrUserNotInitialized},
+		"inactive":              {domain.UserInactive, domain.OrgActive, usersfault.ErrUserNotActive},
+		"locked":                {domain.UserLocked, domain.OrgActive, usersfault.ErrUserNotActive},
+		"inactive organization": {domain.UserActive, domain.OrgInactive, usersfault.ErrOrgNotActive},
+	} {
+		who := domain.Candidate{User: domain.User{State: c.user}, OrgState: c.org}
+		if f := who.Refusal(); c.want == nil && f != nil || c.want != nil && !errors.Is(f, c.want) {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+}
+
 // The guesses at a name are found again by every replica, and by nobody without the key.
 func TestStranger(t *testing.T) {
 	t.Parallel()

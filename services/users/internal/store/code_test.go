@@ -19,7 +19,7 @@ func TestForgetTries(t *testing.T) {
 	for name, age := range map[string]time.Duration{"kept": 14 * time.Minute, "old": 16 * time.Minute} {
 		w.must(w.TryPassword(t.Context(), store.Guesser{UserID: name}, now.Add(-age)))
 	}
-	w.must(nil, w.Sweep(t.Context(), now))
+	w.must(nil, w.Sweep(t.Context(), now, keep))
 	if testkit.Rows(t, w.db, "password_tries") != 1 ||
 		testkit.Rows(t, w.db, "password_tries where user_id = 'kept'") != 1 {
 		t.Error("the wrong guesses are left")

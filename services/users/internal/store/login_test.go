@@ -184,7 +184,7 @@ func TestBrowsersOfTheUserAreCountedApart(t *testing.T) {
 			t.Errorf("one guess more: %v", refused)
 		}
 	}
-	l.must(nil, l.LoggedIn(t.Context(), domain.Candidate{User: domain.User{ID: "ada"}, Browser: "own"}, ""))
+	l.must(nil, l.LoggedIn(t.Context(), domain.Candidate{User: domain.User{ID: "ada"}, Browser: "own"}, nil, ""))
 	if err := guess("own", "ada"); err != nil {
 		t.Errorf("after a login there: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"herald/services/users/internal/domain"
 	"herald/shared/caller"
+	"herald/shared/fault"
 	"herald/shared/gen/fault/usersfault"
 	"herald/shared/mail"
 	"herald/shared/postgres"
@@ -84,35 +85,47 @@ func OfCaller(c caller.Caller) Guesser {
 // the bound. It returns usersfault.ErrPasswordLocked if guesses are refused, else when the pause ends that this guess
 // begins if it is wrong, or zero for none.
 func (s Store) TryPassword(ctx context.Context, g Guesser, now time.Time) (pausedUntil time.Time, err error) {
-	t, err := s.tryPassword(ctx, g, now)
+	t, err := s.tryPassword(ctx, g.args(now), "")
 	if err != nil {
 		return time.Time{}, err
 	}
 	return t.pausedUntil(now), t.refused(now)
 }
 
-func (s Store) tryPassword(ctx context.Context, g Guesser, now time.Time) (tried, error) {
+func (g Guesser) args(now time.Time) postgres.Args {
 	args := triesArgs(now)
 	args["user_id"], args["browser"] = g.UserID, g.Count
+	return args
+}
+
+// tryPassword counts a guess. also is SQL for what the statement writes besides, or empty.
+func (s Store) tryPassword(ctx context.Context, args postgres.Args, also string) (tried, error) {
 	t, err := postgres.One[tried](ctx, s.journal.DB, `with counted as (
 			insert into password_tries as t (user_id, browser, tries, since) values (@user_id, @browser, 1, @now)
 			on conflict (user_id, browser) do update set since = @now,
 				tries = case when `+triesForgotten+` then 1 else t.tries + 1 end
 			where `+triesFree+`
 			returning t.tries
-		)
+		)`+also+`
 		select exists (select from counted) as tried, coalesce((select tries from counted), 0) as tries,
 			(select t.since + `+triesPause+` from password_tries t
 				where t.user_id = @user_id and t.browser = @browser) as until, `+specimens, args)
 	return t, postgres.Fault(err)
 }
 
+// untryPassword is SQL that takes back a guess.
+const untryPassword = `update password_tries t set ` + untried + `
+	where t.user_id = @user_id and t.browser = @browser and t.tries > 0`
+
+func (g Guesser) untryArgs() postgres.Args {
+	return postgres.Args{
+		"user_id": g.UserID, "browser": g.Count, "most": domain.PasswordTries, "pauses": domain.PasswordPauses(),
+	}
+}
+
 // UntryPassword removes a guess that was not checked.
 func (s Store) UntryPassword(ctx context.Context, g Guesser) error {
-	_, err := s.journal.DB.Exec(ctx, `update password_tries t set `+untried+`
-		where t.user_id = @user_id and t.browser = @browser and t.tries > 0`, postgres.Args{
-		"user_id": g.UserID, "browser": g.Count, "most": domain.PasswordTries, "pauses": domain.PasswordPauses(),
-	})
+	_, err := s.journal.DB.Exec(ctx, untryPassword, g.untryArgs())
 	return postgres.Fault(err)
 }
 
@@ -158,8 +171,8 @@ type LoginTry struct {
 	Known []string
 }
 
-// TryLogin returns the user with a login name, and counts a guess at the password. It returns
-// usersfault.ErrPasswordLocked if guesses are refused. If there is nobody, it does the same work and returns a
+// TryLogin returns the user with a login name, and counts a guess at the password and a refused login, which LoggedIn
+// takes back. It returns usersfault.ErrPasswordLocked if guesses are refused. If there is nobody, it does the same work and returns a
 // Candidate without an id.
 func (s Store) TryLogin(ctx context.Context, l LoginTry, key domain.Lasting) (domain.Candidate, error) {
 	name, now := foldName(l.LoginName), s.Now()
@@ -176,8 +189,10 @@ func (s Store) TryLogin(ctx context.Context, l LoginTry, key domain.Lasting) (do
 		if slices.Contains(l.Known, who.ID) {
 			who.Browser = l.Browser
 		}
-		t, err = s.tryPassword(ctx, Guesser{who.ID, who.Browser}, now)
-		who.PausedUntil = t.pausedUntil(now)
+		args := refusalArgs(ctx, who.User, now, Guesser{who.ID, who.Browser}.args(now))
+		args["wrong"], args["paused"] = usersfault.ErrLoginWrong.ID, usersfault.ErrPasswordLocked.ID
+		t, err = s.tryPassword(ctx, args, countGuess)
+		who.TriedAt, who.PausedUntil = now, t.pausedUntil(now)
 	} else {
 		t, err = s.tryStranger(ctx, who.Stranger, now)
 	}
@@ -197,17 +212,30 @@ func (s Store) UntryLogin(ctx context.Context, who domain.Candidate) error {
 	if who.ID == "" {
 		return s.untryStranger(ctx, who.Stranger)
 	}
-	return s.UntryPassword(ctx, Guesser{who.ID, who.Browser})
+	_, err := s.journal.DB.Exec(ctx, `with counted as (`+untryPassword+` returning t.user_id) `+takeBack,
+		takeBackArgs(who.TriedAt, Guesser{who.ID, who.Browser}.untryArgs()))
+	return postgres.Fault(err)
 }
 
 // LoggedIn removes the guesses that were counted together with one that was right, and replaces the user's hash, if
-// next is not empty, by another one of the same password.
-func (s Store) LoggedIn(ctx context.Context, who domain.Candidate, next domain.Hidden) error {
-	_, err := s.journal.DB.Exec(ctx, `with reset_tries as (
-			delete from password_tries where user_id = @id and browser = @browser
-		)
-		update users set password_hash = @next where id = @id and password_hash = @checked and @next <> ''`,
-		postgres.Args{"id": who.ID, "browser": who.Browser, "checked": string(who.PasswordHash), "next": string(next)})
+// next is not empty, by another one of the same password. The guess is no refused login any more, unless refusal says
+// why the user may not log in.
+func (s Store) LoggedIn(
+	ctx context.Context, who domain.Candidate, refusal *fault.Fault, next domain.Hidden,
+) error {
+	args := takeBackArgs(who.TriedAt, postgres.Args{
+		"user_id": who.ID, "browser": who.Browser, "checked": string(who.PasswordHash), "next": string(next),
+	})
+	sql := `with counted as (
+			delete from password_tries where user_id = @user_id and browser = @browser returning user_id
+		), right_guess as (` + takeBack + `)`
+	if refusal != nil {
+		sql += countRefusal(`@reason`)
+		args["reason"] = refusal.ID
+		args = refusalArgs(ctx, who.User, who.TriedAt, args)
+	}
+	_, err := s.journal.DB.Exec(ctx, sql+`
+		update users set password_hash = @next where id = @user_id and password_hash = @checked and @next <> ''`, args)
 	return postgres.Fault(err)
 }
 

@@ -28,7 +28,7 @@ func (s Store) tryStranger(ctx context.Context, who domain.Stranger, now time.Ti
 				tries = case when t.name <> @name or `+triesForgotten+` then 1 else t.tries + 1 end
 			where `+free+` and (t.name <> @name or `+triesFree+`)
 			returning t.slot
-		)
+		)`+countStranger+`
 		select 0 as tries, `+specimens+`, exists (select from counted)
 				or exists (select from strangers t where t.slot = @slot and not `+free+`) as tried,
 			(select t.since + `+triesPause+` from strangers t where t.slot = @slot and t.name = @name) as until`, args)

@@ -19,5 +19,5 @@ func TestSweepsWhatHasEnded(t *testing.T) {
 		"otp_factors":            "a wrong code takes the place of the one before",
 		"expiration_notices":     "there is one for a person and an organization, and it goes with either",
 		"strangers":              "there are never more than 4,194,304",
-	}, func(ctx context.Context) error { return w.Sweep(ctx, time.Now()) })
+	}, func(ctx context.Context) error { return w.Sweep(ctx, time.Now(), keep) })
 }

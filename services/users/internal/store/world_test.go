@@ -43,6 +43,9 @@ type world struct {
 	db *pgxpool.Pool
 }
 
+// keep is how long refused logins are kept.
+const keep = 30 * 24 * time.Hour
+
 func newWorld(t testing.TB) world {
 	t.Helper()
 	j := kit.Journal(t)

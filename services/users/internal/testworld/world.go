@@ -85,7 +85,7 @@ func NewWith(t testing.TB, g boot.Ground, quotas boot.QuotaSettings) *World {
 	file := t.TempDir() + "/admin.pat"
 	w := &World{Clock: clock, World: Kit.Start(t, g, func(s *boot.Service) error {
 		config := users.Config{Limit: search.Limit{MaxLimit: 1000}, OTPIssuer: "Herald", TokenFile: file,
-			QuotaSettings: quotas}
+			QuotaSettings: quotas, AuditSettings: boot.AuditSettings{AuditKeep: 365 * 24 * time.Hour}}
 		_, err := users.New(t.Context(), s, config)
 		return err
 	})}

@@ -72,5 +72,5 @@ func (s Sessions) Renew(w http.ResponseWriter, r *http.Request, n domain.Session
 		return nil
 	}
 	n.ID, n.CreatedAt, n.UsedAt = resource.NewID(), s.Now(), s.Now() // notifications of the logout name the old id
-	return s.add(w, r, n, n.ExpiresAt.Sub(s.Now()))
+	return s.add(w, r, n, s.Store.AddSession, n.ExpiresAt.Sub(s.Now()))
 }

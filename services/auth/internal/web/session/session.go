@@ -143,18 +143,21 @@ func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (
 			return domain.Session{}, err
 		}
 	}
-	if err := s.add(w, r, n, domain.SessionLifetime); err != nil {
+	if err := s.add(w, r, n, s.Store.OpenSession, domain.SessionLifetime); err != nil {
 		return n, err
 	}
 	s.know(w, r, n.UserID)
 	return n, nil
 }
 
-// add stores a session, and gives the browser a new cookie for it. Sessions of the user beyond the quota end, because a
+// add stores a session with save, and gives the browser a new cookie for it. Sessions of the user beyond the quota end, because a
 // login that is refused would help nobody.
-func (s Sessions) add(w http.ResponseWriter, r *http.Request, n domain.Session, lasts time.Duration) error {
+func (s Sessions) add(
+	w http.ResponseWriter, r *http.Request, n domain.Session,
+	save func(context.Context, []byte, domain.Session) error, lasts time.Duration,
+) error {
 	cookie := secret.RandomString(cookieLength)
-	if err := s.Store.AddSession(r.Context(), secret.Hash(cookie), n); err != nil {
+	if err := save(r.Context(), secret.Hash(cookie), n); err != nil {
 		return err
 	}
 	beyond, err := s.Store.SessionsBeyond(r.Context(), n)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -41,12 +42,16 @@ type Server struct {
 	services []string
 	calls    grpc.ClientConnInterface
 	projects projectsv1.InternalClient
+	// keep is how far back the search goes.
+	keep time.Duration
 }
 
-// New returns a server that calls all services.
-func New(b base.Base, calls grpc.ClientConnInterface, projects projectsv1.InternalClient) (Server, error) {
+// New returns a server that calls all services. keep is how far back the search of events goes.
+func New(
+	b base.Base, calls grpc.ClientConnInterface, projects projectsv1.InternalClient, keep time.Duration,
+) (Server, error) {
 	services, err := bus.Services()
-	return Server{b, services, calls, projects}, err
+	return Server{b, services, calls, projects, keep}, err
 }
 
 // SearchEvents lists the events of the organization acted on.
@@ -82,9 +87,13 @@ func (s Server) search(
 		}
 		after = &p
 	}
+	since := s.Now().Add(-s.keep)
+	if asked := r.GetRange().GetSince(); asked != nil && asked.AsTime().After(since) {
+		since = asked.AsTime()
+	}
 	lists, err := s.read(ctx, after, &heraldv1.ReadEventsRequest{
 		OrgId: orgID, Actor: r.EditorUserId, Types: r.EventTypes, HistoryId: r.AggregateId,
-		Aggregates: r.AggregateTypes, Since: r.GetRange().GetSince(), Until: r.GetRange().GetUntil(),
+		Aggregates: r.AggregateTypes, Since: timestamppb.New(since), Until: r.GetRange().GetUntil(),
 		RequestId: r.RequestId, Asc: r.Asc, Limit: uint32(page.Limit),
 	})
 	if err != nil {
@@ -170,17 +179,23 @@ func merge(lists []list, asc bool, limit int) []found {
 // permission to search sees no names of people.
 var readers = map[string]string{"users": "user.read", "projects": "project.read", "idp": "org.idp.read"}
 
+// human is the aggregate of people.
+const human = "human"
+
 // answer returns events as API callers see them.
 func (s Server) answer(ctx context.Context, events []found) (*usersv1.SearchEventsResponse, error) {
 	sees := func(service string) bool { return caller.From(ctx).Can(readers[service], "") }
 	names := map[string]string{}
 	if sees("users") {
-		editors := map[string]bool{}
+		people := map[string]bool{}
 		for _, e := range events {
-			editors[e.Actor] = true
+			people[e.Actor] = true
+			if e.Aggregate == human {
+				people[e.AggregateId] = true
+			}
 		}
 		var err error
-		if names, err = s.Store.NamesOfUsers(ctx, slices.Collect(maps.Keys(editors))); err != nil {
+		if names, err = s.Store.NamesOfUsers(ctx, slices.Collect(maps.Keys(people))); err != nil {
 			return nil, err
 		}
 	}
@@ -197,6 +212,9 @@ func (s Server) answer(ctx context.Context, events []found) (*usersv1.SearchEven
 		aggregate := &usersv1.Aggregate{Type: e.Aggregate, Id: e.AggregateId}
 		if sees(e.at.Service) {
 			aggregate.Name = e.AggregateName
+		}
+		if e.Aggregate == human { // also if another service has the event, such as that of a login
+			aggregate.Name = names[e.AggregateId]
 		}
 		response.Result = append(response.Result, &usersv1.AuditEvent{
 			Position: e.at.String(), Id: e.Id, Type: e.Aggregate + "." + e.Name, CreationDate: e.Position.GetTime(),

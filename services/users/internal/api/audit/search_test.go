@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -107,5 +108,37 @@ func TestSearchAsksAllServices(t *testing.T) {
 	_, err = search.SearchInstanceEvents(inOrg, &usersv1.SearchEventsRequest{})
 	if err != nil {
 		t.Errorf("an administrator of the instance: %v", err)
+	}
+}
+
+// No service is asked for what is older than the setting says, whatever the request asks for.
+func TestSearchGoesBackAsFarAsTheSettingSays(t *testing.T) {
+	t.Parallel()
+	w := testworld.New(t)
+	search := usersv1.NewAuditClient(testkit.Calls(t, w.Ground, "gateway"))
+	idp := &other{}
+	for service, desc := range others {
+		o := &other{}
+		if service == "idp" {
+			o = idp
+		}
+		at := &heraldv1.EventPosition{Time: timestamppb.New(w.Now())}
+		o.event = &heraldv1.StoredEvent{Position: at, Data: []byte(`{}`)}
+		testkit.Serve(t, w.Ground, service, o, desc)
+	}
+	const year = 365 * 24 * time.Hour
+	for name, c := range map[string]struct{ asks, want time.Duration }{
+		"everything": {0, year}, "older": {2 * year, year}, "newer": {time.Hour, time.Hour},
+	} {
+		r := &usersv1.SearchEventsRequest{}
+		if c.asks > 0 {
+			r.Range = &usersv1.EventRange{Since: timestamppb.New(w.Now().Add(-c.asks))}
+		}
+		if _, err := search.SearchEvents(w.Admin, r); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Now().Sub(idp.asked.Since.AsTime()); (got - c.want).Abs() > time.Minute {
+			t.Errorf("%s: back to %v ago", name, got)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"herald/shared/testkit"
 )
 
-// A certificate that a gateway notes is listed for the owners of the instance only, is announced once however often it
+// A certificate that a gateway notes is listed for the owners of the instance, is announced once however often it
 // is noted, and is forgotten when no gateway notes it any more.
 func TestCertificateIsListedWhileGatewaysNoteIt(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestCertificateIsListedWhileGatewaysNoteIt(t *testing.T) {
 		t.Errorf("%d announcements, %v", announced, err)
 	}
 	sweep := func(now time.Time) {
-		if err := (store.New(j)).Sweep(t.Context(), now); err != nil {
+		if err := store.New(j).Sweep(t.Context(), now, 24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -50,7 +50,7 @@ func (s Server) CheckPassword(
 	if outdated { // a login does not fail if this fails
 		next, _ = s.Passwords.Hash(password.In(ctx, r.Client), r.Password)
 	}
-	if err := s.Store.LoggedIn(ctx, found, domain.Hidden(next.Encoded())); err != nil {
+	if err := s.Store.LoggedIn(ctx, found, found.Refusal(), domain.Hidden(next.Encoded())); err != nil {
 		return nil, err
 	}
 	return &usersv1.CheckPasswordResponse{
@@ -79,6 +79,9 @@ func (s Server) CheckFactor(
 		}
 		return change, err
 	})
+	if errors.Is(err, usersfault.ErrOTPLocked) { // other wrong codes have an event of their own
+		err = cmp.Or(s.Store.CountRefusedLogin(ctx, found, usersfault.ErrOTPLocked), err)
+	}
 	if errors.Is(err, usersfault.ErrOTPNotFound) || errors.Is(err, usersfault.ErrOTPNotReady) {
 		return nil, usersfault.ErrLoginOver
 	}

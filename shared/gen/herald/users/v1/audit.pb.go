@@ -259,7 +259,7 @@ type AuditEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where the event is in the list, for `after`.
 	Position string `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
-	// The id that the event also has on NATS.
+	// The id that the event also has on NATS, if it is there.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Such as `project.created`.
 	Type         string                 `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
