@@ -172,7 +172,7 @@ var never = map[string]string{
 	"otp_factors_user_id_fkey": userLocked, "personal_access_tokens_user_id_fkey": userLocked,
 	"user_metadata_user_id_fkey": userLocked,
 	"strangers_pkey":             onConflict,
-	"refused_logins_pkey":        onConflict, "refused_strangers_pkey": onConflict,
+	"refused_logins_pkey":        onConflict, "refused_strangers_pkey": onConflict, "certificates_pkey": onConflict,
 	"mail_counts_pkey": onConflict, "password_costs_pkey": onConflict,
 	"expiration_notices_pkey": onConflict, "expiration_notices_user_id_fkey": again,
 	"expiration_notices_org_id_fkey": again,

@@ -80,7 +80,7 @@ func TestListOfExpirations(t *testing.T) {
 			t.Errorf("%v: %q", step.r, got)
 		}
 	}
-	if r := idps.asked; r.OrgId != w.OrgID || r.Limit != 2 || len(r.Kinds) != 6 {
+	if r := idps.asked; r.OrgId != w.OrgID || r.Limit != 2 || len(r.Kinds) != 7 {
 		t.Errorf("idp was asked %v", r)
 	}
 	if got := names(inOrg, &usersv1.ListExpirationsRequest{}); !slices.Equal(got, []string{"Directory"}) {
