@@ -2246,11 +2246,11 @@ const file_herald_users_v1_events_proto_rawDesc = "" +
 	"\"HumanInvitationExpirationAnnounced\x12\x12\n" +
 	"\x04days\x18\x01 \x01(\x05R\x04days\x12C\n" +
 	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:K\x8a\x82)G\n" +
-	"\x05human\x12\x1finvitation_expiration_announced:\x04userR\x15nothing has ended yet0\x01\"\xe4\x01\n" +
+	"\x05human\x12\x1finvitation_expiration_announced:\x04userR\x15nothing has ended yet0\x01\"\xe7\x01\n" +
 	"\x1eCertificateExpirationAnnounced\x12\x12\n" +
 	"\x04days\x18\x01 \x01(\x05R\x04days\x12C\n" +
-	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:i\x8a\x82)e\n" +
-	"\vcertificate\x12\x14expiration_announcedB'a certificate has no history of changesR\x15nothing has ended yet0\x01\"\xd7\x01\n" +
+	"\x0fexpiration_date\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate:l\x8a\x82)h\n" +
+	"\vcertificate\x12\x14expiration_announcedB'a certificate has no history of changesR\x15nothing has ended yet\x80\x01\x010\x01\"\xd7\x01\n" +
 	"\x1eHumanExpirationNoticeRequested\x12\x16\n" +
 	"\x06notice\x18\x01 \x01(\tR\x06notice\x12 \n" +
 	"\fabout_org_id\x18\x02 \x01(\tR\n" +
