@@ -27,8 +27,8 @@ type Reader struct {
 	Also string
 }
 
-// NoteArgs adds the arguments @note_id and @request_id of a statement that writes a row for Also: an id, and the request
-// that is under way.
+// NoteArgs adds the arguments @note_id and @request_id of a statement that writes a row for Also: an id, and the
+// request that is under way.
 func NoteArgs(ctx context.Context, args postgres.Args) postgres.Args {
 	args["note_id"], args["request_id"] = resource.NewID(), rpc.RequestID(ctx)
 	return args

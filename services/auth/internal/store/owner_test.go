@@ -74,9 +74,9 @@ var elsewhere = map[string]string{
 	"takes the id in a token that auth signed": "AuthorizationOfJWT Revoked Authorization End EndLast",
 	"handles an event, or is about a whole removal": "EndLoginsLike EndChangedApp EndChangedProject EndChangedOrg " +
 		"EndGranted EndNamed EndTrusted EndTrustedOf DeleteOfIdp DeleteOfUser DeleteOfOrg DeleteOfClient",
-	"is a task of the instance":                                       "ClaimLogouts RepeatLogout FinishLogout DeleteExpired",
-	"takes the organization from its caller: TestPastLoginsAreEvents": "Events",
-	"is about keys of the instance":                                   "SigningKeys AddSigningKey RemoveSigningKey ActivateSigningKey",
+	"is a task of the instance":     "ClaimLogouts RepeatLogout FinishLogout DeleteExpired",
+	"users names the organization":  "Events",
+	"is about keys of the instance": "SigningKeys AddSigningKey RemoveSigningKey ActivateSigningKey",
 }
 
 // No method finds or changes what another user has. Each finds it for its user.

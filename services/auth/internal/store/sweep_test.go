@@ -71,10 +71,12 @@ func TestExpiredRowsAreDeletedInBatches(t *testing.T) {
 		select 'i', n::text, $1 from generate_series(1, 1001) n`, now); err != nil {
 		t.Fatal(err)
 	}
-	if more, err := w.DeleteExpired(t.Context(), keep); !more || err != nil || testkit.Rows(t, w.db, "used_assertions") != 1 {
+	if more, err := w.DeleteExpired(t.Context(), keep); !more || err != nil ||
+		testkit.Rows(t, w.db, "used_assertions") != 1 {
 		t.Errorf("%v, %v", more, err)
 	}
-	if more, err := w.DeleteExpired(t.Context(), keep); more || err != nil || testkit.Rows(t, w.db, "used_assertions") != 0 {
+	if more, err := w.DeleteExpired(t.Context(), keep); more || err != nil ||
+		testkit.Rows(t, w.db, "used_assertions") != 0 {
 		t.Errorf("%v, %v", more, err)
 	}
 }

@@ -34,8 +34,8 @@ func Sweep(db store.Store) orgremoval.Sweep {
 	})
 }
 
-// Expire starts the tasks that announce what ends soon, and delete every hour what has ended. keep is how long refused logins are
-// kept.
+// Expire starts the tasks that announce what ends soon, and delete every hour what has ended. keep is how long
+// refused logins are kept.
 func Expire(s *boot.Service, db store.Store, keep time.Duration) {
 	expiration.Start(s, store.Expiring)
 	s.Background(func(ctx context.Context) {

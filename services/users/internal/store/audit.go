@@ -9,8 +9,9 @@ import (
 
 // Events returns the reader of this service's events, and of refused logins.
 func (s Store) Events() event.Reader {
-	return event.Reader{Journal: s.journal, Also: refusedLogins, Names: `(select ` + userName + ` from users u where u.id = e.aggregate_id),
-		(select o.name from organizations o where o.id = e.aggregate_id)`}
+	return event.Reader{Journal: s.journal, Also: refusedLogins,
+		Names: `(select ` + userName + ` from users u where u.id = e.aggregate_id),
+			(select o.name from organizations o where o.id = e.aggregate_id)`}
 }
 
 // userName is what a row of the table users is called.

@@ -172,8 +172,8 @@ type LoginTry struct {
 }
 
 // TryLogin returns the user with a login name, and counts a guess at the password and a refused login, which LoggedIn
-// takes back. It returns usersfault.ErrPasswordLocked if guesses are refused. If there is nobody, it does the same work and returns a
-// Candidate without an id.
+// takes back. It returns usersfault.ErrPasswordLocked if guesses are refused. If there is nobody, it does the same work
+// and returns a Candidate without an id.
 func (s Store) TryLogin(ctx context.Context, l LoginTry, key domain.Lasting) (domain.Candidate, error) {
 	name, now := foldName(l.LoginName), s.Now()
 	found, err := postgres.All[domain.Candidate](ctx, s.journal.DB, loginCandidate, postgres.Args{

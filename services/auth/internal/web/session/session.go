@@ -150,8 +150,8 @@ func (s Sessions) Open(w http.ResponseWriter, r *http.Request, l domain.Login) (
 	return n, nil
 }
 
-// add stores a session with save, and gives the browser a new cookie for it. Sessions of the user beyond the quota end, because a
-// login that is refused would help nobody.
+// add stores a session with save, and gives the browser a new cookie for it. Sessions of the user beyond the quota end,
+// because a login that is refused would help nobody.
 func (s Sessions) add(
 	w http.ResponseWriter, r *http.Request, n domain.Session,
 	save func(context.Context, []byte, domain.Session) error, lasts time.Duration,

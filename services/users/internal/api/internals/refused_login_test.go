@@ -37,7 +37,8 @@ func TestRefusedLoginsAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = append(got, data.Reason)
-			if text := string(e.Data); strings.Contains(text, "horse") || e.AggregateId != o.UserID || e.OrgId != o.OrgID {
+			typed := strings.Contains(string(e.Data), "horse")
+			if typed || e.AggregateId != o.UserID || e.OrgId != o.OrgID {
 				t.Errorf("%v", e)
 			}
 		}

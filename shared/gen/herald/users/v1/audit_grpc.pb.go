@@ -31,10 +31,10 @@ const (
 type AuditClient interface {
 	// Lists what happened in the organization acted on. The newest events are first, unless `asc` is set. An answer has at
 	// most `limit` events, and fewer if they are large. For the next ones, send the `position` of the last one as
-	// `after`; an empty answer is the end. Nothing is older than `HERALD_AUDIT_KEEP`. Logins of people are listed too, as
-	// `human.logged_in` and `human.login_refused`, although they are no events on NATS: a `count` of them is one entry, with
-	// the time of the `last`. Over REST an `Accept: application/x-ndjson` gets all events instead, one JSON
-	// object per line.
+	// `after`; an empty answer is the end. Nothing is older than a year, or than the operator's setting. Logins of
+	// people are listed too, as `human.logged_in` and `human.login_refused`, although they are no events on NATS: a `count`
+	// of them is one entry, with the time of the `last`. Over REST an `Accept: application/x-ndjson` gets all events
+	// instead, one JSON object per line.
 	SearchEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error)
 	// Lists what happened in the instance and in all of its organizations, in the same way.
 	SearchInstanceEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error)
@@ -76,10 +76,10 @@ func (c *auditClient) SearchInstanceEvents(ctx context.Context, in *SearchEvents
 type AuditServer interface {
 	// Lists what happened in the organization acted on. The newest events are first, unless `asc` is set. An answer has at
 	// most `limit` events, and fewer if they are large. For the next ones, send the `position` of the last one as
-	// `after`; an empty answer is the end. Nothing is older than `HERALD_AUDIT_KEEP`. Logins of people are listed too, as
-	// `human.logged_in` and `human.login_refused`, although they are no events on NATS: a `count` of them is one entry, with
-	// the time of the `last`. Over REST an `Accept: application/x-ndjson` gets all events instead, one JSON
-	// object per line.
+	// `after`; an empty answer is the end. Nothing is older than a year, or than the operator's setting. Logins of
+	// people are listed too, as `human.logged_in` and `human.login_refused`, although they are no events on NATS: a `count`
+	// of them is one entry, with the time of the `last`. Over REST an `Accept: application/x-ndjson` gets all events
+	// instead, one JSON object per line.
 	SearchEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error)
 	// Lists what happened in the instance and in all of its organizations, in the same way.
 	SearchInstanceEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error)
