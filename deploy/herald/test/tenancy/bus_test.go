@@ -243,8 +243,9 @@ func expectStreams(publish rights, services []string) {
 	}
 	publish["$JS.API.CONSUMER.LIST.EVENTS"], publish["$JS.API.DIRECT.GET.EVENTS"] = services, services
 	publish["$JS.API.STREAM.INFO.DEAD"] = append(slices.Clone(services), "operator")
-	publish["$JS.API.STREAM.MSG.DELETE.DEAD"], publish["$JS.API.DIRECT.GET.DEAD"] = []string{"operator"},
-		[]string{"operator"}
+	for _, api := range []string{"STREAM.MSG.DELETE.DEAD", "DIRECT.GET.DEAD", "STREAM.DELETE.EVENTS"} {
+		publish["$JS.API."+api] = []string{"operator"}
+	}
 }
 
 func busUsers() []string {
