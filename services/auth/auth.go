@@ -32,10 +32,11 @@ import (
 // Config is the service's settings.
 type Config struct {
 	search.Limit
-	SigningKeyDays int           `env:"HERALD_SIGNING_KEY_DAYS" envDefault:"90"`
-	Access         time.Duration `env:"HERALD_ACCESS_TOKEN_LIFETIME" envDefault:"1h"`
-	RefreshIdle    time.Duration `env:"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION" envDefault:"720h"`
-	Refresh        time.Duration `env:"HERALD_REFRESH_TOKEN_EXPIRATION" envDefault:"2160h"`
+	// What the environment does not set is nil, and the API may set it.
+	SigningKeyDays *int           `env:"HERALD_SIGNING_KEY_DAYS"`
+	Access         *time.Duration `env:"HERALD_ACCESS_TOKEN_LIFETIME"`
+	RefreshIdle    *time.Duration `env:"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION"`
+	Refresh        *time.Duration `env:"HERALD_REFRESH_TOKEN_EXPIRATION"`
 	outbound.Network
 	boot.QuotaSettings
 	boot.AuditSettings
@@ -45,12 +46,13 @@ type Config struct {
 func (Config) Help() map[string]string {
 	return map[string]string{
 		"HERALD_SIGNING_KEY_DAYS": "days for which each key signs tokens, 1 to 365; a change counts for keys " +
-			"that are made afterwards",
+			"that are made afterwards; 90 unless it is set here or by PUT /admin/v1/settings",
 		"HERALD_ACCESS_TOKEN_LIFETIME": "how long access and id tokens are valid, 1m to 24h; an application may have " +
-			"its own lifetimes",
-		"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION": "how long a refresh token can be used, 1m to 2160h",
+			"its own lifetimes; 1h unless it is set here or by PUT /admin/v1/settings",
+		"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION": "how long a refresh token can be used, 1m to 2160h; 720h unless it " +
+			"is set here or by PUT /admin/v1/settings",
 		"HERALD_REFRESH_TOKEN_EXPIRATION": "how long a login can be refreshed, 1m to 8760h; a change counts for " +
-			"logins after it",
+			"logins after it; 2160h unless it is set here or by PUT /admin/v1/settings",
 	}
 }
 
@@ -69,7 +71,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err := search.CheckMax(c.MaxLimit); err != nil {
 		return err
 	}
-	period, err := domain.CheckPeriod(c.SigningKeyDays)
+	environment, err := domain.OfEnvironment(c.Access, c.RefreshIdle, c.Refresh, c.SigningKeyDays)
 	if err != nil {
 		return err
 	}
@@ -79,17 +81,13 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err := s.SetQuotas(ctx, c.QuotaSettings); err != nil {
 		return err
 	}
-	lifetimes := domain.Lifetimes{Access: c.Access, RefreshIdle: c.RefreshIdle, Refresh: c.Refresh}
-	if err := lifetimes.Check(); err != nil {
-		return err
-	}
 	db := store.New(s.Journal)
 	changes, err := eventcache.Listen(s.Conn, s.Now)
 	if err != nil {
 		return err
 	}
 	signing, err := signing.Open(ctx, signing.Config{
-		Store: db, Sealing: s.Keys, Period: period, Now: s.Now, Epoch: changes.Epoch, Log: s.Log,
+		Store: db, Sealing: s.Keys, Environment: environment, Now: s.Now, Epoch: changes.Epoch, Log: s.Log,
 		Outages: s.Outages,
 	})
 	if err != nil {
@@ -97,6 +95,12 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	}
 	s.Background(signing.Run)
 	l, err := frame.New(textv1.NewTextClient(s.Calls), s.Now, s.Log)
+	if err != nil {
+		return err
+	}
+	lifetimes, err := accesstoken.OpenLifetimes(ctx, accesstoken.LifetimesConfig{
+		Store: db, Environment: environment, Epoch: changes.Epoch, Log: s.Log, Outages: s.Outages,
+	})
 	if err != nil {
 		return err
 	}
@@ -124,7 +128,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 		authv1.RegisterAuthServer(r, methods{
 			Bridge:   httpbridge.Bridge{Browsers: browsers, Programs: answers},
 			Resolver: accesstoken.Resolver{Tokens: issued},
-			Server: api.Server{Store: db, Upstream: issued.Upstream, MaxLimit: c.MaxLimit,
+			Server: api.Server{Store: db, Upstream: issued.Upstream, Environment: environment, MaxLimit: c.MaxLimit,
 				Credentials: usersv1.NewCredentialsClient(s.Calls), Factors: usersv1.NewFactorsClient(s.Calls)},
 		})
 		authv1.RegisterEventsServer(r, db.Events())

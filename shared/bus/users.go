@@ -104,12 +104,12 @@ func listeners() (map[string][]string, error) {
 			for _, k := range keepers {
 				add(k, "events."+e.Service+".>")
 				if k != e.Service {
-					add(k, "outbox."+e.Service)
+					add(k, contract.WakeSubject(e.Service))
 				}
 			}
 		}
 		if service := e.Option.GetEarlyFor(); service != "" {
-			add(service, "outbox."+e.Service)
+			add(service, contract.WakeSubject(e.Service))
 		}
 	}
 	return all, err
@@ -119,7 +119,7 @@ func serviceUser(s string, calls, listens []string) User {
 	return User{
 		Name: s,
 		Publish: append(calls,
-			"events."+s+".>", "dead."+s+".>", "outbox."+s,
+			"events."+s+".>", "dead."+s+".>", contract.WakeSubject(s),
 			"$JS.API.INFO", "$JS.API.STREAM.INFO.*",
 			"$JS.API.STREAM.CREATE.EVENTS", "$JS.API.STREAM.UPDATE.EVENTS", "$JS.API.STREAM.CREATE.DEAD",
 			"$JS.API.STREAM.UPDATE.DEAD",
@@ -130,7 +130,7 @@ func serviceUser(s string, calls, listens []string) User {
 			"$JS.API.CONSUMER.MSG.NEXT.EVENTS."+s, "$JS.ACK.EVENTS."+s+".>",
 		),
 		Subscribe: append(listens,
-			inbox(s)+".>", "outbox."+s, "rpc.herald."+s+".>", "again.herald."+s+".>"),
+			inbox(s)+".>", contract.WakeSubject(s), "rpc.herald."+s+".>", "again.herald."+s+".>"),
 		Answers: true,
 	}
 }

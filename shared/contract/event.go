@@ -36,6 +36,10 @@ const (
 	HeaderActor        = "ce-actor"
 )
 
+// WakeSubject returns the subject on which a service tells of an event right after the commit. Such a message may be lost;
+// the event itself comes through the stream.
+func WakeSubject(service string) string { return "outbox." + service }
+
 // EventOf returns the event that a message describes. It reports false if the message is not an event.
 func EventOf(d protoreflect.MessageDescriptor) (Event, bool) {
 	if e, ok := linkedByMessage()[d]; ok {

@@ -17,7 +17,7 @@ func (c Consumer) listen(ctx context.Context) (stop func(), err error) {
 	for _, h := range c.Handlers {
 		if h.kind.earlyFor == c.Service {
 			handlers[h.kind.cloudEvent()] = h
-			subjects[wakeSubject(h.kind.service)] = true
+			subjects[contract.WakeSubject(h.kind.service)] = true
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"herald/shared/bus"
+	"herald/shared/contract"
 	"herald/shared/postgres"
 	"herald/shared/retry"
 )
@@ -78,11 +79,9 @@ func (r *Relay) Wake(e Event) {
 		return
 	}
 	m := e.message(r.Service)
-	m.Subject = wakeSubject(r.Service)
+	m.Subject = contract.WakeSubject(r.Service)
 	_ = r.Conn.PublishMsg(m) // if it is lost, the next read finds the event
 }
-
-func wakeSubject(service string) string { return "outbox." + service }
 
 // Run relays until ctx ends.
 func (r *Relay) Run(ctx context.Context) {
@@ -133,7 +132,7 @@ func (r *Relay) hold(ctx context.Context) (err error) {
 		return fmt.Errorf("relay lock: %w", postgres.Fault(err))
 	}
 	news := make(signal, 1)
-	sub, err := r.Conn.Subscribe(wakeSubject(r.Service), func(*nats.Msg) { news.send() })
+	sub, err := r.Conn.Subscribe(contract.WakeSubject(r.Service), func(*nats.Msg) { news.send() })
 	if err != nil {
 		return fmt.Errorf("relay wake-up: %w", err)
 	}
@@ -187,7 +186,7 @@ func paceAfter(n int) time.Duration {
 // wake-ups.
 func (r *Relay) resign() {
 	r.news.Store(nil)
-	_ = r.Conn.Publish(wakeSubject(r.Service), nil)
+	_ = r.Conn.Publish(contract.WakeSubject(r.Service), nil)
 }
 
 // waitsFor records the service that the relay waits for, or "" for none. It logs long waits.

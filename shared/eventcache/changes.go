@@ -111,7 +111,7 @@ func Listen(nc *nats.Conn, now func() time.Time) (*Changes, error) {
 		}
 	}
 	for service := range services {
-		for _, subject := range []string{"outbox." + service, "events." + service + ".>"} {
+		for _, subject := range []string{contract.WakeSubject(service), "events." + service + ".>"} {
 			if _, err := nc.ChanSubscribe(subject, c.waiting); err != nil {
 				return nil, fmt.Errorf("subscribe to events: %w", err)
 			}

@@ -22,6 +22,8 @@ type Server struct {
 	// Credentials and Factors are asked in the name of the caller.
 	Credentials usersv1.CredentialsClient
 	Factors     usersv1.FactorsClient
+	// Environment has the settings of the instance that environment variables set.
+	Environment domain.Settings
 	// MaxLimit is the largest page of a search.
 	MaxLimit int64
 }

@@ -2,7 +2,6 @@ package domain
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 )
 
@@ -12,24 +11,6 @@ type Lifetimes struct {
 	Access time.Duration
 	// RefreshIdle is how long a refresh token can be used. Refresh is how long it and all that replace it can be used.
 	RefreshIdle, Refresh time.Duration
-}
-
-// Check returns an error for lifetimes of the instance that are out of bounds.
-func (l Lifetimes) Check() error {
-	const day = 24 * time.Hour
-	for _, bound := range []struct {
-		setting      string
-		is, min, max time.Duration
-	}{
-		{"HERALD_ACCESS_TOKEN_LIFETIME", l.Access, time.Minute, day},
-		{"HERALD_REFRESH_TOKEN_IDLE_EXPIRATION", l.RefreshIdle, time.Minute, 90 * day},
-		{"HERALD_REFRESH_TOKEN_EXPIRATION", l.Refresh, time.Minute, 365 * day},
-	} {
-		if bound.is < bound.min || bound.is > bound.max {
-			return fmt.Errorf("%s: %v is not between %v and %v", bound.setting, bound.is, bound.min, bound.max)
-		}
-	}
-	return nil
 }
 
 // Of returns the lifetimes of tokens of a client, which are those of the instance unless the client has others.

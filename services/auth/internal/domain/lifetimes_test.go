@@ -1,37 +1,9 @@
 package domain
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
-
-const day = 24 * time.Hour
-
-func TestLifetimesOfTheInstanceHaveBounds(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		is   Lifetimes
-		want string // the setting that is refused
-	}{
-		"the defaults":        {Lifetimes{time.Hour, 30 * day, 90 * day}, ""},
-		"the shortest":        {Lifetimes{time.Minute, time.Minute, time.Minute}, ""},
-		"the longest":         {Lifetimes{day, 90 * day, 365 * day}, ""},
-		"none":                {Lifetimes{}, "HERALD_ACCESS_TOKEN_LIFETIME"},
-		"a long access token": {Lifetimes{day + 1, 30 * day, 90 * day}, "HERALD_ACCESS_TOKEN_LIFETIME"},
-		"a short idle time":   {Lifetimes{day, time.Second, 90 * day}, "HERALD_REFRESH_TOKEN_IDLE_EXPIRATION"},
-		"a long idle time":    {Lifetimes{day, 91 * day, 90 * day}, "HERALD_REFRESH_TOKEN_IDLE_EXPIRATION"},
-		"a long refresh":      {Lifetimes{day, 30 * day, 366 * day}, "HERALD_REFRESH_TOKEN_EXPIRATION"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			err := test.is.Check()
-			if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want+": ") {
-				t.Error(err)
-			}
-		})
-	}
-}
 
 // No token is valid longer than its authorization, also if its lifetimes have changed since.
 func TestTokensEndWithTheirAuthorization(t *testing.T) {

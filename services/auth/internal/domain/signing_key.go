@@ -79,21 +79,19 @@ func (keys SigningKeys) Of(a Algorithm) SigningKeys {
 	return of
 }
 
-// Next returns when a new key begins to sign. It reports false if there is a waiting key already. A first key signs at
-// once.
-func (keys SigningKeys) Next(now time.Time, period time.Duration) (signsAt time.Time, due bool) {
+// Waiting reports whether there is a key that is to sign later, so that no new one is needed.
+func (keys SigningKeys) Waiting(now time.Time) bool { return keys.Last().After(now) }
+
+// Next returns when a new key begins to sign, if none waits. A first key signs at once.
+func (keys SigningKeys) Next(now time.Time, period time.Duration) time.Time {
 	if len(keys) == 0 {
-		return now, true
+		return now
 	}
-	last := keys[len(keys)-1]
-	if last.SignsAt.After(now) {
-		return time.Time{}, false
-	}
-	signsAt = last.SignsAt.Add(period)
+	signsAt := keys.Last().Add(period)
 	if announced := now.Add(Announcement); signsAt.Before(announced) {
-		signsAt = announced
+		return announced
 	}
-	return signsAt, true
+	return signsAt
 }
 
 // Last returns when the last key begins to sign; zero if there is none.

@@ -71,7 +71,7 @@ func NewOAuth(t *testing.T) *OAuth {
 	w.Pages, w.Programs, w.Store, w.DB = edge, http.HandlerFunc(edge.ServeProgram), store.New(s.Journal), s.DB
 	w.gateway = edge.Auth
 	w.Keys, err = signing.Open(t.Context(), signing.Config{
-		Store: w.Store, Sealing: s.Keys, Period: 90 * 24 * time.Hour, Now: w.Now, Log: s.Log,
+		Store: w.Store, Sealing: s.Keys, Now: w.Now, Log: s.Log,
 	})
 	w.Must(err)
 	w.Login()

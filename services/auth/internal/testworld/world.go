@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"herald/services/auth"
 	"herald/shared/boot"
@@ -44,10 +43,9 @@ func Start(t *testing.T, g boot.Ground, publicURL string, most int64) *boot.Serv
 
 // Config returns settings like those of an instance that sets none.
 func Config() auth.Config {
-	const day = 24 * time.Hour
 	return auth.Config{
-		Limit: search.Limit{MaxLimit: 1000}, SigningKeyDays: 90, Access: time.Hour, RefreshIdle: 30 * day,
-		Refresh: 90 * day, AuditSettings: boot.AuditSettings{AuditKeep: 365 * day},
+		Limit:         search.Limit{MaxLimit: 1000},
+		AuditSettings: boot.AuditSettings{AuditKeep: 365 * 24 * time.Hour},
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/shared/gen/fault/notificationfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/resource"
 	"herald/shared/secret"
+	"herald/shared/setting"
 )
 
 // ofInstance is the resource owner in details: how mails are sent belongs to no organization.
@@ -25,21 +27,14 @@ func (n Notifications) GetSmtp(
 		return nil, err
 	}
 	live := set.Live(n.Mails.Environment)
-	origin := func(field string, source domain.Source, variable string) *notificationv1.SmtpOrigin {
-		if source != domain.ByEnvironment {
-			variable = ""
-		}
-		from := notificationv1.SettingSource(source)
-		return &notificationv1.SmtpOrigin{Field: field, Source: from, Variable: variable}
-	}
 	return &notificationv1.GetSmtpResponse{Smtp: &notificationv1.Smtp{
 		Details: resource.Details(live.Record, ofInstance), Url: live.URL, User: live.User,
 		PasswordSet: live.PasswordSet, SenderAddress: live.Sender.Address, SenderName: live.Sender.Name,
 		ReplyTo: live.ReplyTo,
-		Origins: []*notificationv1.SmtpOrigin{
-			origin("url", live.Sources.Server, domain.ServerVariable),
-			origin("senderAddress", live.Sources.Sender, domain.SenderVariable),
-			origin("replyTo", live.Sources.ReplyTo, domain.ReplyToVariable),
+		Origins: []*heraldv1.SettingOrigin{
+			setting.Origin{Field: "url", Variable: domain.ServerVariable, Source: live.Sources.Server}.Message(),
+			setting.Origin{Field: "senderAddress", Variable: domain.SenderVariable, Source: live.Sources.Sender}.Message(),
+			setting.Origin{Field: "replyTo", Variable: domain.ReplyToVariable, Source: live.Sources.ReplyTo}.Message(),
 		},
 	}}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"herald/services/notification/internal/testworld"
 	"herald/shared/fault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/secret"
 	"herald/shared/testkit"
 	"herald/shared/testkit/outside"
@@ -54,9 +55,9 @@ func get(w *testworld.World) *notificationv1.Smtp {
 }
 
 // origins returns the origins of settings that come from one source.
-func origins(of notificationv1.SettingSource, variables ...string) (all []*notificationv1.SmtpOrigin) {
+func origins(of heraldv1.SettingSource, variables ...string) (all []*heraldv1.SettingOrigin) {
 	for i, field := range []string{"url", "senderAddress", "replyTo"} {
-		o := &notificationv1.SmtpOrigin{Field: field, Source: of}
+		o := &heraldv1.SettingOrigin{Field: field, Source: of}
 		if variables != nil {
 			o.Variable = variables[i]
 		}
@@ -71,7 +72,7 @@ func TestSmtpIsSet(t *testing.T) {
 	w := testworld.New(t, testworld.Setup{Relay: guarded, Config: testworld.ByAPI})
 	before := get(w)
 	testkit.Equal(t, before, &notificationv1.Smtp{Details: before.Details, SenderAddress: "herald@localhost",
-		SenderName: "Herald", Origins: origins(notificationv1.SettingSource_SETTING_SOURCE_DEFAULT)})
+		SenderName: "Herald", Origins: origins(heraldv1.SettingSource_SETTING_SOURCE_DEFAULT)})
 	waiting := w.Users.Ask("ada")
 	w.Logs.Wait(t, "there is no mail server: set HERALD_SMTP_URL or PUT /admin/v1/smtp")
 	r := toRelay(w)
@@ -88,7 +89,7 @@ func TestSmtpIsSet(t *testing.T) {
 	details.CreationDate = before.Details.CreationDate
 	testkit.Equal(t, after, &notificationv1.Smtp{Details: details, Url: r.Url, User: r.User, PasswordSet: true,
 		SenderAddress: r.SenderAddress, SenderName: r.SenderName, ReplyTo: r.ReplyTo,
-		Origins: origins(notificationv1.SettingSource_SETTING_SOURCE_API)})
+		Origins: origins(heraldv1.SettingSource_SETTING_SOURCE_API)})
 	made, changed := details.CreationDate.AsTime(), details.ChangeDate.AsTime()
 	if details.Sequence <= before.Details.Sequence || !changed.After(made) {
 		t.Errorf("changed by %v", details)
@@ -125,7 +126,7 @@ func TestEnvironmentWins(t *testing.T) {
 	r := toRelay(w)
 	testkit.Equal(t, is, &notificationv1.Smtp{Details: is.Details, Url: r.Url, User: r.User, PasswordSet: true,
 		SenderAddress: "no-reply@example.com", SenderName: "Herald", ReplyTo: "Help <help@example.com>",
-		Origins: origins(notificationv1.SettingSource_SETTING_SOURCE_ENVIRONMENT, "HERALD_SMTP_URL",
+		Origins: origins(heraldv1.SettingSource_SETTING_SOURCE_ENVIRONMENT, "HERALD_SMTP_URL",
 			"HERALD_MAIL_FROM", "HERALD_MAIL_REPLY_TO")})
 	_, err := w.SetSmtp(w.Instance(t.Context(), "IAM_OWNER"), &settings{Url: "smtp://x.example:25"})
 	testkit.Refused(t, err, "SMTP_SET_BY_ENVIRONMENT", "HERALD_SMTP_URL")

@@ -8,6 +8,7 @@ import (
 	"herald/shared/gen/fault/notificationfault"
 	"herald/shared/resource"
 	"herald/shared/secret"
+	"herald/shared/setting"
 )
 
 // Instance is the id of the settings: there are only those of the whole instance.
@@ -72,17 +73,6 @@ type Environment struct {
 	Keys secret.Keys
 }
 
-// Source is where a setting comes from.
-type Source int16
-
-// The sources, numbered as in their contract.
-const (
-	ByDefault Source = iota + 1
-	ByAPI
-	ByEnvironment
-	ByInbox
-)
-
 // SMTP is how mails are sent, as the API has set it. Empty fields are not set.
 type SMTP struct {
 	resource.Record
@@ -104,32 +94,32 @@ type Live struct {
 	// ReplyTo is empty for the sender.
 	ReplyTo string
 	// Sources are those of the server, the sender and ReplyTo.
-	Sources struct{ Server, Sender, ReplyTo Source }
+	Sources struct{ Server, Sender, ReplyTo setting.Source }
 }
 
 // Live returns what mails are sent with.
 func (s SMTP) Live(e Environment) Live {
 	l := Live{Record: s.Record, Sender: defaultSender}
-	l.Sources.Server, l.Sources.Sender, l.Sources.ReplyTo = ByDefault, ByDefault, ByDefault
+	l.Sources.Server, l.Sources.Sender, l.Sources.ReplyTo = setting.ByDefault, setting.ByDefault, setting.ByDefault
 	switch {
 	case e.Server != nil:
-		l.Server, l.PasswordSet, l.Sources.Server = *e.Server, !e.Server.Password.Empty(), ByEnvironment
+		l.Server, l.PasswordSet, l.Sources.Server = *e.Server, !e.Server.Password.Empty(), setting.ByEnvironment
 	case s.URL != "":
-		l.Server, l.PasswordSet, l.Sources.Server = Server{URL: s.URL, User: s.User}, len(s.Password) > 0, ByAPI
+		l.Server, l.PasswordSet, l.Sources.Server = Server{URL: s.URL, User: s.User}, len(s.Password) > 0, setting.ByAPI
 	case e.Inbox != "":
-		l.Server, l.Sources.Server = Server{URL: e.Inbox}, ByInbox
+		l.Server, l.Sources.Server = Server{URL: e.Inbox}, setting.ByInbox
 	}
 	switch {
 	case e.Sender.Address != "":
-		l.Sender, l.Sources.Sender = e.Sender, ByEnvironment
+		l.Sender, l.Sources.Sender = e.Sender, setting.ByEnvironment
 	case s.SenderAddress != "":
-		l.Sender, l.Sources.Sender = mail.Address{Name: s.SenderName, Address: s.SenderAddress}, ByAPI
+		l.Sender, l.Sources.Sender = mail.Address{Name: s.SenderName, Address: s.SenderAddress}, setting.ByAPI
 	}
 	switch {
 	case e.ReplyTo != "":
-		l.ReplyTo, l.Sources.ReplyTo = e.ReplyTo, ByEnvironment
+		l.ReplyTo, l.Sources.ReplyTo = e.ReplyTo, setting.ByEnvironment
 	case s.ReplyTo != "":
-		l.ReplyTo, l.Sources.ReplyTo = s.ReplyTo, ByAPI
+		l.ReplyTo, l.Sources.ReplyTo = s.ReplyTo, setting.ByAPI
 	}
 	return l
 }
@@ -137,7 +127,7 @@ func (s SMTP) Live(e Environment) Live {
 // Open is Live with the password. It fails if the keys cannot open the stored one.
 func (s SMTP) Open(e Environment) (Live, error) {
 	l := s.Live(e)
-	if l.Sources.Server != ByAPI || !l.PasswordSet {
+	if l.Sources.Server != setting.ByAPI || !l.PasswordSet {
 		return l, nil
 	}
 	plain, err := e.Keys.Open(s.Password, SealedPassword, Instance)
@@ -191,20 +181,20 @@ func (s *SMTP) Replace(c SMTPChange, e Environment) (changed []string, err error
 // heeds refuses values that the environment sets, unless they are empty or stay as they are.
 func (c SMTPChange) heeds(l Live) error {
 	for _, f := range []struct {
-		name, variable string
-		source         Source
-		asked, is      string
+		setting.Origin
+		asked, is string
 	}{
-		{"url", ServerVariable, l.Sources.Server, c.URL, l.URL},
-		{"user", ServerVariable, l.Sources.Server, c.User, l.User},
-		{"password", ServerVariable, l.Sources.Server, c.Password.Reveal(), ""},
-		{"senderAddress", SenderVariable, l.Sources.Sender, c.SenderAddress, l.Sender.Address},
-		{"senderName", SenderVariable, l.Sources.Sender, c.SenderName, l.Sender.Name},
-		{"replyTo", ReplyToVariable, l.Sources.ReplyTo, c.ReplyTo, l.ReplyTo},
+		{setting.Origin{Field: "url", Variable: ServerVariable, Source: l.Sources.Server}, c.URL, l.URL},
+		{setting.Origin{Field: "user", Variable: ServerVariable, Source: l.Sources.Server}, c.User, l.User},
+		{setting.Origin{Field: "password", Variable: ServerVariable, Source: l.Sources.Server}, c.Password.Reveal(), ""},
+		{setting.Origin{Field: "senderAddress", Variable: SenderVariable, Source: l.Sources.Sender},
+			c.SenderAddress, l.Sender.Address},
+		{setting.Origin{Field: "senderName", Variable: SenderVariable, Source: l.Sources.Sender},
+			c.SenderName, l.Sender.Name},
+		{setting.Origin{Field: "replyTo", Variable: ReplyToVariable, Source: l.Sources.ReplyTo}, c.ReplyTo, l.ReplyTo},
 	} {
-		if f.source == ByEnvironment && f.asked != "" && f.asked != f.is {
-			why := "the environment variable " + f.variable + " sets it and wins; without it this can be set here"
-			return notificationfault.ErrSmtpSetByEnvironment.Naming(fault.Field{Path: f.name, Reason: why})
+		if f.Source == setting.ByEnvironment && f.asked != "" && f.asked != f.is {
+			return notificationfault.ErrSmtpSetByEnvironment.Naming(f.Won())
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"herald/shared/fault"
 	"herald/shared/gen/fault/notificationfault"
 	"herald/shared/secret"
+	"herald/shared/setting"
 )
 
 func keys(t testing.TB) secret.Keys {
@@ -42,22 +43,22 @@ func TestLiveSettings(t *testing.T) {
 		environment          domain.Environment
 		url, sender, replyTo string
 		password             bool
-		sources              []domain.Source
+		sources              []setting.Source
 	}{
 		"nothing": {domain.SMTP{}, domain.Environment{}, "", `"Herald" <herald@localhost>`, "", false,
-			[]domain.Source{domain.ByDefault, domain.ByDefault, domain.ByDefault}},
+			[]setting.Source{setting.ByDefault, setting.ByDefault, setting.ByDefault}},
 		"inbox": {domain.SMTP{}, domain.Environment{Inbox: "smtp://127.0.0.1:1025"}, "smtp://127.0.0.1:1025",
 			`"Herald" <herald@localhost>`, "", false,
-			[]domain.Source{domain.ByInbox, domain.ByDefault, domain.ByDefault}},
+			[]setting.Source{setting.ByInbox, setting.ByDefault, setting.ByDefault}},
 		"API and inbox": {set, domain.Environment{Inbox: "smtp://127.0.0.1:1025"}, relay, `"A" <a@example.com>`,
-			"r@example.com", true, []domain.Source{domain.ByAPI, domain.ByAPI, domain.ByAPI}},
+			"r@example.com", true, []setting.Source{setting.ByAPI, setting.ByAPI, setting.ByAPI}},
 		"all": {set, environment, "smtps://env.example.com:465", "<e@example.com>", "E <e@example.com>", true,
-			[]domain.Source{domain.ByEnvironment, domain.ByEnvironment, domain.ByEnvironment}},
+			[]setting.Source{setting.ByEnvironment, setting.ByEnvironment, setting.ByEnvironment}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := test.set.Live(test.environment)
-			sources := []domain.Source{l.Sources.Server, l.Sources.Sender, l.Sources.ReplyTo}
+			sources := []setting.Source{l.Sources.Server, l.Sources.Sender, l.Sources.ReplyTo}
 			if l.URL != test.url || l.Sender.String() != test.sender || l.ReplyTo != test.replyTo ||
 				l.PasswordSet != test.password || !slices.Equal(sources, test.sources) {
 				t.Errorf("%+v", l)

@@ -32,5 +32,7 @@ var (
 	ErrSigningKeyNotWaiting = fault.New(fault.Precondition, "SIGNING_KEY_NOT_WAITING", "The signing key is not one that is to sign later")
 	ErrSigningKeyNotFound   = fault.New(fault.NotFound, "SIGNING_KEY_NOT_FOUND", "Signing key not found")
 	// While the key that would sign next has not been made.
-	ErrSigningKeyLast = fault.New(fault.Precondition, "SIGNING_KEY_LAST", "No other key can sign yet: try again in a few seconds")
+	ErrSigningKeyLast           = fault.New(fault.Precondition, "SIGNING_KEY_LAST", "No other key can sign yet: try again in a few seconds")
+	ErrSettingsInvalid          = fault.New(fault.Invalid, "SETTINGS_INVALID", "The instance cannot have these settings")
+	ErrSettingsSetByEnvironment = fault.New(fault.Precondition, "SETTINGS_SET_BY_ENVIRONMENT", "An environment variable sets this and wins")
 )

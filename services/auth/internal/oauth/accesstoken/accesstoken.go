@@ -25,7 +25,7 @@ type Tokens struct {
 	Upstream *upstream.Services
 	Issuer   string
 	// Lifetimes are those of the instance.
-	Lifetimes domain.Lifetimes
+	Lifetimes *Lifetimes
 	Now       func() time.Time
 	// found caches answers of the store. If it is nil, the store is asked each time.
 	found *eventcache.Answers[string, domain.Token]

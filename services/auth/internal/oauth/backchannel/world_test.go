@@ -79,8 +79,8 @@ func newWorld(t *testing.T, private bool, replicas int) world {
 	testworld.ShareKeys(t, w.Service)
 	db := store.New(w.Journal)
 	var err error
-	w.keys, err = signing.Open(t.Context(), signing.Config{Store: db, Sealing: w.Keys, Period: 90 * 24 * time.Hour,
-		Now: time.Now, Log: w.Service.Log})
+	w.keys, err = signing.Open(t.Context(), signing.Config{Store: db, Sealing: w.Keys, Now: time.Now,
+		Log: w.Service.Log})
 	w.must(err)
 	own := upstream.New(projectsv1.NewInternalClient(w.Calls), usersv1.NewInternalClient(w.Calls))
 	for range replicas {

@@ -34,9 +34,9 @@ const readLimit = time.Second
 type Config struct {
 	Store   store.Store
 	Sealing secret.Keys
-	// Period is how long a key signs.
-	Period time.Duration
-	Now    func() time.Time
+	// Environment has the settings that win over those of the store: how long a key signs.
+	Environment domain.Settings
+	Now         func() time.Time
 	// Epoch returns another number after each event of a key; nil if nobody listens to events.
 	Epoch func() uint64
 	Log   *slog.Logger
@@ -181,8 +181,13 @@ func (k *Keys) use(f found) error {
 func (k *Keys) change(ctx context.Context, all domain.SigningKeys) (changed bool, err error) {
 	for _, a := range domain.Algorithms() {
 		keys := all.Of(a)
-		if signsAt, due := keys.Next(k.Now(), k.Period); due {
+		if !keys.Waiting(k.Now()) {
+			set, err := k.Store.Settings(ctx)
+			if err != nil {
+				return changed, err
+			}
 			changed = true
+			signsAt := keys.Next(k.Now(), set.Live(k.Environment).KeyPeriod)
 			if err := k.add(ctx, a, signsAt, keys.Last()); err != nil {
 				return changed, err
 			}

@@ -140,7 +140,7 @@ func TestKeysStayWithoutDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger := newKeys(Config{Store: k.Store, Sealing: other, Period: period, Now: w.now})
+	stranger := newKeys(Config{Store: k.Store, Sealing: other, Now: w.now})
 	if err := stranger.Refresh(t.Context()); !errors.Is(err, secret.ErrSeal) { // it has made the waiting keys before
 		t.Errorf("keys of another master key: %v", err)
 	}

@@ -66,7 +66,7 @@ func (w *world) replica() *Keys {
 	w.Helper()
 	journal := event.Journal{DB: w.db, Now: w.now, Committed: func(event.Event) {}}
 	k, err := Open(w.Context(), Config{
-		Store: store.New(journal), Sealing: w.sealing, Period: period, Now: w.now, Epoch: w.events,
+		Store: store.New(journal), Sealing: w.sealing, Now: w.now, Epoch: w.events,
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -22,7 +22,7 @@ func (e *Endpoint) credentials(ctx context.Context, f protocol.Form, c domain.Cl
 	if err != nil {
 		return granted{}, err
 	}
-	a, err := e.login(f, c.OrgID)
+	a, err := e.login(ctx, f, c.OrgID)
 	if err != nil {
 		return granted{}, err
 	}
@@ -34,7 +34,7 @@ func (e *Endpoint) credentials(ctx context.Context, f protocol.Form, c domain.Cl
 		return granted{}, domain.ErrInvalidClient.Say("the organization of the client is not active")
 	}
 	err = e.Upstream.Admit(ctx, c.Project, &a)
-	return granted{Authorization: a, Scopes: a.Scopes, JWT: c.JWT, lifetimes: e.Tokens.Lifetimes}, err
+	return granted{Authorization: a, Scopes: a.Scopes, JWT: c.JWT, lifetimes: e.Tokens.Lifetimes.Current(ctx)}, err
 }
 
 // assertion gives a machine user a token for a JWT that one of its keys has signed (RFC 7523 section 2.1).
@@ -72,7 +72,7 @@ func (e *Endpoint) assertion(ctx context.Context, f protocol.Form, _ domain.Clie
 
 // machine gives a machine user that has authenticated a token of its own.
 func (e *Endpoint) machine(ctx context.Context, f protocol.Form, user domain.Subject) (granted, error) {
-	a, err := e.login(f, user.OrgID)
+	a, err := e.login(ctx, f, user.OrgID)
 	if err != nil {
 		return granted{}, err
 	}
@@ -83,12 +83,13 @@ func (e *Endpoint) machine(ctx context.Context, f protocol.Form, user domain.Sub
 		return granted{}, domain.ErrInvalidGrant.Say("the user or the organization is not active")
 	}
 	err = e.Upstream.Admit(ctx, domain.Project{}, &a)
-	return granted{Authorization: a, Scopes: a.Scopes, JWT: user.JWT, lifetimes: e.Tokens.Lifetimes, user: user}, err
+	return granted{Authorization: a, Scopes: a.Scopes, JWT: user.JWT, lifetimes: e.Tokens.Lifetimes.Current(ctx),
+		user: user}, err
 }
 
 // login returns the authorization of a machine that authenticates now. Its scopes are those of the request without the
 // one that asks for a refresh token. It refuses a scope with another organization than the machine's.
-func (e *Endpoint) login(f protocol.Form, orgID string) (domain.Authorization, error) {
+func (e *Endpoint) login(ctx context.Context, f protocol.Form, orgID string) (domain.Authorization, error) {
 	targets, err := f.Targets()
 	if err != nil {
 		return domain.Authorization{}, err
@@ -108,5 +109,5 @@ func (e *Endpoint) login(f protocol.Form, orgID string) (domain.Authorization, e
 	scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess })
 	now := e.Now()
 	return domain.Authorization{ID: resource.NewID(), Scopes: scopes, Targets: targets, AuthTime: now, AMR: []string{},
-		ExpiresAt: e.Tokens.Lifetimes.Begins(now, false)}, nil
+		ExpiresAt: e.Tokens.Lifetimes.Current(ctx).Begins(now, false)}, nil
 }

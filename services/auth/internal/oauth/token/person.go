@@ -130,8 +130,8 @@ func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []
 		return granted{}, err
 	}
 	return granted{
-		Authorization: a, Scopes: scopes, JWT: client.JWT, lifetimes: e.Tokens.Lifetimes.Of(client), client: client,
-		user: user,
+		Authorization: a, Scopes: scopes, JWT: client.JWT, lifetimes: e.Tokens.Lifetimes.Current(ctx).Of(client),
+		client: client, user: user,
 	}, nil
 }
 

@@ -245,7 +245,7 @@ func TestRefreshTokenExpires(t *testing.T) {
 	t.Parallel()
 	w := testworld.NewOAuth(t)
 	idle := w.LoggedIn().Text("refresh_token")
-	w.Advance(testworld.Config().RefreshIdle)
+	w.Advance(30 * 24 * time.Hour)
 	w.Refused(w.Refresh(idle), 400, "invalid_grant")
 	w.Login()
 	token := w.LoggedIn().Text("refresh_token")

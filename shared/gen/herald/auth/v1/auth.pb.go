@@ -205,7 +205,7 @@ var File_herald_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a#herald/auth/v1/authorized_app.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
+	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a#herald/auth/v1/authorized_app.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1dherald/auth/v1/settings.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
 	"\x10ServePageRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"H\n" +
 	"\x11ServePageResponse\x123\n" +
@@ -213,7 +213,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xea\r\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xa7\x10\n" +
 	"\x04Auth\x12\x84\x01\n" +
 	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"3\x8a\x82)\t*\agateway\x92\x82)\x1b\n" +
 	"\x04/ui/\n" +
@@ -238,7 +238,12 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"\x80\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbe\x01\n" +
 	"\x16SearchMyAuthorizedApps\x12-.herald.auth.v1.SearchMyAuthorizedAppsRequest\x1a..herald.auth.v1.SearchMyAuthorizedAppsResponse\"E\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02.:\x01*\")/auth/v1/users/me/authorized_apps/_search\x90\x02\x01\x12\x97\x02\n" +
-	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"\xa0\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x18AUTHORIZED_APP_NOT_FOUND\xb2\x82)\x11CONSENT_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"\xa0\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x18AUTHORIZED_APP_NOT_FOUND\xb2\x82)\x11CONSENT_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}\x12\x80\x01\n" +
+	"\vGetSettings\x12\".herald.auth.v1.GetSettingsRequest\x1a#.herald.auth.v1.GetSettingsResponse\"(\x8a\x82)\n" +
+	"\n" +
+	"\biam.read\x82\xd3\xe4\x93\x02\x14\x12\x12/admin/v1/settings\x12\xb7\x01\n" +
+	"\vSetSettings\x12\".herald.auth.v1.SetSettingsRequest\x1a#.herald.auth.v1.SetSettingsResponse\"_\x8a\x82)\v\n" +
+	"\tiam.write\xb2\x82)\x10SETTINGS_INVALID\xb2\x82)\x1bSETTINGS_SET_BY_ENVIRONMENT\x82\xd3\xe4\x93\x02\x17:\x01*\x1a\x12/admin/v1/settingsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_auth_proto_rawDescOnce sync.Once
@@ -265,11 +270,15 @@ var file_herald_auth_v1_auth_proto_goTypes = []any{
 	(*RemoveMySessionRequest)(nil),         // 8: herald.auth.v1.RemoveMySessionRequest
 	(*SearchMyAuthorizedAppsRequest)(nil),  // 9: herald.auth.v1.SearchMyAuthorizedAppsRequest
 	(*RemoveMyAuthorizedAppRequest)(nil),   // 10: herald.auth.v1.RemoveMyAuthorizedAppRequest
-	(*ResolveTokenResponse)(nil),           // 11: herald.auth.v1.ResolveTokenResponse
-	(*SearchMySessionsResponse)(nil),       // 12: herald.auth.v1.SearchMySessionsResponse
-	(*RemoveMySessionResponse)(nil),        // 13: herald.auth.v1.RemoveMySessionResponse
-	(*SearchMyAuthorizedAppsResponse)(nil), // 14: herald.auth.v1.SearchMyAuthorizedAppsResponse
-	(*RemoveMyAuthorizedAppResponse)(nil),  // 15: herald.auth.v1.RemoveMyAuthorizedAppResponse
+	(*GetSettingsRequest)(nil),             // 11: herald.auth.v1.GetSettingsRequest
+	(*SetSettingsRequest)(nil),             // 12: herald.auth.v1.SetSettingsRequest
+	(*ResolveTokenResponse)(nil),           // 13: herald.auth.v1.ResolveTokenResponse
+	(*SearchMySessionsResponse)(nil),       // 14: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionResponse)(nil),        // 15: herald.auth.v1.RemoveMySessionResponse
+	(*SearchMyAuthorizedAppsResponse)(nil), // 16: herald.auth.v1.SearchMyAuthorizedAppsResponse
+	(*RemoveMyAuthorizedAppResponse)(nil),  // 17: herald.auth.v1.RemoveMyAuthorizedAppResponse
+	(*GetSettingsResponse)(nil),            // 18: herald.auth.v1.GetSettingsResponse
+	(*SetSettingsResponse)(nil),            // 19: herald.auth.v1.SetSettingsResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	4,  // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
@@ -286,18 +295,22 @@ var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	8,  // 11: herald.auth.v1.Auth.RemoveMySession:input_type -> herald.auth.v1.RemoveMySessionRequest
 	9,  // 12: herald.auth.v1.Auth.SearchMyAuthorizedApps:input_type -> herald.auth.v1.SearchMyAuthorizedAppsRequest
 	10, // 13: herald.auth.v1.Auth.RemoveMyAuthorizedApp:input_type -> herald.auth.v1.RemoveMyAuthorizedAppRequest
-	1,  // 14: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 15: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 16: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3,  // 17: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	3,  // 18: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	11, // 19: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
-	12, // 20: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
-	13, // 21: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
-	14, // 22: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
-	15, // 23: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
-	14, // [14:24] is the sub-list for method output_type
-	4,  // [4:14] is the sub-list for method input_type
+	11, // 14: herald.auth.v1.Auth.GetSettings:input_type -> herald.auth.v1.GetSettingsRequest
+	12, // 15: herald.auth.v1.Auth.SetSettings:input_type -> herald.auth.v1.SetSettingsRequest
+	1,  // 16: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 17: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 18: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3,  // 19: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	3,  // 20: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	13, // 21: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	14, // 22: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
+	15, // 23: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
+	16, // 24: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
+	17, // 25: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
+	18, // 26: herald.auth.v1.Auth.GetSettings:output_type -> herald.auth.v1.GetSettingsResponse
+	19, // 27: herald.auth.v1.Auth.SetSettings:output_type -> herald.auth.v1.SetSettingsResponse
+	16, // [16:28] is the sub-list for method output_type
+	4,  // [4:16] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -310,6 +323,7 @@ func file_herald_auth_v1_auth_proto_init() {
 	}
 	file_herald_auth_v1_authorized_app_proto_init()
 	file_herald_auth_v1_session_proto_init()
+	file_herald_auth_v1_settings_proto_init()
 	file_herald_auth_v1_token_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

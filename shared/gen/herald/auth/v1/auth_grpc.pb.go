@@ -31,6 +31,8 @@ const (
 	Auth_RemoveMySession_FullMethodName        = "/herald.auth.v1.Auth/RemoveMySession"
 	Auth_SearchMyAuthorizedApps_FullMethodName = "/herald.auth.v1.Auth/SearchMyAuthorizedApps"
 	Auth_RemoveMyAuthorizedApp_FullMethodName  = "/herald.auth.v1.Auth/RemoveMyAuthorizedApp"
+	Auth_GetSettings_FullMethodName            = "/herald.auth.v1.Auth/GetSettings"
+	Auth_SetSettings_FullMethodName            = "/herald.auth.v1.Auth/SetSettings"
 )
 
 // AuthClient is the client API for Auth service.
@@ -62,6 +64,14 @@ type AuthClient interface {
 	// Takes the access of an application back: all tokens that it got from the caller stop working, and the caller is
 	// asked again what it may learn.
 	RemoveMyAuthorizedApp(ctx context.Context, in *RemoveMyAuthorizedAppRequest, opts ...grpc.CallOption) (*RemoveMyAuthorizedAppResponse, error)
+	// Reads how long tokens are valid and how long keys sign, and for each whether it was set here or by an environment
+	// variable. The mail server and the sender are at `/admin/v1/smtp`, the default language at
+	// `/admin/v1/languages/default`. Only the environment sets the limits HERALD_QUOTAS and HERALD_SEARCH_MAX_LIMIT.
+	GetSettings(ctx context.Context, in *GetSettingsRequest, opts ...grpc.CallOption) (*GetSettingsResponse, error)
+	// Replaces how long tokens are valid and how long keys sign. A field that is missing gets its default again. Every
+	// process uses the new settings at once. It fails with `SETTINGS_SET_BY_ENVIRONMENT` for a field that an environment
+	// variable sets, because the variable wins.
+	SetSettings(ctx context.Context, in *SetSettingsRequest, opts ...grpc.CallOption) (*SetSettingsResponse, error)
 }
 
 type authClient struct {
@@ -172,6 +182,26 @@ func (c *authClient) RemoveMyAuthorizedApp(ctx context.Context, in *RemoveMyAuth
 	return out, nil
 }
 
+func (c *authClient) GetSettings(ctx context.Context, in *GetSettingsRequest, opts ...grpc.CallOption) (*GetSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSettingsResponse)
+	err := c.cc.Invoke(ctx, Auth_GetSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authClient) SetSettings(ctx context.Context, in *SetSettingsRequest, opts ...grpc.CallOption) (*SetSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetSettingsResponse)
+	err := c.cc.Invoke(ctx, Auth_SetSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuthServer is the server API for Auth service.
 // All implementations should embed UnimplementedAuthServer
 // for forward compatibility.
@@ -201,6 +231,14 @@ type AuthServer interface {
 	// Takes the access of an application back: all tokens that it got from the caller stop working, and the caller is
 	// asked again what it may learn.
 	RemoveMyAuthorizedApp(context.Context, *RemoveMyAuthorizedAppRequest) (*RemoveMyAuthorizedAppResponse, error)
+	// Reads how long tokens are valid and how long keys sign, and for each whether it was set here or by an environment
+	// variable. The mail server and the sender are at `/admin/v1/smtp`, the default language at
+	// `/admin/v1/languages/default`. Only the environment sets the limits HERALD_QUOTAS and HERALD_SEARCH_MAX_LIMIT.
+	GetSettings(context.Context, *GetSettingsRequest) (*GetSettingsResponse, error)
+	// Replaces how long tokens are valid and how long keys sign. A field that is missing gets its default again. Every
+	// process uses the new settings at once. It fails with `SETTINGS_SET_BY_ENVIRONMENT` for a field that an environment
+	// variable sets, because the variable wins.
+	SetSettings(context.Context, *SetSettingsRequest) (*SetSettingsResponse, error)
 }
 
 // UnimplementedAuthServer should be embedded to have
@@ -239,6 +277,12 @@ func (UnimplementedAuthServer) SearchMyAuthorizedApps(context.Context, *SearchMy
 }
 func (UnimplementedAuthServer) RemoveMyAuthorizedApp(context.Context, *RemoveMyAuthorizedAppRequest) (*RemoveMyAuthorizedAppResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveMyAuthorizedApp not implemented")
+}
+func (UnimplementedAuthServer) GetSettings(context.Context, *GetSettingsRequest) (*GetSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSettings not implemented")
+}
+func (UnimplementedAuthServer) SetSettings(context.Context, *SetSettingsRequest) (*SetSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetSettings not implemented")
 }
 func (UnimplementedAuthServer) testEmbeddedByValue() {}
 
@@ -440,6 +484,42 @@ func _Auth_RemoveMyAuthorizedApp_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Auth_GetSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).GetSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_GetSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).GetSettings(ctx, req.(*GetSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Auth_SetSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).SetSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_SetSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).SetSettings(ctx, req.(*SetSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Auth_ServiceDesc is the grpc.ServiceDesc for Auth service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -486,6 +566,14 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemoveMyAuthorizedApp",
 			Handler:    _Auth_RemoveMyAuthorizedApp_Handler,
+		},
+		{
+			MethodName: "GetSettings",
+			Handler:    _Auth_GetSettings_Handler,
+		},
+		{
+			MethodName: "SetSettings",
+			Handler:    _Auth_SetSettings_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -51,7 +51,9 @@ const (
 	Fault_SIGNING_KEY_NOT_WAITING Fault = 12
 	Fault_SIGNING_KEY_NOT_FOUND   Fault = 13
 	// While the key that would sign next has not been made.
-	Fault_SIGNING_KEY_LAST Fault = 14
+	Fault_SIGNING_KEY_LAST            Fault = 14
+	Fault_SETTINGS_INVALID            Fault = 15
+	Fault_SETTINGS_SET_BY_ENVIRONMENT Fault = 16
 )
 
 // Enum value maps for Fault.
@@ -72,6 +74,8 @@ var (
 		12: "SIGNING_KEY_NOT_WAITING",
 		13: "SIGNING_KEY_NOT_FOUND",
 		14: "SIGNING_KEY_LAST",
+		15: "SETTINGS_INVALID",
+		16: "SETTINGS_SET_BY_ENVIRONMENT",
 	}
 	Fault_value = map[string]int32{
 		"FAULT_UNSPECIFIED":           0,
@@ -89,6 +93,8 @@ var (
 		"SIGNING_KEY_NOT_WAITING":     12,
 		"SIGNING_KEY_NOT_FOUND":       13,
 		"SIGNING_KEY_LAST":            14,
+		"SETTINGS_INVALID":            15,
+		"SETTINGS_SET_BY_ENVIRONMENT": 16,
 	}
 )
 
@@ -123,7 +129,8 @@ var File_herald_auth_v1_fault_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1aherald/auth/v1/fault.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto*\xd6\t\n" +
+	"\x1aherald/auth/v1/fault.proto\x12\x0eherald.auth.v1\x1a\x17herald/v1/options.proto*\xf2\n" +
+	"\n" +
 	"\x05Fault\x12\x15\n" +
 	"\x11FAULT_UNSPECIFIED\x10\x00\x12S\n" +
 	"\x18AUTHORIZED_APP_NOT_FOUND\x10\x01\x1a5\x8a\x82)1\b\x05\x12-The application has no access to your account\x120\n" +
@@ -141,7 +148,9 @@ const file_herald_auth_v1_fault_proto_rawDesc = "" +
 	"\x11SESSION_NOT_FOUND\x10\v\x1a\x19\x8a\x82)\x15\b\x05\x12\x11Session not found\x12U\n" +
 	"\x17SIGNING_KEY_NOT_WAITING\x10\f\x1a8\x8a\x82)4\b\t\x120The signing key is not one that is to sign later\x128\n" +
 	"\x15SIGNING_KEY_NOT_FOUND\x10\r\x1a\x1d\x8a\x82)\x19\b\x05\x12\x15Signing key not found\x12S\n" +
-	"\x10SIGNING_KEY_LAST\x10\x0e\x1a=\x8a\x82)9\b\t\x125No other key can sign yet: try again in a few secondsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\x10SIGNING_KEY_LAST\x10\x0e\x1a=\x8a\x82)9\b\t\x125No other key can sign yet: try again in a few seconds\x12E\n" +
+	"\x10SETTINGS_INVALID\x10\x0f\x1a/\x8a\x82)+\b\x03\x12'The instance cannot have these settings\x12S\n" +
+	"\x1bSETTINGS_SET_BY_ENVIRONMENT\x10\x10\x1a2\x8a\x82).\b\t\x12*An environment variable sets this and winsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_fault_proto_rawDescOnce sync.Once

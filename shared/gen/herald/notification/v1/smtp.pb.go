@@ -25,64 +25,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type SettingSource int32
-
-const (
-	SettingSource_SETTING_SOURCE_UNSPECIFIED SettingSource = 0
-	// Nobody has set the field.
-	SettingSource_SETTING_SOURCE_DEFAULT SettingSource = 1
-	SettingSource_SETTING_SOURCE_API     SettingSource = 2
-	// An environment variable, which wins over what was set here.
-	SettingSource_SETTING_SOURCE_ENVIRONMENT SettingSource = 3
-	// Nobody has set a mail server, and the inbox of `herald run` catches the mails.
-	SettingSource_SETTING_SOURCE_INBOX SettingSource = 4
-)
-
-// Enum value maps for SettingSource.
-var (
-	SettingSource_name = map[int32]string{
-		0: "SETTING_SOURCE_UNSPECIFIED",
-		1: "SETTING_SOURCE_DEFAULT",
-		2: "SETTING_SOURCE_API",
-		3: "SETTING_SOURCE_ENVIRONMENT",
-		4: "SETTING_SOURCE_INBOX",
-	}
-	SettingSource_value = map[string]int32{
-		"SETTING_SOURCE_UNSPECIFIED": 0,
-		"SETTING_SOURCE_DEFAULT":     1,
-		"SETTING_SOURCE_API":         2,
-		"SETTING_SOURCE_ENVIRONMENT": 3,
-		"SETTING_SOURCE_INBOX":       4,
-	}
-)
-
-func (x SettingSource) Enum() *SettingSource {
-	p := new(SettingSource)
-	*p = x
-	return p
-}
-
-func (x SettingSource) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (SettingSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_herald_notification_v1_smtp_proto_enumTypes[0].Descriptor()
-}
-
-func (SettingSource) Type() protoreflect.EnumType {
-	return &file_herald_notification_v1_smtp_proto_enumTypes[0]
-}
-
-func (x SettingSource) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use SettingSource.Descriptor instead.
-func (SettingSource) EnumDescriptor() ([]byte, []int) {
-	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{0}
-}
-
 type GetSmtpRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -176,7 +118,7 @@ type Smtp struct {
 	ReplyTo       string `protobuf:"bytes,7,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
 	// Where the fields come from: one entry for url, with user and password, one for senderAddress, with senderName, and
 	// one for replyTo.
-	Origins       []*SmtpOrigin `protobuf:"bytes,8,rep,name=origins,proto3" json:"origins,omitempty"`
+	Origins       []*v1.SettingOrigin `protobuf:"bytes,8,rep,name=origins,proto3" json:"origins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -260,74 +202,11 @@ func (x *Smtp) GetReplyTo() string {
 	return ""
 }
 
-func (x *Smtp) GetOrigins() []*SmtpOrigin {
+func (x *Smtp) GetOrigins() []*v1.SettingOrigin {
 	if x != nil {
 		return x.Origins
 	}
 	return nil
-}
-
-type SmtpOrigin struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// url, senderAddress or replyTo.
-	Field  string        `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	Source SettingSource `protobuf:"varint,2,opt,name=source,proto3,enum=herald.notification.v1.SettingSource" json:"source,omitempty"`
-	// The environment variable that sets the field, with SETTING_SOURCE_ENVIRONMENT. To set the field here, remove the
-	// variable and restart the service notification.
-	Variable      string `protobuf:"bytes,3,opt,name=variable,proto3" json:"variable,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SmtpOrigin) Reset() {
-	*x = SmtpOrigin{}
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SmtpOrigin) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SmtpOrigin) ProtoMessage() {}
-
-func (x *SmtpOrigin) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SmtpOrigin.ProtoReflect.Descriptor instead.
-func (*SmtpOrigin) Descriptor() ([]byte, []int) {
-	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *SmtpOrigin) GetField() string {
-	if x != nil {
-		return x.Field
-	}
-	return ""
-}
-
-func (x *SmtpOrigin) GetSource() SettingSource {
-	if x != nil {
-		return x.Source
-	}
-	return SettingSource_SETTING_SOURCE_UNSPECIFIED
-}
-
-func (x *SmtpOrigin) GetVariable() string {
-	if x != nil {
-		return x.Variable
-	}
-	return ""
 }
 
 // A field that an environment variable sets must be empty or as it is.
@@ -353,7 +232,7 @@ type SetSmtpRequest struct {
 
 func (x *SetSmtpRequest) Reset() {
 	*x = SetSmtpRequest{}
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[4]
+	mi := &file_herald_notification_v1_smtp_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -365,7 +244,7 @@ func (x *SetSmtpRequest) String() string {
 func (*SetSmtpRequest) ProtoMessage() {}
 
 func (x *SetSmtpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[4]
+	mi := &file_herald_notification_v1_smtp_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -378,7 +257,7 @@ func (x *SetSmtpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSmtpRequest.ProtoReflect.Descriptor instead.
 func (*SetSmtpRequest) Descriptor() ([]byte, []int) {
-	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{4}
+	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SetSmtpRequest) GetUrl() string {
@@ -432,7 +311,7 @@ type SetSmtpResponse struct {
 
 func (x *SetSmtpResponse) Reset() {
 	*x = SetSmtpResponse{}
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[5]
+	mi := &file_herald_notification_v1_smtp_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +323,7 @@ func (x *SetSmtpResponse) String() string {
 func (*SetSmtpResponse) ProtoMessage() {}
 
 func (x *SetSmtpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[5]
+	mi := &file_herald_notification_v1_smtp_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +336,7 @@ func (x *SetSmtpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSmtpResponse.ProtoReflect.Descriptor instead.
 func (*SetSmtpResponse) Descriptor() ([]byte, []int) {
-	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{5}
+	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SetSmtpResponse) GetDetails() *v1.ObjectDetails {
@@ -479,7 +358,7 @@ type TestSmtpRequest struct {
 
 func (x *TestSmtpRequest) Reset() {
 	*x = TestSmtpRequest{}
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[6]
+	mi := &file_herald_notification_v1_smtp_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -491,7 +370,7 @@ func (x *TestSmtpRequest) String() string {
 func (*TestSmtpRequest) ProtoMessage() {}
 
 func (x *TestSmtpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_notification_v1_smtp_proto_msgTypes[6]
+	mi := &file_herald_notification_v1_smtp_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -504,7 +383,7 @@ func (x *TestSmtpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestSmtpRequest.ProtoReflect.Descriptor instead.
 func (*TestSmtpRequest) Descriptor() ([]byte, []int) {
-	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{6}
+	return file_herald_notification_v1_smtp_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TestSmtpRequest) GetSmtp() *SetSmtpRequest {
@@ -525,10 +404,10 @@ var File_herald_notification_v1_smtp_proto protoreflect.FileDescriptor
 
 const file_herald_notification_v1_smtp_proto_rawDesc = "" +
 	"\n" +
-	"!herald/notification/v1/smtp.proto\x12\x16herald.notification.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\"\x10\n" +
+	"!herald/notification/v1/smtp.proto\x12\x16herald.notification.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17herald/v1/options.proto\x1a\x18herald/v1/resource.proto\x1a\x17herald/v1/setting.proto\"\x10\n" +
 	"\x0eGetSmtpRequest\"C\n" +
 	"\x0fGetSmtpResponse\x120\n" +
-	"\x04smtp\x18\x01 \x01(\v2\x1c.herald.notification.v1.SmtpR\x04smtp\"\xa4\x02\n" +
+	"\x04smtp\x18\x01 \x01(\v2\x1c.herald.notification.v1.SmtpR\x04smtp\"\x9a\x02\n" +
 	"\x04Smtp\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x12\n" +
@@ -537,13 +416,8 @@ const file_herald_notification_v1_smtp_proto_rawDesc = "" +
 	"\x0esender_address\x18\x05 \x01(\tR\rsenderAddress\x12\x1f\n" +
 	"\vsender_name\x18\x06 \x01(\tR\n" +
 	"senderName\x12\x19\n" +
-	"\breply_to\x18\a \x01(\tR\areplyTo\x12<\n" +
-	"\aorigins\x18\b \x03(\v2\".herald.notification.v1.SmtpOriginR\aorigins\"}\n" +
-	"\n" +
-	"SmtpOrigin\x12\x14\n" +
-	"\x05field\x18\x01 \x01(\tR\x05field\x12=\n" +
-	"\x06source\x18\x02 \x01(\x0e2%.herald.notification.v1.SettingSourceR\x06source\x12\x1a\n" +
-	"\bvariable\x18\x03 \x01(\tR\bvariable\"\x88\x02\n" +
+	"\breply_to\x18\a \x01(\tR\areplyTo\x122\n" +
+	"\aorigins\x18\b \x03(\v2\x18.herald.v1.SettingOriginR\aorigins\"\x88\x02\n" +
 	"\x0eSetSmtpRequest\x12\x1e\n" +
 	"\x03url\x18\x01 \x01(\tB\f\xbaH\x05r\x03(\xf4\x03\x88\x82)\x01R\x03url\x12 \n" +
 	"\x04user\x18\x02 \x01(\tB\f\xbaH\x05r\x03(\xfa\x01\x88\x82)\x01R\x04user\x12'\n" +
@@ -556,13 +430,7 @@ const file_herald_notification_v1_smtp_proto_rawDesc = "" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"q\n" +
 	"\x0fTestSmtpRequest\x12:\n" +
 	"\x04smtp\x18\x01 \x01(\v2&.herald.notification.v1.SetSmtpRequestR\x04smtp\x12\"\n" +
-	"\trecipient\x18\x02 \x01(\tB\x04\x88\x82)\x01R\trecipient*\x9d\x01\n" +
-	"\rSettingSource\x12\x1e\n" +
-	"\x1aSETTING_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n" +
-	"\x16SETTING_SOURCE_DEFAULT\x10\x01\x12\x16\n" +
-	"\x12SETTING_SOURCE_API\x10\x02\x12\x1e\n" +
-	"\x1aSETTING_SOURCE_ENVIRONMENT\x10\x03\x12\x18\n" +
-	"\x14SETTING_SOURCE_INBOX\x10\x04B9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
+	"\trecipient\x18\x02 \x01(\tB\x04\x88\x82)\x01R\trecipientB9Z7herald/shared/gen/herald/notification/v1;notificationv1b\x06proto3"
 
 var (
 	file_herald_notification_v1_smtp_proto_rawDescOnce sync.Once
@@ -576,31 +444,28 @@ func file_herald_notification_v1_smtp_proto_rawDescGZIP() []byte {
 	return file_herald_notification_v1_smtp_proto_rawDescData
 }
 
-var file_herald_notification_v1_smtp_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_herald_notification_v1_smtp_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_herald_notification_v1_smtp_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_herald_notification_v1_smtp_proto_goTypes = []any{
-	(SettingSource)(0),       // 0: herald.notification.v1.SettingSource
-	(*GetSmtpRequest)(nil),   // 1: herald.notification.v1.GetSmtpRequest
-	(*GetSmtpResponse)(nil),  // 2: herald.notification.v1.GetSmtpResponse
-	(*Smtp)(nil),             // 3: herald.notification.v1.Smtp
-	(*SmtpOrigin)(nil),       // 4: herald.notification.v1.SmtpOrigin
-	(*SetSmtpRequest)(nil),   // 5: herald.notification.v1.SetSmtpRequest
-	(*SetSmtpResponse)(nil),  // 6: herald.notification.v1.SetSmtpResponse
-	(*TestSmtpRequest)(nil),  // 7: herald.notification.v1.TestSmtpRequest
-	(*v1.ObjectDetails)(nil), // 8: herald.v1.ObjectDetails
+	(*GetSmtpRequest)(nil),   // 0: herald.notification.v1.GetSmtpRequest
+	(*GetSmtpResponse)(nil),  // 1: herald.notification.v1.GetSmtpResponse
+	(*Smtp)(nil),             // 2: herald.notification.v1.Smtp
+	(*SetSmtpRequest)(nil),   // 3: herald.notification.v1.SetSmtpRequest
+	(*SetSmtpResponse)(nil),  // 4: herald.notification.v1.SetSmtpResponse
+	(*TestSmtpRequest)(nil),  // 5: herald.notification.v1.TestSmtpRequest
+	(*v1.ObjectDetails)(nil), // 6: herald.v1.ObjectDetails
+	(*v1.SettingOrigin)(nil), // 7: herald.v1.SettingOrigin
 }
 var file_herald_notification_v1_smtp_proto_depIdxs = []int32{
-	3, // 0: herald.notification.v1.GetSmtpResponse.smtp:type_name -> herald.notification.v1.Smtp
-	8, // 1: herald.notification.v1.Smtp.details:type_name -> herald.v1.ObjectDetails
-	4, // 2: herald.notification.v1.Smtp.origins:type_name -> herald.notification.v1.SmtpOrigin
-	0, // 3: herald.notification.v1.SmtpOrigin.source:type_name -> herald.notification.v1.SettingSource
-	8, // 4: herald.notification.v1.SetSmtpResponse.details:type_name -> herald.v1.ObjectDetails
-	5, // 5: herald.notification.v1.TestSmtpRequest.smtp:type_name -> herald.notification.v1.SetSmtpRequest
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	2, // 0: herald.notification.v1.GetSmtpResponse.smtp:type_name -> herald.notification.v1.Smtp
+	6, // 1: herald.notification.v1.Smtp.details:type_name -> herald.v1.ObjectDetails
+	7, // 2: herald.notification.v1.Smtp.origins:type_name -> herald.v1.SettingOrigin
+	6, // 3: herald.notification.v1.SetSmtpResponse.details:type_name -> herald.v1.ObjectDetails
+	3, // 4: herald.notification.v1.TestSmtpRequest.smtp:type_name -> herald.notification.v1.SetSmtpRequest
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_herald_notification_v1_smtp_proto_init() }
@@ -613,14 +478,13 @@ func file_herald_notification_v1_smtp_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_notification_v1_smtp_proto_rawDesc), len(file_herald_notification_v1_smtp_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   7,
+			NumEnums:      0,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_herald_notification_v1_smtp_proto_goTypes,
 		DependencyIndexes: file_herald_notification_v1_smtp_proto_depIdxs,
-		EnumInfos:         file_herald_notification_v1_smtp_proto_enumTypes,
 		MessageInfos:      file_herald_notification_v1_smtp_proto_msgTypes,
 	}.Build()
 	File_herald_notification_v1_smtp_proto = out.File
