@@ -62,6 +62,10 @@ var everything = []asked{
 		_, err := w.EndSession(w.Context(), userID, "s1", &authv1.SessionEnded{})
 		return 1, err
 	}},
+	{"EndSessions", nil, func(w world, userID string) (int, error) {
+		ended, err := w.EndSessions(w.Context(), session("", userID).Owner(), "", &authv1.SessionEnded{})
+		return int(ended), err
+	}},
 }
 
 // elsewhere lists, by reason, the methods that need not have a user as a condition.

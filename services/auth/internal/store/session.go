@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -111,6 +112,31 @@ func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Me
 			return end
 		},
 	}, func(*Ended) (proto.Message, error) { return ended, nil })
+}
+
+// EndSessions ends, one after the other, all sessions of a user that SearchSessions lists, except the one with an id. It
+// returns how many it has ended.
+func (s Store) EndSessions(
+	ctx context.Context, u domain.Subject, except string, ended proto.Message,
+) (count uint32, err error) {
+	for {
+		list, err := s.SearchSessions(ctx, u, search.Page{Limit: search.DefaultLimit})
+		if err != nil {
+			return count, err
+		}
+		others := slices.DeleteFunc(list.Rows, func(n domain.Session) bool { return n.ID == except })
+		if len(others) == 0 {
+			return count, nil
+		}
+		for _, n := range others {
+			switch _, err := s.EndSession(ctx, u.ID, n.ID, ended); {
+			case err == nil:
+				count++
+			case !errors.Is(err, authfault.ErrSessionNotFound): // if so, another request has ended it
+				return count, err
+			}
+		}
+	}
 }
 
 // BeginLogin stores a login under the hash of its cookie.

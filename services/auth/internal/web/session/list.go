@@ -39,25 +39,8 @@ func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string
 
 // EndOthers ends all other sessions of a session's person.
 func (s Sessions) EndOthers(ctx context.Context, n domain.Session) error {
-	for {
-		all, err := s.All(ctx, n)
-		if err != nil {
-			return err
-		}
-		others := 0
-		for _, other := range all {
-			if other.ID == n.ID {
-				continue
-			}
-			others++
-			if err := s.end(ctx, other); err != nil {
-				return err
-			}
-		}
-		if others == 0 {
-			return nil
-		}
-	}
+	_, err := s.Store.EndSessions(ctx, n.Owner(), n.ID, &authv1.SessionEnded{UserId: n.UserID})
+	return err
 }
 
 // Renew keeps a browser logged in after its person has changed the password, which ended all sessions. The browser gets

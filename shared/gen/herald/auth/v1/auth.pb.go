@@ -213,7 +213,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xea\r\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xeb\x12\n" +
 	"\x04Auth\x12\x84\x01\n" +
 	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"3\x8a\x82)\t*\agateway\x92\x82)\x1b\n" +
 	"\x04/ui/\n" +
@@ -235,7 +235,13 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"!\x8a\x82)\t*\agateway\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12\xa5\x01\n" +
 	"\x10SearchMySessions\x12'.herald.auth.v1.SearchMySessionsRequest\x1a(.herald.auth.v1.SearchMySessionsResponse\">\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/sessions/_search\x90\x02\x01\x12\xe5\x01\n" +
-	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"\x80\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbe\x01\n" +
+	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"\x80\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbf\x01\n" +
+	"\x0eSearchSessions\x12%.herald.auth.v1.SearchSessionsRequest\x1a&.herald.auth.v1.SearchSessionsResponse\"^\x8a\x82)\v\n" +
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/sessions/_search\x90\x02\x01\x12\xe8\x01\n" +
+	"\rRemoveSession\x12$.herald.auth.v1.RemoveSessionRequest\x1a%.herald.auth.v1.RemoveSessionResponse\"\x89\x01\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x11SESSION_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x026*4/management/v1/users/{user_id}/sessions/{session_id}\x12\xd1\x01\n" +
+	"\x11RemoveAllSessions\x12(.herald.auth.v1.RemoveAllSessionsRequest\x1a).herald.auth.v1.RemoveAllSessionsResponse\"g\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/management/v1/users/{user_id}/sessions\x12\xbe\x01\n" +
 	"\x16SearchMyAuthorizedApps\x12-.herald.auth.v1.SearchMyAuthorizedAppsRequest\x1a..herald.auth.v1.SearchMyAuthorizedAppsResponse\"E\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02.:\x01*\")/auth/v1/users/me/authorized_apps/_search\x90\x02\x01\x12\x97\x02\n" +
 	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"\xa0\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x18AUTHORIZED_APP_NOT_FOUND\xb2\x82)\x11CONSENT_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
@@ -263,13 +269,19 @@ var file_herald_auth_v1_auth_proto_goTypes = []any{
 	(*ResolveTokenRequest)(nil),            // 6: herald.auth.v1.ResolveTokenRequest
 	(*SearchMySessionsRequest)(nil),        // 7: herald.auth.v1.SearchMySessionsRequest
 	(*RemoveMySessionRequest)(nil),         // 8: herald.auth.v1.RemoveMySessionRequest
-	(*SearchMyAuthorizedAppsRequest)(nil),  // 9: herald.auth.v1.SearchMyAuthorizedAppsRequest
-	(*RemoveMyAuthorizedAppRequest)(nil),   // 10: herald.auth.v1.RemoveMyAuthorizedAppRequest
-	(*ResolveTokenResponse)(nil),           // 11: herald.auth.v1.ResolveTokenResponse
-	(*SearchMySessionsResponse)(nil),       // 12: herald.auth.v1.SearchMySessionsResponse
-	(*RemoveMySessionResponse)(nil),        // 13: herald.auth.v1.RemoveMySessionResponse
-	(*SearchMyAuthorizedAppsResponse)(nil), // 14: herald.auth.v1.SearchMyAuthorizedAppsResponse
-	(*RemoveMyAuthorizedAppResponse)(nil),  // 15: herald.auth.v1.RemoveMyAuthorizedAppResponse
+	(*SearchSessionsRequest)(nil),          // 9: herald.auth.v1.SearchSessionsRequest
+	(*RemoveSessionRequest)(nil),           // 10: herald.auth.v1.RemoveSessionRequest
+	(*RemoveAllSessionsRequest)(nil),       // 11: herald.auth.v1.RemoveAllSessionsRequest
+	(*SearchMyAuthorizedAppsRequest)(nil),  // 12: herald.auth.v1.SearchMyAuthorizedAppsRequest
+	(*RemoveMyAuthorizedAppRequest)(nil),   // 13: herald.auth.v1.RemoveMyAuthorizedAppRequest
+	(*ResolveTokenResponse)(nil),           // 14: herald.auth.v1.ResolveTokenResponse
+	(*SearchMySessionsResponse)(nil),       // 15: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionResponse)(nil),        // 16: herald.auth.v1.RemoveMySessionResponse
+	(*SearchSessionsResponse)(nil),         // 17: herald.auth.v1.SearchSessionsResponse
+	(*RemoveSessionResponse)(nil),          // 18: herald.auth.v1.RemoveSessionResponse
+	(*RemoveAllSessionsResponse)(nil),      // 19: herald.auth.v1.RemoveAllSessionsResponse
+	(*SearchMyAuthorizedAppsResponse)(nil), // 20: herald.auth.v1.SearchMyAuthorizedAppsResponse
+	(*RemoveMyAuthorizedAppResponse)(nil),  // 21: herald.auth.v1.RemoveMyAuthorizedAppResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	4,  // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
@@ -284,20 +296,26 @@ var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	6,  // 9: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
 	7,  // 10: herald.auth.v1.Auth.SearchMySessions:input_type -> herald.auth.v1.SearchMySessionsRequest
 	8,  // 11: herald.auth.v1.Auth.RemoveMySession:input_type -> herald.auth.v1.RemoveMySessionRequest
-	9,  // 12: herald.auth.v1.Auth.SearchMyAuthorizedApps:input_type -> herald.auth.v1.SearchMyAuthorizedAppsRequest
-	10, // 13: herald.auth.v1.Auth.RemoveMyAuthorizedApp:input_type -> herald.auth.v1.RemoveMyAuthorizedAppRequest
-	1,  // 14: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 15: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 16: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3,  // 17: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	3,  // 18: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	11, // 19: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
-	12, // 20: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
-	13, // 21: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
-	14, // 22: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
-	15, // 23: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
-	14, // [14:24] is the sub-list for method output_type
-	4,  // [4:14] is the sub-list for method input_type
+	9,  // 12: herald.auth.v1.Auth.SearchSessions:input_type -> herald.auth.v1.SearchSessionsRequest
+	10, // 13: herald.auth.v1.Auth.RemoveSession:input_type -> herald.auth.v1.RemoveSessionRequest
+	11, // 14: herald.auth.v1.Auth.RemoveAllSessions:input_type -> herald.auth.v1.RemoveAllSessionsRequest
+	12, // 15: herald.auth.v1.Auth.SearchMyAuthorizedApps:input_type -> herald.auth.v1.SearchMyAuthorizedAppsRequest
+	13, // 16: herald.auth.v1.Auth.RemoveMyAuthorizedApp:input_type -> herald.auth.v1.RemoveMyAuthorizedAppRequest
+	1,  // 17: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 18: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 19: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3,  // 20: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	3,  // 21: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	14, // 22: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	15, // 23: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
+	16, // 24: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
+	17, // 25: herald.auth.v1.Auth.SearchSessions:output_type -> herald.auth.v1.SearchSessionsResponse
+	18, // 26: herald.auth.v1.Auth.RemoveSession:output_type -> herald.auth.v1.RemoveSessionResponse
+	19, // 27: herald.auth.v1.Auth.RemoveAllSessions:output_type -> herald.auth.v1.RemoveAllSessionsResponse
+	20, // 28: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
+	21, // 29: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
+	17, // [17:30] is the sub-list for method output_type
+	4,  // [4:17] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name

@@ -258,6 +258,94 @@ func (x *ResolveUserResponse) GetType() UserType {
 	return UserType_USER_TYPE_UNSPECIFIED
 }
 
+type CheckEscalationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Caller        *v1.Caller             `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	UserId        string                 `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckEscalationRequest) Reset() {
+	*x = CheckEscalationRequest{}
+	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckEscalationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckEscalationRequest) ProtoMessage() {}
+
+func (x *CheckEscalationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckEscalationRequest.ProtoReflect.Descriptor instead.
+func (*CheckEscalationRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CheckEscalationRequest) GetCaller() *v1.Caller {
+	if x != nil {
+		return x.Caller
+	}
+	return nil
+}
+
+func (x *CheckEscalationRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type CheckEscalationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckEscalationResponse) Reset() {
+	*x = CheckEscalationResponse{}
+	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckEscalationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckEscalationResponse) ProtoMessage() {}
+
+func (x *CheckEscalationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckEscalationResponse.ProtoReflect.Descriptor instead.
+func (*CheckEscalationResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{5}
+}
+
 type MakeProjectOwnerRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	OrgId         string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
@@ -269,7 +357,7 @@ type MakeProjectOwnerRequest struct {
 
 func (x *MakeProjectOwnerRequest) Reset() {
 	*x = MakeProjectOwnerRequest{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -281,7 +369,7 @@ func (x *MakeProjectOwnerRequest) String() string {
 func (*MakeProjectOwnerRequest) ProtoMessage() {}
 
 func (x *MakeProjectOwnerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -294,7 +382,7 @@ func (x *MakeProjectOwnerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeProjectOwnerRequest.ProtoReflect.Descriptor instead.
 func (*MakeProjectOwnerRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{4}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MakeProjectOwnerRequest) GetOrgId() string {
@@ -326,7 +414,7 @@ type MakeProjectOwnerResponse struct {
 
 func (x *MakeProjectOwnerResponse) Reset() {
 	*x = MakeProjectOwnerResponse{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -338,7 +426,7 @@ func (x *MakeProjectOwnerResponse) String() string {
 func (*MakeProjectOwnerResponse) ProtoMessage() {}
 
 func (x *MakeProjectOwnerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -351,7 +439,7 @@ func (x *MakeProjectOwnerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeProjectOwnerResponse.ProtoReflect.Descriptor instead.
 func (*MakeProjectOwnerResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{5}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{7}
 }
 
 type ResolveTokenRequest struct {
@@ -366,7 +454,7 @@ type ResolveTokenRequest struct {
 
 func (x *ResolveTokenRequest) Reset() {
 	*x = ResolveTokenRequest{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -378,7 +466,7 @@ func (x *ResolveTokenRequest) String() string {
 func (*ResolveTokenRequest) ProtoMessage() {}
 
 func (x *ResolveTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -391,7 +479,7 @@ func (x *ResolveTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveTokenRequest.ProtoReflect.Descriptor instead.
 func (*ResolveTokenRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{6}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ResolveTokenRequest) GetTokenHash() []byte {
@@ -417,7 +505,7 @@ type ResolveTokenResponse struct {
 
 func (x *ResolveTokenResponse) Reset() {
 	*x = ResolveTokenResponse{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -429,7 +517,7 @@ func (x *ResolveTokenResponse) String() string {
 func (*ResolveTokenResponse) ProtoMessage() {}
 
 func (x *ResolveTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -442,7 +530,7 @@ func (x *ResolveTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveTokenResponse.ProtoReflect.Descriptor instead.
 func (*ResolveTokenResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{7}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ResolveTokenResponse) GetCaller() *v1.Caller {
@@ -473,7 +561,11 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"\x13ResolveUserResponse\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x120\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1a.herald.users.v1.UserStateR\x05state\x12-\n" +
-	"\x04type\x18\x03 \x01(\x0e2\x19.herald.users.v1.UserTypeR\x04type\"h\n" +
+	"\x04type\x18\x03 \x01(\x0e2\x19.herald.users.v1.UserTypeR\x04type\"\\\n" +
+	"\x16CheckEscalationRequest\x12)\n" +
+	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller\x12\x17\n" +
+	"\auser_id\x18\x02 \x01(\tR\x06userId\"\x19\n" +
+	"\x17CheckEscalationResponse\"h\n" +
 	"\x17MakeProjectOwnerRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x1d\n" +
 	"\n" +
@@ -485,7 +577,7 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"token_hash\x18\x01 \x01(\fR\ttokenHash\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\"A\n" +
 	"\x14ResolveTokenResponse\x12)\n" +
-	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\xd7\x1c\n" +
+	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\xdb\x1d\n" +
 	"\bInternal\x12\x95\x01\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"8\x8a\x82)\x0f*\agateway*\x04auth\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12\x82\x01\n" +
 	"\x0eResolveSubject\x12&.herald.users.v1.ResolveSubjectRequest\x1a'.herald.users.v1.ResolveSubjectResponse\"\x1f\x8a\x82)\x06*\x04auth\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\x8e\x01\n" +
@@ -494,7 +586,9 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"ResolveOrg\x12\".herald.users.v1.ResolveOrgRequest\x1a#.herald.users.v1.ResolveOrgResponse\"\"\x8a\x82)\n" +
 	"*\bprojects\xb2\x82)\rORG_NOT_FOUND\x90\x02\x01\x12}\n" +
 	"\vResolveUser\x12#.herald.users.v1.ResolveUserRequest\x1a$.herald.users.v1.ResolveUserResponse\"#\x8a\x82)\n" +
-	"*\bprojects\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\xa1\x01\n" +
+	"*\bprojects\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\x81\x01\n" +
+	"\x0fCheckEscalation\x12'.herald.users.v1.CheckEscalationRequest\x1a(.herald.users.v1.CheckEscalationResponse\"\x1b\x8a\x82)\x06*\x04auth\xb2\x82)\n" +
+	"ESCALATION\x90\x02\x01\x12\xa1\x01\n" +
 	"\rCheckPassword\x12%.herald.users.v1.CheckPasswordRequest\x1a&.herald.users.v1.CheckPasswordResponse\"A\x8a\x82)\x06*\x04auth\xb2\x82)\vLOGIN_WRONG\xb2\x82)\x0fPASSWORD_LOCKED\xb2\x82)\x11PASSWORD_TOO_LONG\x12\xc2\x01\n" +
 	"\vCheckFactor\x12#.herald.users.v1.CheckFactorRequest\x1a$.herald.users.v1.CheckFactorResponse\"h\x8a\x82)\x06*\x04auth\xb2\x82)\n" +
 	"CODE_WRONG\xb2\x82)\n" +
@@ -528,94 +622,99 @@ func file_herald_users_v1_internal_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_internal_proto_rawDescData
 }
 
-var file_herald_users_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_herald_users_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_herald_users_v1_internal_proto_goTypes = []any{
 	(*ResolveOrgRequest)(nil),            // 0: herald.users.v1.ResolveOrgRequest
 	(*ResolveOrgResponse)(nil),           // 1: herald.users.v1.ResolveOrgResponse
 	(*ResolveUserRequest)(nil),           // 2: herald.users.v1.ResolveUserRequest
 	(*ResolveUserResponse)(nil),          // 3: herald.users.v1.ResolveUserResponse
-	(*MakeProjectOwnerRequest)(nil),      // 4: herald.users.v1.MakeProjectOwnerRequest
-	(*MakeProjectOwnerResponse)(nil),     // 5: herald.users.v1.MakeProjectOwnerResponse
-	(*ResolveTokenRequest)(nil),          // 6: herald.users.v1.ResolveTokenRequest
-	(*ResolveTokenResponse)(nil),         // 7: herald.users.v1.ResolveTokenResponse
-	(OrgState)(0),                        // 8: herald.users.v1.OrgState
-	(UserState)(0),                       // 9: herald.users.v1.UserState
-	(UserType)(0),                        // 10: herald.users.v1.UserType
-	(*v1.Caller)(nil),                    // 11: herald.v1.Caller
-	(*ResolveSubjectRequest)(nil),        // 12: herald.users.v1.ResolveSubjectRequest
-	(*ResolveCallerRequest)(nil),         // 13: herald.users.v1.ResolveCallerRequest
-	(*CheckPasswordRequest)(nil),         // 14: herald.users.v1.CheckPasswordRequest
-	(*CheckFactorRequest)(nil),           // 15: herald.users.v1.CheckFactorRequest
-	(*ChooseNextPasswordRequest)(nil),    // 16: herald.users.v1.ChooseNextPasswordRequest
-	(*CheckExternalAccountRequest)(nil),  // 17: herald.users.v1.CheckExternalAccountRequest
-	(*CreateExternalUserRequest)(nil),    // 18: herald.users.v1.CreateExternalUserRequest
-	(*LinkExternalAccountRequest)(nil),   // 19: herald.users.v1.LinkExternalAccountRequest
-	(*UpdateExternalUserRequest)(nil),    // 20: herald.users.v1.UpdateExternalUserRequest
-	(*PrepareMailRequest)(nil),           // 21: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),        // 22: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),             // 23: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),          // 24: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),           // 25: herald.users.v1.RequestCodeRequest
-	(*ResolveSubjectResponse)(nil),       // 26: herald.users.v1.ResolveSubjectResponse
-	(*CheckPasswordResponse)(nil),        // 27: herald.users.v1.CheckPasswordResponse
-	(*CheckFactorResponse)(nil),          // 28: herald.users.v1.CheckFactorResponse
-	(*ChooseNextPasswordResponse)(nil),   // 29: herald.users.v1.ChooseNextPasswordResponse
-	(*CheckExternalAccountResponse)(nil), // 30: herald.users.v1.CheckExternalAccountResponse
-	(*CreateExternalUserResponse)(nil),   // 31: herald.users.v1.CreateExternalUserResponse
-	(*LinkExternalAccountResponse)(nil),  // 32: herald.users.v1.LinkExternalAccountResponse
-	(*UpdateExternalUserResponse)(nil),   // 33: herald.users.v1.UpdateExternalUserResponse
-	(*PrepareMailResponse)(nil),          // 34: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),       // 35: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),            // 36: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),         // 37: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),          // 38: herald.users.v1.RequestCodeResponse
+	(*CheckEscalationRequest)(nil),       // 4: herald.users.v1.CheckEscalationRequest
+	(*CheckEscalationResponse)(nil),      // 5: herald.users.v1.CheckEscalationResponse
+	(*MakeProjectOwnerRequest)(nil),      // 6: herald.users.v1.MakeProjectOwnerRequest
+	(*MakeProjectOwnerResponse)(nil),     // 7: herald.users.v1.MakeProjectOwnerResponse
+	(*ResolveTokenRequest)(nil),          // 8: herald.users.v1.ResolveTokenRequest
+	(*ResolveTokenResponse)(nil),         // 9: herald.users.v1.ResolveTokenResponse
+	(OrgState)(0),                        // 10: herald.users.v1.OrgState
+	(UserState)(0),                       // 11: herald.users.v1.UserState
+	(UserType)(0),                        // 12: herald.users.v1.UserType
+	(*v1.Caller)(nil),                    // 13: herald.v1.Caller
+	(*ResolveSubjectRequest)(nil),        // 14: herald.users.v1.ResolveSubjectRequest
+	(*ResolveCallerRequest)(nil),         // 15: herald.users.v1.ResolveCallerRequest
+	(*CheckPasswordRequest)(nil),         // 16: herald.users.v1.CheckPasswordRequest
+	(*CheckFactorRequest)(nil),           // 17: herald.users.v1.CheckFactorRequest
+	(*ChooseNextPasswordRequest)(nil),    // 18: herald.users.v1.ChooseNextPasswordRequest
+	(*CheckExternalAccountRequest)(nil),  // 19: herald.users.v1.CheckExternalAccountRequest
+	(*CreateExternalUserRequest)(nil),    // 20: herald.users.v1.CreateExternalUserRequest
+	(*LinkExternalAccountRequest)(nil),   // 21: herald.users.v1.LinkExternalAccountRequest
+	(*UpdateExternalUserRequest)(nil),    // 22: herald.users.v1.UpdateExternalUserRequest
+	(*PrepareMailRequest)(nil),           // 23: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),        // 24: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),             // 25: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),          // 26: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),           // 27: herald.users.v1.RequestCodeRequest
+	(*ResolveSubjectResponse)(nil),       // 28: herald.users.v1.ResolveSubjectResponse
+	(*CheckPasswordResponse)(nil),        // 29: herald.users.v1.CheckPasswordResponse
+	(*CheckFactorResponse)(nil),          // 30: herald.users.v1.CheckFactorResponse
+	(*ChooseNextPasswordResponse)(nil),   // 31: herald.users.v1.ChooseNextPasswordResponse
+	(*CheckExternalAccountResponse)(nil), // 32: herald.users.v1.CheckExternalAccountResponse
+	(*CreateExternalUserResponse)(nil),   // 33: herald.users.v1.CreateExternalUserResponse
+	(*LinkExternalAccountResponse)(nil),  // 34: herald.users.v1.LinkExternalAccountResponse
+	(*UpdateExternalUserResponse)(nil),   // 35: herald.users.v1.UpdateExternalUserResponse
+	(*PrepareMailResponse)(nil),          // 36: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),       // 37: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),            // 38: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),         // 39: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),          // 40: herald.users.v1.RequestCodeResponse
 }
 var file_herald_users_v1_internal_proto_depIdxs = []int32{
-	8,  // 0: herald.users.v1.ResolveOrgResponse.state:type_name -> herald.users.v1.OrgState
-	9,  // 1: herald.users.v1.ResolveUserResponse.state:type_name -> herald.users.v1.UserState
-	10, // 2: herald.users.v1.ResolveUserResponse.type:type_name -> herald.users.v1.UserType
-	11, // 3: herald.users.v1.ResolveTokenResponse.caller:type_name -> herald.v1.Caller
-	6,  // 4: herald.users.v1.Internal.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	12, // 5: herald.users.v1.Internal.ResolveSubject:input_type -> herald.users.v1.ResolveSubjectRequest
-	13, // 6: herald.users.v1.Internal.ResolveCaller:input_type -> herald.users.v1.ResolveCallerRequest
-	0,  // 7: herald.users.v1.Internal.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	2,  // 8: herald.users.v1.Internal.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	14, // 9: herald.users.v1.Internal.CheckPassword:input_type -> herald.users.v1.CheckPasswordRequest
-	15, // 10: herald.users.v1.Internal.CheckFactor:input_type -> herald.users.v1.CheckFactorRequest
-	16, // 11: herald.users.v1.Internal.ChooseNextPassword:input_type -> herald.users.v1.ChooseNextPasswordRequest
-	17, // 12: herald.users.v1.Internal.CheckExternalAccount:input_type -> herald.users.v1.CheckExternalAccountRequest
-	18, // 13: herald.users.v1.Internal.CreateExternalUser:input_type -> herald.users.v1.CreateExternalUserRequest
-	19, // 14: herald.users.v1.Internal.LinkExternalAccount:input_type -> herald.users.v1.LinkExternalAccountRequest
-	20, // 15: herald.users.v1.Internal.UpdateExternalUser:input_type -> herald.users.v1.UpdateExternalUserRequest
-	21, // 16: herald.users.v1.Internal.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	22, // 17: herald.users.v1.Internal.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	23, // 18: herald.users.v1.Internal.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	24, // 19: herald.users.v1.Internal.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	25, // 20: herald.users.v1.Internal.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	4,  // 21: herald.users.v1.Internal.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	7,  // 22: herald.users.v1.Internal.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	26, // 23: herald.users.v1.Internal.ResolveSubject:output_type -> herald.users.v1.ResolveSubjectResponse
-	7,  // 24: herald.users.v1.Internal.ResolveCaller:output_type -> herald.users.v1.ResolveTokenResponse
-	1,  // 25: herald.users.v1.Internal.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	3,  // 26: herald.users.v1.Internal.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	27, // 27: herald.users.v1.Internal.CheckPassword:output_type -> herald.users.v1.CheckPasswordResponse
-	28, // 28: herald.users.v1.Internal.CheckFactor:output_type -> herald.users.v1.CheckFactorResponse
-	29, // 29: herald.users.v1.Internal.ChooseNextPassword:output_type -> herald.users.v1.ChooseNextPasswordResponse
-	30, // 30: herald.users.v1.Internal.CheckExternalAccount:output_type -> herald.users.v1.CheckExternalAccountResponse
-	31, // 31: herald.users.v1.Internal.CreateExternalUser:output_type -> herald.users.v1.CreateExternalUserResponse
-	32, // 32: herald.users.v1.Internal.LinkExternalAccount:output_type -> herald.users.v1.LinkExternalAccountResponse
-	33, // 33: herald.users.v1.Internal.UpdateExternalUser:output_type -> herald.users.v1.UpdateExternalUserResponse
-	34, // 34: herald.users.v1.Internal.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	35, // 35: herald.users.v1.Internal.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	36, // 36: herald.users.v1.Internal.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	37, // 37: herald.users.v1.Internal.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	38, // 38: herald.users.v1.Internal.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	5,  // 39: herald.users.v1.Internal.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	22, // [22:40] is the sub-list for method output_type
-	4,  // [4:22] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	10, // 0: herald.users.v1.ResolveOrgResponse.state:type_name -> herald.users.v1.OrgState
+	11, // 1: herald.users.v1.ResolveUserResponse.state:type_name -> herald.users.v1.UserState
+	12, // 2: herald.users.v1.ResolveUserResponse.type:type_name -> herald.users.v1.UserType
+	13, // 3: herald.users.v1.CheckEscalationRequest.caller:type_name -> herald.v1.Caller
+	13, // 4: herald.users.v1.ResolveTokenResponse.caller:type_name -> herald.v1.Caller
+	8,  // 5: herald.users.v1.Internal.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	14, // 6: herald.users.v1.Internal.ResolveSubject:input_type -> herald.users.v1.ResolveSubjectRequest
+	15, // 7: herald.users.v1.Internal.ResolveCaller:input_type -> herald.users.v1.ResolveCallerRequest
+	0,  // 8: herald.users.v1.Internal.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	2,  // 9: herald.users.v1.Internal.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	4,  // 10: herald.users.v1.Internal.CheckEscalation:input_type -> herald.users.v1.CheckEscalationRequest
+	16, // 11: herald.users.v1.Internal.CheckPassword:input_type -> herald.users.v1.CheckPasswordRequest
+	17, // 12: herald.users.v1.Internal.CheckFactor:input_type -> herald.users.v1.CheckFactorRequest
+	18, // 13: herald.users.v1.Internal.ChooseNextPassword:input_type -> herald.users.v1.ChooseNextPasswordRequest
+	19, // 14: herald.users.v1.Internal.CheckExternalAccount:input_type -> herald.users.v1.CheckExternalAccountRequest
+	20, // 15: herald.users.v1.Internal.CreateExternalUser:input_type -> herald.users.v1.CreateExternalUserRequest
+	21, // 16: herald.users.v1.Internal.LinkExternalAccount:input_type -> herald.users.v1.LinkExternalAccountRequest
+	22, // 17: herald.users.v1.Internal.UpdateExternalUser:input_type -> herald.users.v1.UpdateExternalUserRequest
+	23, // 18: herald.users.v1.Internal.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	24, // 19: herald.users.v1.Internal.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	25, // 20: herald.users.v1.Internal.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	26, // 21: herald.users.v1.Internal.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	27, // 22: herald.users.v1.Internal.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	6,  // 23: herald.users.v1.Internal.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	9,  // 24: herald.users.v1.Internal.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	28, // 25: herald.users.v1.Internal.ResolveSubject:output_type -> herald.users.v1.ResolveSubjectResponse
+	9,  // 26: herald.users.v1.Internal.ResolveCaller:output_type -> herald.users.v1.ResolveTokenResponse
+	1,  // 27: herald.users.v1.Internal.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	3,  // 28: herald.users.v1.Internal.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	5,  // 29: herald.users.v1.Internal.CheckEscalation:output_type -> herald.users.v1.CheckEscalationResponse
+	29, // 30: herald.users.v1.Internal.CheckPassword:output_type -> herald.users.v1.CheckPasswordResponse
+	30, // 31: herald.users.v1.Internal.CheckFactor:output_type -> herald.users.v1.CheckFactorResponse
+	31, // 32: herald.users.v1.Internal.ChooseNextPassword:output_type -> herald.users.v1.ChooseNextPasswordResponse
+	32, // 33: herald.users.v1.Internal.CheckExternalAccount:output_type -> herald.users.v1.CheckExternalAccountResponse
+	33, // 34: herald.users.v1.Internal.CreateExternalUser:output_type -> herald.users.v1.CreateExternalUserResponse
+	34, // 35: herald.users.v1.Internal.LinkExternalAccount:output_type -> herald.users.v1.LinkExternalAccountResponse
+	35, // 36: herald.users.v1.Internal.UpdateExternalUser:output_type -> herald.users.v1.UpdateExternalUserResponse
+	36, // 37: herald.users.v1.Internal.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	37, // 38: herald.users.v1.Internal.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	38, // 39: herald.users.v1.Internal.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	39, // 40: herald.users.v1.Internal.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	40, // 41: herald.users.v1.Internal.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	7,  // 42: herald.users.v1.Internal.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	24, // [24:43] is the sub-list for method output_type
+	5,  // [5:24] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_internal_proto_init() }
@@ -635,7 +734,7 @@ func file_herald_users_v1_internal_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_internal_proto_rawDesc), len(file_herald_users_v1_internal_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
