@@ -8,6 +8,7 @@ import (
 	"herald/services/auth/internal/domain"
 	"herald/shared/caller"
 	authv1 "herald/shared/gen/herald/auth/v1"
+	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/resource"
 	"herald/shared/search"
 )
@@ -31,12 +32,9 @@ func (s Server) SearchMySessions(
 func (s Server) RemoveMySession(
 	ctx context.Context, r *authv1.RemoveMySessionRequest,
 ) (*authv1.RemoveMySessionResponse, error) {
-	userID := caller.From(ctx).UserID
-	e, err := s.Store.EndSession(ctx, userID, r.SessionId, &authv1.SessionEnded{UserId: userID})
-	if err != nil {
-		return nil, err
-	}
-	return &authv1.RemoveMySessionResponse{Details: resource.Changed(e.At, e.OrgID)}, nil
+	c := caller.From(ctx)
+	details, err := s.endSession(ctx, c.HomeOrganizationID, c.UserID, r.SessionId)
+	return &authv1.RemoveMySessionResponse{Details: details}, err
 }
 
 // SearchSessions lists the sessions of a user of the organization acted on.
@@ -62,15 +60,16 @@ func (s Server) SearchSessions(
 func (s Server) RemoveSession(
 	ctx context.Context, r *authv1.RemoveSessionRequest,
 ) (*authv1.RemoveSessionResponse, error) {
-	u, err := s.user(ctx, r.UserId)
+	details, err := s.endSession(ctx, caller.From(ctx).OrganizationID, r.UserId, r.SessionId)
+	return &authv1.RemoveSessionResponse{Details: details}, err
+}
+
+func (s Server) endSession(ctx context.Context, orgID, userID, id string) (*heraldv1.ObjectDetails, error) {
+	e, err := s.Store.EndSession(ctx, orgID, userID, id, &authv1.SessionEnded{UserId: userID})
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Store.EndSession(ctx, u.ID, r.SessionId, &authv1.SessionEnded{UserId: u.ID})
-	if err != nil {
-		return nil, err
-	}
-	return &authv1.RemoveSessionResponse{Details: resource.Changed(e.At, e.OrgID)}, nil
+	return resource.Changed(e.At, e.OrgID), nil
 }
 
 // RemoveAllSessions ends all of them.

@@ -94,14 +94,14 @@ type Ended struct {
 // Moved implements what event.Change needs of a row.
 func (e *Ended) Moved(position int64, at time.Time) { e.At.Moved(position, at) }
 
-// EndSession removes a user's session, ends the authorizations that the user gave clients in it, and queues
+// EndSession removes a session of a user of an organization, ends the authorizations that the user gave clients in it, and queues
 // notifications of the clients that want them. It returns authfault.ErrSessionNotFound if the user has no such session,
 // or it has expired.
-func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (Ended, error) {
+func (s Store) EndSession(ctx context.Context, orgID, userID, id string, ended proto.Message) (Ended, error) {
 	return event.Change(ctx, s.journal, event.Locked[Ended]{
 		Lock: `select org_id from sessions where id = @id and user_id is not distinct from @user_id
-			and expires_at > @now for update`,
-		Args:     postgres.Args{"id": id, "user_id": userID, "now": s.journal.Now()},
+			and org_id is not distinct from @org_id and expires_at > @now for update`,
+		Args:     postgres.Args{"id": id, "user_id": userID, "org_id": orgID, "now": s.journal.Now()},
 		NotFound: authfault.ErrSessionNotFound,
 		Write: func(e Ended) event.Statement {
 			end := event.Removal("sessions", id, e.OrgID)
@@ -129,7 +129,7 @@ func (s Store) EndSessions(
 			return count, nil
 		}
 		for _, n := range others {
-			switch _, err := s.EndSession(ctx, u.ID, n.ID, ended); {
+			switch _, err := s.EndSession(ctx, u.OrgID, u.ID, n.ID, ended); {
 			case err == nil:
 				count++
 			case !errors.Is(err, authfault.ErrSessionNotFound): // if so, another request has ended it

@@ -33,7 +33,7 @@ func (s Sessions) Apps(ctx context.Context, n domain.Session) ([]domain.Authoriz
 // EndOne ends one of the sessions of a session's person, and the authorizations that the person gave clients in it. It
 // returns authfault.ErrSessionNotFound if the person has no such session.
 func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string) error {
-	_, err := s.Store.EndSession(ctx, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
+	_, err := s.Store.EndSession(ctx, n.OrgID, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
 	return err
 }
 

@@ -213,7 +213,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xeb\x12\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xd8\x12\n" +
 	"\x04Auth\x12\x84\x01\n" +
 	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"3\x8a\x82)\t*\agateway\x92\x82)\x1b\n" +
 	"\x04/ui/\n" +
@@ -237,9 +237,9 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/sessions/_search\x90\x02\x01\x12\xe5\x01\n" +
 	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"\x80\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbf\x01\n" +
 	"\x0eSearchSessions\x12%.herald.auth.v1.SearchSessionsRequest\x1a&.herald.auth.v1.SearchSessionsResponse\"^\x8a\x82)\v\n" +
-	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/sessions/_search\x90\x02\x01\x12\xe8\x01\n" +
-	"\rRemoveSession\x12$.herald.auth.v1.RemoveSessionRequest\x1a%.herald.auth.v1.RemoveSessionResponse\"\x89\x01\x8a\x82)\"\n" +
-	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x11SESSION_NOT_FOUND\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x026*4/management/v1/users/{user_id}/sessions/{session_id}\x12\xd1\x01\n" +
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/sessions/_search\x90\x02\x01\x12\xd5\x01\n" +
+	"\rRemoveSession\x12$.herald.auth.v1.RemoveSessionRequest\x1a%.herald.auth.v1.RemoveSessionResponse\"w\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x026*4/management/v1/users/{user_id}/sessions/{session_id}\x12\xd1\x01\n" +
 	"\x11RemoveAllSessions\x12(.herald.auth.v1.RemoveAllSessionsRequest\x1a).herald.auth.v1.RemoveAllSessionsResponse\"g\x8a\x82)\"\n" +
 	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/management/v1/users/{user_id}/sessions\x12\xbe\x01\n" +
 	"\x16SearchMyAuthorizedApps\x12-.herald.auth.v1.SearchMyAuthorizedAppsRequest\x1a..herald.auth.v1.SearchMyAuthorizedAppsResponse\"E\x8a\x82)\n" +
