@@ -59,7 +59,7 @@ var everything = []asked{
 		return 1, err
 	}},
 	{"EndSession", authfault.ErrSessionNotFound, func(w world, userID string) (int, error) {
-		_, err := w.EndSession(w.Context(), "o1", userID, "s1", &authv1.SessionEnded{})
+		_, err := w.EndSession(w.Context(), "o", userID, "s1", &authv1.SessionEnded{})
 		return 1, err
 	}},
 	{"EndSessions", nil, func(w world, userID string) (int, error) {
