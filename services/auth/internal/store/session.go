@@ -94,9 +94,9 @@ type Ended struct {
 // Moved implements what event.Change needs of a row.
 func (e *Ended) Moved(position int64, at time.Time) { e.At.Moved(position, at) }
 
-// EndSession removes a session of a user of an organization, ends the authorizations that the user gave clients in it, and queues
-// notifications of the clients that want them. It returns authfault.ErrSessionNotFound if the user has no such session,
-// or it has expired.
+// EndSession removes a session of a user of an organization, ends the authorizations that the user gave clients in it,
+// and queues notifications of the clients that want them. It returns authfault.ErrSessionNotFound if the user has no
+// such session, or it has expired.
 func (s Store) EndSession(ctx context.Context, orgID, userID, id string, ended proto.Message) (Ended, error) {
 	return event.Change(ctx, s.journal, event.Locked[Ended]{
 		Lock: `select org_id from sessions where id = @id and user_id is not distinct from @user_id
@@ -114,8 +114,8 @@ func (s Store) EndSession(ctx context.Context, orgID, userID, id string, ended p
 	}, func(*Ended) (proto.Message, error) { return ended, nil })
 }
 
-// EndSessions ends, one after the other, all sessions of a user that SearchSessions lists, except the one with an id. It
-// returns how many it has ended.
+// EndSessions ends, one after the other, all sessions of a user that SearchSessions lists, except the one with an id.
+// It returns how many it has ended.
 func (s Store) EndSessions(
 	ctx context.Context, u domain.Subject, except string, ended proto.Message,
 ) (count uint32, err error) {
