@@ -248,8 +248,8 @@ func (t *restoring) promoted(ctx context.Context) error {
 	var recovering bool
 	err := t.DB.QueryRow(ctx, `select pg_is_in_recovery()`).Scan(&recovering)
 	if err == nil && recovering {
-		err = errors.New("the server is still in recovery: wait until it takes changes; if it was told to pause at its " +
-			"target, select pg_wal_replay_resume()")
+		err = errors.New("the server is still in recovery: wait until it takes changes; if it was told to pause at " +
+			"its target, select pg_wal_replay_resume()")
 	}
 	return err
 }
