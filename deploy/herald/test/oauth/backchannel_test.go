@@ -83,6 +83,12 @@ func TestApplicationsHearOfLogouts(t *testing.T) {
 				t.Fatal(a.Status, a.Body)
 			}
 		},
+		"administrator": func(v *visitor, userID string, tokens answer) {
+			v.Must("DELETE", "/management/v1/users/"+userID+"/sessions/"+shop.sessionOf(tokens), "")
+		},
+		"administrator of all": func(v *visitor, userID string, _ answer) {
+			v.Must("DELETE", "/management/v1/users/"+userID+"/sessions", "")
+		},
 		"login of somebody else": func(v *visitor, _ string, _ answer) {
 			v.named(v.enter(v.visit(deaf.request("prompt", "login")), "other"), "Welcome")
 			deaf.redeem()

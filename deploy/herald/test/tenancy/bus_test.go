@@ -57,6 +57,7 @@ var (
 		"herald.text.v1.Text.ResolveMessageText":        {"notification"},
 		"herald.users.v1.Events.ReadEvents":             {"users"},
 		"herald.users.v1.Internal.CheckCode":            {"auth"},
+		"herald.users.v1.Internal.CheckEscalation":      {"auth"},
 		"herald.users.v1.Internal.CheckExternalAccount": {"auth"},
 		"herald.users.v1.Internal.CheckFactor":          {"auth"},
 		"herald.users.v1.Internal.CheckPassword":        {"auth"},

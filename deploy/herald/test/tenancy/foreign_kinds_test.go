@@ -35,7 +35,7 @@ const linked = `insert into user_idp_links (idp_id, external_user_id, tenant_id,
 
 const loggedIn = `insert into sessions (id, hash, user_id, user_generation, org_id, org_generation, auth_time, amr,
 	credential, client, agent, created_at, used_at, expires_at)
-	values ('{new}', sha256('{new}'), '{caller}', 1, '{new}', 1, now(), '{pwd}', 'password', '', '', now(), now(),
+	values ('{new}', sha256('{new}'), '{user_id}', 1, '{org}', 1, now(), '{pwd}', 'password', '', '', now(), now(),
 	now() + interval '1 day')`
 
 const accessGiven = `insert into authorizations (id, client_id, client_generation, project_id, project_generation,
@@ -126,8 +126,11 @@ var (
 			remove: "DELETE /management/v1/users/{user_id}/idps/{idp_id}/{external_user_id}"},
 		"myIdpLink": {insert: linked + `'{caller}')`,
 			remove: "DELETE /management/v1/users/{caller}/idps/{idp_id}/{external_user_id}"},
-		"grantedProject":  {in: "projects", insert: grantedToUs},
-		"mySession":       {in: "auth", insert: loggedIn},
+		"grantedProject": {in: "projects", insert: grantedToUs},
+		"session": {in: "auth", insert: loggedIn,
+			remove: "DELETE /management/v1/users/{user_id}/sessions/{session_id}"},
+		"mySession": {in: "auth",
+			insert: strings.NewReplacer("{user_id}", "{caller}", "{org}", "{new}").Replace(loggedIn)},
 		"myAuthorizedApp": {in: "auth", insert: accessGiven},
 		"org": {create: [][2]string{{"POST /management/v1/orgs", `{"name":"{new}"}`}}, answer: "id",
 			remove: "DELETE /management/v1/orgs/me", instance: true, itself: true},
@@ -211,7 +214,7 @@ func kindOf(method, field string) string {
 	case "notification_id":
 		return "notification"
 	case "session_id":
-		return "mySession"
+		return named("My", "mySession", "session")
 	case "client_id":
 		return named("AuthorizedApp", "myAuthorizedApp", "")
 	case "user_id":

@@ -1,4 +1,5 @@
-// Package api answers people's own requests to the Auth service over the REST API.
+// Package api answers requests to the Auth service over the REST API: people's own, and those of administrators about
+// the sessions of people.
 package api
 
 import (
@@ -9,13 +10,15 @@ import (
 	"herald/services/auth/internal/store"
 	"herald/services/auth/internal/upstream"
 	"herald/shared/caller"
+	"herald/shared/gen/fault/usersfault"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/rpc"
 	"herald/shared/search"
 )
 
-// Server has the service's methods for what the caller has: logins in browsers, and applications with access.
+// Server has the service's methods for what the caller or another user has: logins in browsers, and applications with
+// access.
 type Server struct {
 	Store    store.Store
 	Upstream *upstream.Services
@@ -43,4 +46,25 @@ func (s Server) asked(
 		err = nil
 	}
 	return ctx, u, p, err
+}
+
+var _ rpc.Guard = Server{}
+
+// MayActOn implements rpc.Guard. It asks the service users, which has the roles. No transaction spans the two services,
+// so a role that the user gets between this check and the change protects only from the next call. That is enough for
+// the end of a session, with which nobody can act as the user.
+func (s Server) MayActOn(ctx context.Context, target *caller.Target) error {
+	_, err := s.Upstream.Users.CheckEscalation(rpc.OnOwnBehalf(ctx), &usersv1.CheckEscalationRequest{
+		Caller: caller.From(ctx).Proto(), UserId: target.UserID,
+	})
+	return err
+}
+
+// user returns a user of the organization acted on. A user of another organization is not found.
+func (s Server) user(ctx context.Context, id string) (domain.Subject, error) {
+	u, err := s.Upstream.User(rpc.OnOwnBehalf(ctx), id, upstream.Proof{})
+	if errors.Is(err, upstream.ErrNoUser) || err == nil && u.OrgID != caller.From(ctx).OrganizationID {
+		err = usersfault.ErrUserNotFound
+	}
+	return u, err
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -115,5 +116,113 @@ func TestEndingASession(t *testing.T) {
 	}
 	if got := testworld.Agents(b.List("u1", nil)); !slices.Equal(got, []string{"kept"}) {
 		t.Errorf("left are %q", got)
+	}
+}
+
+// Administrators see since when, how, with which browser and from which network people are logged in. They do not see
+// the address.
+func TestAdministratorsSeeSessions(t *testing.T) {
+	t.Parallel()
+	b := testworld.NewBrowsers(t)
+	b.Login("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
+	b.Login("second")
+	if _, err := b.DB.Exec(t.Context(), "update sessions set client = '203.0.113.77'"); err != nil {
+		t.Fatal(err)
+	}
+	search := func(ctx context.Context, userID string, q *heraldv1.ListQuery) (*authv1.SearchSessionsResponse, error) {
+		return b.Pages.Auth.SearchSessions(ctx, &authv1.SearchSessionsRequest{UserId: userID, Query: q})
+	}
+	viewer := b.Administrator("admin", "o1", "ORG_OWNER_VIEWER")
+	all, err := search(viewer, "u1", nil)
+	if err != nil || all.Details.GetTotalResult() != 2 || all.Result[0].Browser != "second" {
+		t.Fatal(all, err)
+	}
+	own := b.List("u1", nil).Result
+	for i, s := range all.Result {
+		want := proto.CloneOf(own[i])
+		if want.ClientAddress == "" || want.Network != "203.0.113.0/24" || want.UserAgent == "" || want.Browser == "" {
+			t.Errorf("the person sees %v", want)
+		}
+		want.ClientAddress, want.UserAgent = "", ""
+		if !proto.Equal(s, want) {
+			t.Errorf("%v, want %v", s, want)
+		}
+	}
+	page, err := search(viewer, "u1", &heraldv1.ListQuery{Limit: 1, Asc: true})
+	if err != nil || page.Details.GetTotalResult() != 2 || len(page.Result) != 1 ||
+		page.Result[0].Browser != "Firefox, Linux" {
+		t.Error(page, err)
+	}
+	_, err = search(viewer, "u1", &heraldv1.ListQuery{Limit: 4})
+	testkit.Refused(t, err, "LIMIT_EXCEEDED")
+	_, err = search(b.As("u1", 0), "u1", nil)
+	testkit.Refused(t, err, "PERMISSION_DENIED", "user.read")
+	_, err = search(b.Administrator("admin", "o2", "ORG_OWNER"), "u1", nil)
+	testkit.Refused(t, err, "USER_NOT_FOUND")
+}
+
+// Administrators end sessions of people who have no permission that they lack. The events name them.
+func TestAdministratorsEndSessions(t *testing.T) {
+	t.Parallel()
+	b := testworld.NewBrowsers(t)
+	cookies := []string{b.Login("first"), b.Login("second"), b.Login("third")}
+	id := b.List("u1", nil).Result[0].Id
+	end := func(ctx context.Context, userID, id string) (*authv1.RemoveSessionResponse, error) {
+		return b.Pages.Auth.RemoveSession(ctx, &authv1.RemoveSessionRequest{UserId: userID, SessionId: id})
+	}
+	endAll := func(ctx context.Context, userID string) (*authv1.RemoveAllSessionsResponse, error) {
+		return b.Pages.Auth.RemoveAllSessions(ctx, &authv1.RemoveAllSessionsRequest{UserId: userID})
+	}
+	as := func(userID, orgID, role string) context.Context { return b.Administrator(userID, orgID, role) }
+	owner := as("admin", "o1", "ORG_OWNER")
+	for name, test := range map[string]struct {
+		as           context.Context
+		userID, want string
+	}{
+		"the person":                        {b.As("u1", 0), "u1", "PERMISSION_DENIED"},
+		"somebody who only reads":           {as("admin", "o1", "ORG_OWNER_VIEWER"), "u1", "PERMISSION_DENIED"},
+		"a manager of users":                {as("admin", "o1", "ORG_USER_MANAGER"), "u1", "PERMISSION_DENIED"},
+		"an owner, on who has more":         {owner, "above", "ESCALATION"},
+		"the owner of another organization": {as("admin", "o2", "ORG_OWNER"), "u1", "USER_NOT_FOUND"},
+		"a program of an owner, on itself":  {as("u1", "o1", "ORG_OWNER"), "u1", "FRESH_LOGIN_REQUIRED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := end(test.as, test.userID, id)
+			testkit.Refused(t, err, strings.Replace(test.want, "USER", "SESSION", 1))
+			_, err = endAll(test.as, test.userID)
+			testkit.Refused(t, err, test.want)
+		})
+	}
+	_, err := end(owner, "u2", id)
+	testkit.Refused(t, err, "SESSION_NOT_FOUND")
+	if all, err := endAll(owner, "u2"); err != nil || all.Ended != 0 {
+		t.Error(all, err)
+	}
+	left := func(want ...string) {
+		t.Helper()
+		if got := testworld.Agents(b.List("u1", nil)); !slices.Equal(got, want) {
+			t.Errorf("left are %q, want %q", got, want)
+		}
+	}
+	left("third", "second", "first")
+	r, err := end(owner, "u1", id)
+	if err != nil || r.Details.GetResourceOwner() != "o1" || r.Details.GetSequence() == 0 {
+		t.Fatal(r, err)
+	}
+	left("second", "first")
+	_, err = end(owner, "u1", id)
+	testkit.Refused(t, err, "SESSION_NOT_FOUND")
+	for _, want := range []uint32{2, 0} {
+		if all, err := endAll(owner, "u1"); err != nil || all.Ended != want {
+			t.Errorf("%v, %v, want %d", all, err, want)
+		}
+	}
+	left()
+	for _, cookie := range cookies {
+		testworld.Shows(t, testworld.Call(t, b.Pages, testworld.LoginPath, nil, "Cookie", cookie), 200, "login")
+	}
+	if n := testkit.Rows(t, b.DB, `events where aggregate = 'session' and name = 'ended' and actor = 'admin'
+		and organization_id = 'o1' and data->>'userId' = 'u1'`); n != 3 {
+		t.Errorf("%d events", n)
 	}
 }

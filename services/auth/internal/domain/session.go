@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
@@ -43,6 +44,20 @@ type Session struct {
 // Agent returns the part of a header User-Agent that is stored.
 func Agent(header string) string {
 	return strings.ToValidUTF8(header[:min(len(header), maxAgent)], "")
+}
+
+// Network returns the network of the address of the last use, which tells less about a person than the address: its
+// first 24 bits, or 48 of an IPv6 address. It is empty if the address is not known.
+func (s Session) Network() string {
+	address, err := netip.ParseAddr(s.Client)
+	if err != nil {
+		return ""
+	}
+	bits := 48
+	if address = address.Unmap(); address.Is4() {
+		bits = 24
+	}
+	return netip.PrefixFrom(address.WithZone(""), bits).Masked().String()
 }
 
 // UsedLongAgo reports whether a use at that time must be written.

@@ -41,7 +41,7 @@ var endings = map[string]struct {
 			&authv1.AuthorizationEnded{UserId: "u1", ClientId: "app", By: 1}))
 	}, by: "REVOKED"},
 	"logout": {end: func(w world) {
-		_, err := w.EndSession(w.Context(), "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
+		_, err := w.EndSession(w.Context(), "o", "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
 		own(w, err)
 	}, stays: func(a *domain.Authorization) { a.SessionID = "s2" }, by: "LOGOUT"},
 	"consent withdrawn": {end: func(w world) {

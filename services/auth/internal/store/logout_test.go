@@ -58,7 +58,7 @@ func TestEndOfSessionQueuesLogouts(t *testing.T) {
 	dead := session("s1", "u1")
 	for name, end := range map[string]func(w world) error{
 		"logout": func(w world) error {
-			_, err := w.EndSession(t.Context(), "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
+			_, err := w.EndSession(t.Context(), "o", "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
 			return err
 		},
 		"change of the user": func(w world) error { return last(w.EndLoginsLike(t.Context(), of("u1"), dead)) },
@@ -178,7 +178,7 @@ func TestCodeDuringLogoutIsRefusedOrNotified(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w world) error{
 		"logout": func(w world) error {
-			_, err := w.EndSession(t.Context(), "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
+			_, err := w.EndSession(t.Context(), "o", "u1", "s1", &authv1.SessionEnded{UserId: "u1"})
 			return err
 		},
 		"change": func(w world) error { return last(w.EndLoginsLike(t.Context(), of("u1"), session("s1", "u1"))) },

@@ -59,8 +59,13 @@ var everything = []asked{
 		return 1, err
 	}},
 	{"EndSession", authfault.ErrSessionNotFound, func(w world, userID string) (int, error) {
-		_, err := w.EndSession(w.Context(), userID, "s1", &authv1.SessionEnded{})
+		_, err := w.EndSession(w.Context(), "o", userID, "s1", &authv1.SessionEnded{})
 		return 1, err
+	}},
+	{"EndSessions", nil, func(w world, userID string) (int, error) {
+		w.must(w.AddSession(w.Context(), []byte("another"), session("s2", "u1")))
+		ended, err := w.EndSessions(w.Context(), session("", userID).Owner(), "", &authv1.SessionEnded{})
+		return int(ended), err
 	}},
 }
 

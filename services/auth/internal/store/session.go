@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -99,14 +100,14 @@ type Ended struct {
 // Moved implements what event.Change needs of a row.
 func (e *Ended) Moved(position int64, at time.Time) { e.At.Moved(position, at) }
 
-// EndSession removes a user's session, ends the authorizations that the user gave clients in it, and queues
-// notifications of the clients that want them. It returns authfault.ErrSessionNotFound if the user has no such session,
-// or it has expired.
-func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Message) (Ended, error) {
+// EndSession removes a session of a user of an organization, ends the authorizations that the user gave clients in it,
+// and queues notifications of the clients that want them. It returns authfault.ErrSessionNotFound if the user has no
+// such session, or it has expired.
+func (s Store) EndSession(ctx context.Context, orgID, userID, id string, ended proto.Message) (Ended, error) {
 	return event.Change(ctx, s.journal, event.Locked[Ended]{
 		Lock: `select org_id from sessions where id = @id and user_id is not distinct from @user_id
-			and expires_at > @now for update`,
-		Args:     postgres.Args{"id": id, "user_id": userID, "now": s.journal.Now()},
+			and org_id is not distinct from @org_id and expires_at > @now for update`,
+		Args:     postgres.Args{"id": id, "user_id": userID, "org_id": orgID, "now": s.journal.Now()},
 		NotFound: authfault.ErrSessionNotFound,
 		Write: func(e Ended) event.Statement {
 			end := event.Removal("sessions", id, e.OrgID)
@@ -117,6 +118,31 @@ func (s Store) EndSession(ctx context.Context, userID, id string, ended proto.Me
 			return end
 		},
 	}, func(*Ended) (proto.Message, error) { return ended, nil })
+}
+
+// EndSessions ends, one after the other, all sessions of a user that SearchSessions lists, except the one with an id.
+// It returns how many it has ended.
+func (s Store) EndSessions(
+	ctx context.Context, u domain.Subject, except string, ended proto.Message,
+) (count uint32, err error) {
+	for {
+		list, err := s.SearchSessions(ctx, u, search.Page{Limit: search.DefaultLimit})
+		if err != nil {
+			return count, err
+		}
+		others := slices.DeleteFunc(list.Rows, func(n domain.Session) bool { return n.ID == except })
+		if len(others) == 0 {
+			return count, nil
+		}
+		for _, n := range others {
+			switch _, err := s.EndSession(ctx, u.OrgID, u.ID, n.ID, ended); {
+			case err == nil:
+				count++
+			case !errors.Is(err, authfault.ErrSessionNotFound): // if so, another request has ended it
+				return count, err
+			}
+		}
+	}
 }
 
 // BeginLogin stores a login under the hash of its cookie.

@@ -83,7 +83,7 @@ func TestEndedSessionEndsItsAuthorizations(t *testing.T) {
 		{"u2", "s1", authfault.ErrSessionNotFound}, {"u1", "s3", authfault.ErrSessionNotFound}, {"u1", "s1", nil},
 		{"u1", "s1", authfault.ErrSessionNotFound}, {"u1", "", authfault.ErrSessionNotFound},
 	} {
-		ended, err := w.EndSession(t.Context(), end.userID, end.id, &authv1.SessionEnded{UserId: "u1"})
+		ended, err := w.EndSession(t.Context(), "o", end.userID, end.id, &authv1.SessionEnded{UserId: "u1"})
 		if !errors.Is(err, end.want) || err == nil && (ended.OrgID != "o" || !ended.At.ChangedAt.Equal(now)) {
 			t.Errorf("%s ends %s: %+v, %v", end.userID, end.id, ended, err)
 		}

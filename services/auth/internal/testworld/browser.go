@@ -50,6 +50,14 @@ func (b Browsers) As(userID string, ago time.Duration) context.Context {
 	})
 }
 
+// Administrator is the context of a program with roles in an organization.
+func (b Browsers) Administrator(userID, orgID string, roles ...string) context.Context {
+	return testkit.As(b.Context(), b.Ground, caller.Caller{
+		UserID: userID, OrganizationID: orgID, HomeOrganizationID: orgID,
+		Memberships: []caller.Membership{{OrganizationID: orgID, Roles: roles}},
+	})
+}
+
 // Login logs the user in with a new browser, and returns its cookie.
 func (b Browsers) Login(agent string) string {
 	b.Helper()

@@ -166,6 +166,11 @@ func (u *Users) answerSubject(_ context.Context, request proto.Message) (proto.M
 		}
 		c := caller.Caller{UserID: "u1", OrganizationID: "o1", HomeOrganizationID: "o1", TokenID: "t1"}
 		return &usersv1.ResolveTokenResponse{Caller: c.Proto()}, nil
+	case *usersv1.CheckEscalationRequest:
+		if r.UserId == "above" && !caller.FromProto(r.Caller).Can("iam.write", "") {
+			return nil, usersfault.ErrEscalation
+		}
+		return &usersv1.CheckEscalationResponse{}, nil
 	}
 	return nil, nil
 }

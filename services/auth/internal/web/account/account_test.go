@@ -425,7 +425,8 @@ func TestPeopleEndOnlyTheirOwnSessions(t *testing.T) {
 	page := a.open(session, "/sessions")
 	testworld.Shows(t, page, 200, "sessions")
 	if body := page.Body.String(); strings.Contains(body, "<script>") || strings.Count(body, "sessions/end") != 2 ||
-		!strings.Contains(body, "Firefox, Linux") || !strings.Contains(body, "third") {
+		!strings.Contains(body, "Firefox, Linux") || !strings.Contains(body, "third") ||
+		strings.Count(body, "With a password") != 3 || strings.Contains(body, "With a security code") {
 		t.Error(body)
 	}
 	ids := map[string]string{}

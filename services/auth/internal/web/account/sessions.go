@@ -2,6 +2,7 @@ package account
 
 import (
 	"net/http"
+	"slices"
 
 	"herald/services/auth/internal/domain"
 )
@@ -9,12 +10,26 @@ import (
 func (p *Pages) sessionRows(v visit) (rows []row, err error) {
 	all, err := p.Sessions.All(v.Context(), v.session)
 	for _, s := range all {
-		rows = append(rows, row{id: s.ID, Title: domain.Browser(s.Agent), Lines: []line{
-			{Key: "sessions.since", At: s.AuthTime}, {Key: "sessions.used", At: s.UsedAt},
-			{Key: "sessions.address", Text: s.Client},
-		}, Actions: []link{{v.address("sessions/end", "id", s.ID), "sessions.end"}}})
+		lines := append([]line{{Key: "sessions.since", At: s.AuthTime}}, methods(s)...)
+		rows = append(rows, row{id: s.ID, Title: domain.Browser(s.Agent), Lines: append(lines,
+			line{Key: "sessions.used", At: s.UsedAt}, line{Key: "sessions.address", Text: s.Client},
+		), Actions: []link{{v.address("sessions/end", "id", s.ID), "sessions.end"}}})
 	}
 	return rows, err
+}
+
+// methods says how the person has authenticated: with a password or an account at a provider, and with a code.
+func methods(s domain.Session) (lines []line) {
+	switch {
+	case s.Provider() != "":
+		lines = append(lines, line{Key: "sessions.idp"})
+	case s.Own():
+		lines = append(lines, line{Key: "sessions.pwd"})
+	}
+	if slices.Contains(s.AMR, domain.AMROTP) {
+		lines = append(lines, line{Key: "sessions.otp"})
+	}
+	return lines
 }
 
 // sessions lists the sessions of the person, beginning with that of the browser.

@@ -33,31 +33,14 @@ func (s Sessions) Apps(ctx context.Context, n domain.Session) ([]domain.Authoriz
 // EndOne ends one of the sessions of a session's person, and the authorizations that the person gave clients in it. It
 // returns authfault.ErrSessionNotFound if the person has no such session.
 func (s Sessions) EndOne(ctx context.Context, n domain.Session, sessionID string) error {
-	_, err := s.Store.EndSession(ctx, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
+	_, err := s.Store.EndSession(ctx, n.OrgID, n.UserID, sessionID, &authv1.SessionEnded{UserId: n.UserID})
 	return err
 }
 
 // EndOthers ends all other sessions of a session's person.
 func (s Sessions) EndOthers(ctx context.Context, n domain.Session) error {
-	for {
-		all, err := s.All(ctx, n)
-		if err != nil {
-			return err
-		}
-		others := 0
-		for _, other := range all {
-			if other.ID == n.ID {
-				continue
-			}
-			others++
-			if err := s.end(ctx, other); err != nil {
-				return err
-			}
-		}
-		if others == 0 {
-			return nil
-		}
-	}
+	_, err := s.Store.EndSessions(ctx, n.Owner(), n.ID, &authv1.SessionEnded{UserId: n.UserID})
+	return err
 }
 
 // Renew keeps a browser logged in after its person has changed the password, which ended all sessions. The browser gets

@@ -205,7 +205,7 @@ var File_herald_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a#herald/auth/v1/authorized_app.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1dherald/auth/v1/settings.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
+	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a#herald/auth/v1/authorized_app.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
 	"\x10ServePageRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"H\n" +
 	"\x11ServePageResponse\x123\n" +
@@ -213,7 +213,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xa7\x10\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xd8\x12\n" +
 	"\x04Auth\x12\x84\x01\n" +
 	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"3\x8a\x82)\t*\agateway\x92\x82)\x1b\n" +
 	"\x04/ui/\n" +
@@ -235,15 +235,16 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\fResolveToken\x12#.herald.auth.v1.ResolveTokenRequest\x1a$.herald.auth.v1.ResolveTokenResponse\"!\x8a\x82)\t*\agateway\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12\xa5\x01\n" +
 	"\x10SearchMySessions\x12'.herald.auth.v1.SearchMySessionsRequest\x1a(.herald.auth.v1.SearchMySessionsResponse\">\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02':\x01*\"\"/auth/v1/users/me/sessions/_search\x90\x02\x01\x12\xe5\x01\n" +
-	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"\x80\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbe\x01\n" +
+	"\x0fRemoveMySession\x12&.herald.auth.v1.RemoveMySessionRequest\x1a'.herald.auth.v1.RemoveMySessionResponse\"\x80\x01\x8a\x82)8\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:audP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/auth/v1/users/me/sessions/{session_id}\x12\xbf\x01\n" +
+	"\x0eSearchSessions\x12%.herald.auth.v1.SearchSessionsRequest\x1a&.herald.auth.v1.SearchSessionsResponse\"^\x8a\x82)\v\n" +
+	"\tuser.read\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x024:\x01*\"//management/v1/users/{user_id}/sessions/_search\x90\x02\x01\x12\xd5\x01\n" +
+	"\rRemoveSession\x12$.herald.auth.v1.RemoveSessionRequest\x1a%.herald.auth.v1.RemoveSessionResponse\"w\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x11SESSION_NOT_FOUND\x82\xd3\xe4\x93\x026*4/management/v1/users/{user_id}/sessions/{session_id}\x12\xd1\x01\n" +
+	"\x11RemoveAllSessions\x12(.herald.auth.v1.RemoveAllSessionsRequest\x1a).herald.auth.v1.RemoveAllSessionsResponse\"g\x8a\x82)\"\n" +
+	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/management/v1/users/{user_id}/sessions\x12\xbe\x01\n" +
 	"\x16SearchMyAuthorizedApps\x12-.herald.auth.v1.SearchMyAuthorizedAppsRequest\x1a..herald.auth.v1.SearchMyAuthorizedAppsResponse\"E\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02.:\x01*\")/auth/v1/users/me/authorized_apps/_search\x90\x02\x01\x12\x97\x02\n" +
-	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"\xa0\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x18AUTHORIZED_APP_NOT_FOUND\xb2\x82)\x11CONSENT_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}\x12\x80\x01\n" +
-	"\vGetSettings\x12\".herald.auth.v1.GetSettingsRequest\x1a#.herald.auth.v1.GetSettingsResponse\"(\x8a\x82)\n" +
-	"\n" +
-	"\biam.read\x82\xd3\xe4\x93\x02\x14\x12\x12/admin/v1/settings\x12\xb7\x01\n" +
-	"\vSetSettings\x12\".herald.auth.v1.SetSettingsRequest\x1a#.herald.auth.v1.SetSettingsResponse\"_\x8a\x82)\v\n" +
-	"\tiam.write\xb2\x82)\x10SETTINGS_INVALID\xb2\x82)\x1bSETTINGS_SET_BY_ENVIRONMENT\x82\xd3\xe4\x93\x02\x17:\x01*\x1a\x12/admin/v1/settingsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"\xa0\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x18AUTHORIZED_APP_NOT_FOUND\xb2\x82)\x11CONSENT_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_auth_proto_rawDescOnce sync.Once
@@ -268,17 +269,19 @@ var file_herald_auth_v1_auth_proto_goTypes = []any{
 	(*ResolveTokenRequest)(nil),            // 6: herald.auth.v1.ResolveTokenRequest
 	(*SearchMySessionsRequest)(nil),        // 7: herald.auth.v1.SearchMySessionsRequest
 	(*RemoveMySessionRequest)(nil),         // 8: herald.auth.v1.RemoveMySessionRequest
-	(*SearchMyAuthorizedAppsRequest)(nil),  // 9: herald.auth.v1.SearchMyAuthorizedAppsRequest
-	(*RemoveMyAuthorizedAppRequest)(nil),   // 10: herald.auth.v1.RemoveMyAuthorizedAppRequest
-	(*GetSettingsRequest)(nil),             // 11: herald.auth.v1.GetSettingsRequest
-	(*SetSettingsRequest)(nil),             // 12: herald.auth.v1.SetSettingsRequest
-	(*ResolveTokenResponse)(nil),           // 13: herald.auth.v1.ResolveTokenResponse
-	(*SearchMySessionsResponse)(nil),       // 14: herald.auth.v1.SearchMySessionsResponse
-	(*RemoveMySessionResponse)(nil),        // 15: herald.auth.v1.RemoveMySessionResponse
-	(*SearchMyAuthorizedAppsResponse)(nil), // 16: herald.auth.v1.SearchMyAuthorizedAppsResponse
-	(*RemoveMyAuthorizedAppResponse)(nil),  // 17: herald.auth.v1.RemoveMyAuthorizedAppResponse
-	(*GetSettingsResponse)(nil),            // 18: herald.auth.v1.GetSettingsResponse
-	(*SetSettingsResponse)(nil),            // 19: herald.auth.v1.SetSettingsResponse
+	(*SearchSessionsRequest)(nil),          // 9: herald.auth.v1.SearchSessionsRequest
+	(*RemoveSessionRequest)(nil),           // 10: herald.auth.v1.RemoveSessionRequest
+	(*RemoveAllSessionsRequest)(nil),       // 11: herald.auth.v1.RemoveAllSessionsRequest
+	(*SearchMyAuthorizedAppsRequest)(nil),  // 12: herald.auth.v1.SearchMyAuthorizedAppsRequest
+	(*RemoveMyAuthorizedAppRequest)(nil),   // 13: herald.auth.v1.RemoveMyAuthorizedAppRequest
+	(*ResolveTokenResponse)(nil),           // 14: herald.auth.v1.ResolveTokenResponse
+	(*SearchMySessionsResponse)(nil),       // 15: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionResponse)(nil),        // 16: herald.auth.v1.RemoveMySessionResponse
+	(*SearchSessionsResponse)(nil),         // 17: herald.auth.v1.SearchSessionsResponse
+	(*RemoveSessionResponse)(nil),          // 18: herald.auth.v1.RemoveSessionResponse
+	(*RemoveAllSessionsResponse)(nil),      // 19: herald.auth.v1.RemoveAllSessionsResponse
+	(*SearchMyAuthorizedAppsResponse)(nil), // 20: herald.auth.v1.SearchMyAuthorizedAppsResponse
+	(*RemoveMyAuthorizedAppResponse)(nil),  // 21: herald.auth.v1.RemoveMyAuthorizedAppResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	4,  // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
@@ -293,24 +296,26 @@ var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	6,  // 9: herald.auth.v1.Auth.ResolveToken:input_type -> herald.auth.v1.ResolveTokenRequest
 	7,  // 10: herald.auth.v1.Auth.SearchMySessions:input_type -> herald.auth.v1.SearchMySessionsRequest
 	8,  // 11: herald.auth.v1.Auth.RemoveMySession:input_type -> herald.auth.v1.RemoveMySessionRequest
-	9,  // 12: herald.auth.v1.Auth.SearchMyAuthorizedApps:input_type -> herald.auth.v1.SearchMyAuthorizedAppsRequest
-	10, // 13: herald.auth.v1.Auth.RemoveMyAuthorizedApp:input_type -> herald.auth.v1.RemoveMyAuthorizedAppRequest
-	11, // 14: herald.auth.v1.Auth.GetSettings:input_type -> herald.auth.v1.GetSettingsRequest
-	12, // 15: herald.auth.v1.Auth.SetSettings:input_type -> herald.auth.v1.SetSettingsRequest
-	1,  // 16: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 17: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 18: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3,  // 19: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	3,  // 20: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	13, // 21: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
-	14, // 22: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
-	15, // 23: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
-	16, // 24: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
-	17, // 25: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
-	18, // 26: herald.auth.v1.Auth.GetSettings:output_type -> herald.auth.v1.GetSettingsResponse
-	19, // 27: herald.auth.v1.Auth.SetSettings:output_type -> herald.auth.v1.SetSettingsResponse
-	16, // [16:28] is the sub-list for method output_type
-	4,  // [4:16] is the sub-list for method input_type
+	9,  // 12: herald.auth.v1.Auth.SearchSessions:input_type -> herald.auth.v1.SearchSessionsRequest
+	10, // 13: herald.auth.v1.Auth.RemoveSession:input_type -> herald.auth.v1.RemoveSessionRequest
+	11, // 14: herald.auth.v1.Auth.RemoveAllSessions:input_type -> herald.auth.v1.RemoveAllSessionsRequest
+	12, // 15: herald.auth.v1.Auth.SearchMyAuthorizedApps:input_type -> herald.auth.v1.SearchMyAuthorizedAppsRequest
+	13, // 16: herald.auth.v1.Auth.RemoveMyAuthorizedApp:input_type -> herald.auth.v1.RemoveMyAuthorizedAppRequest
+	1,  // 17: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 18: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 19: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3,  // 20: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	3,  // 21: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	14, // 22: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	15, // 23: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
+	16, // 24: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
+	17, // 25: herald.auth.v1.Auth.SearchSessions:output_type -> herald.auth.v1.SearchSessionsResponse
+	18, // 26: herald.auth.v1.Auth.RemoveSession:output_type -> herald.auth.v1.RemoveSessionResponse
+	19, // 27: herald.auth.v1.Auth.RemoveAllSessions:output_type -> herald.auth.v1.RemoveAllSessionsResponse
+	20, // 28: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
+	21, // 29: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
+	17, // [17:30] is the sub-list for method output_type
+	4,  // [4:17] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -323,7 +328,6 @@ func file_herald_auth_v1_auth_proto_init() {
 	}
 	file_herald_auth_v1_authorized_app_proto_init()
 	file_herald_auth_v1_session_proto_init()
-	file_herald_auth_v1_settings_proto_init()
 	file_herald_auth_v1_token_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -29,6 +29,9 @@ const (
 	Auth_ResolveToken_FullMethodName           = "/herald.auth.v1.Auth/ResolveToken"
 	Auth_SearchMySessions_FullMethodName       = "/herald.auth.v1.Auth/SearchMySessions"
 	Auth_RemoveMySession_FullMethodName        = "/herald.auth.v1.Auth/RemoveMySession"
+	Auth_SearchSessions_FullMethodName         = "/herald.auth.v1.Auth/SearchSessions"
+	Auth_RemoveSession_FullMethodName          = "/herald.auth.v1.Auth/RemoveSession"
+	Auth_RemoveAllSessions_FullMethodName      = "/herald.auth.v1.Auth/RemoveAllSessions"
 	Auth_SearchMyAuthorizedApps_FullMethodName = "/herald.auth.v1.Auth/SearchMyAuthorizedApps"
 	Auth_RemoveMyAuthorizedApp_FullMethodName  = "/herald.auth.v1.Auth/RemoveMyAuthorizedApp"
 	Auth_GetSettings_FullMethodName            = "/herald.auth.v1.Auth/GetSettings"
@@ -59,6 +62,14 @@ type AuthClient interface {
 	// Ends one of the caller's login sessions: the browser must log in again, and all tokens that
 	// applications got with the session stop working.
 	RemoveMySession(ctx context.Context, in *RemoveMySessionRequest, opts ...grpc.CallOption) (*RemoveMySessionResponse, error)
+	// Lists a user's login sessions in browsers that have not expired: since when, how the user authenticated, with which
+	// browser and from which network.
+	SearchSessions(ctx context.Context, in *SearchSessionsRequest, opts ...grpc.CallOption) (*SearchSessionsResponse, error)
+	// Ends one of a user's login sessions, as the user can: the browser must log in again, and all tokens that
+	// applications got with the session stop working.
+	RemoveSession(ctx context.Context, in *RemoveSessionRequest, opts ...grpc.CallOption) (*RemoveSessionResponse, error)
+	// Ends all of a user's login sessions.
+	RemoveAllSessions(ctx context.Context, in *RemoveAllSessionsRequest, opts ...grpc.CallOption) (*RemoveAllSessionsResponse, error)
 	// Lists the applications to which the caller gave access to the account, by the last login for each.
 	SearchMyAuthorizedApps(ctx context.Context, in *SearchMyAuthorizedAppsRequest, opts ...grpc.CallOption) (*SearchMyAuthorizedAppsResponse, error)
 	// Takes the access of an application back: all tokens that it got from the caller stop working, and the caller is
@@ -162,6 +173,36 @@ func (c *authClient) RemoveMySession(ctx context.Context, in *RemoveMySessionReq
 	return out, nil
 }
 
+func (c *authClient) SearchSessions(ctx context.Context, in *SearchSessionsRequest, opts ...grpc.CallOption) (*SearchSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchSessionsResponse)
+	err := c.cc.Invoke(ctx, Auth_SearchSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authClient) RemoveSession(ctx context.Context, in *RemoveSessionRequest, opts ...grpc.CallOption) (*RemoveSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveSessionResponse)
+	err := c.cc.Invoke(ctx, Auth_RemoveSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authClient) RemoveAllSessions(ctx context.Context, in *RemoveAllSessionsRequest, opts ...grpc.CallOption) (*RemoveAllSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveAllSessionsResponse)
+	err := c.cc.Invoke(ctx, Auth_RemoveAllSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *authClient) SearchMyAuthorizedApps(ctx context.Context, in *SearchMyAuthorizedAppsRequest, opts ...grpc.CallOption) (*SearchMyAuthorizedAppsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SearchMyAuthorizedAppsResponse)
@@ -226,6 +267,14 @@ type AuthServer interface {
 	// Ends one of the caller's login sessions: the browser must log in again, and all tokens that
 	// applications got with the session stop working.
 	RemoveMySession(context.Context, *RemoveMySessionRequest) (*RemoveMySessionResponse, error)
+	// Lists a user's login sessions in browsers that have not expired: since when, how the user authenticated, with which
+	// browser and from which network.
+	SearchSessions(context.Context, *SearchSessionsRequest) (*SearchSessionsResponse, error)
+	// Ends one of a user's login sessions, as the user can: the browser must log in again, and all tokens that
+	// applications got with the session stop working.
+	RemoveSession(context.Context, *RemoveSessionRequest) (*RemoveSessionResponse, error)
+	// Ends all of a user's login sessions.
+	RemoveAllSessions(context.Context, *RemoveAllSessionsRequest) (*RemoveAllSessionsResponse, error)
 	// Lists the applications to which the caller gave access to the account, by the last login for each.
 	SearchMyAuthorizedApps(context.Context, *SearchMyAuthorizedAppsRequest) (*SearchMyAuthorizedAppsResponse, error)
 	// Takes the access of an application back: all tokens that it got from the caller stop working, and the caller is
@@ -271,6 +320,15 @@ func (UnimplementedAuthServer) SearchMySessions(context.Context, *SearchMySessio
 }
 func (UnimplementedAuthServer) RemoveMySession(context.Context, *RemoveMySessionRequest) (*RemoveMySessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveMySession not implemented")
+}
+func (UnimplementedAuthServer) SearchSessions(context.Context, *SearchSessionsRequest) (*SearchSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SearchSessions not implemented")
+}
+func (UnimplementedAuthServer) RemoveSession(context.Context, *RemoveSessionRequest) (*RemoveSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveSession not implemented")
+}
+func (UnimplementedAuthServer) RemoveAllSessions(context.Context, *RemoveAllSessionsRequest) (*RemoveAllSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveAllSessions not implemented")
 }
 func (UnimplementedAuthServer) SearchMyAuthorizedApps(context.Context, *SearchMyAuthorizedAppsRequest) (*SearchMyAuthorizedAppsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchMyAuthorizedApps not implemented")
@@ -448,6 +506,60 @@ func _Auth_RemoveMySession_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Auth_SearchSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).SearchSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_SearchSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).SearchSessions(ctx, req.(*SearchSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Auth_RemoveSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).RemoveSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_RemoveSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).RemoveSession(ctx, req.(*RemoveSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Auth_RemoveAllSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveAllSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServer).RemoveAllSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Auth_RemoveAllSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServer).RemoveAllSessions(ctx, req.(*RemoveAllSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Auth_SearchMyAuthorizedApps_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SearchMyAuthorizedAppsRequest)
 	if err := dec(in); err != nil {
@@ -558,6 +670,18 @@ var Auth_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RemoveMySession",
 			Handler:    _Auth_RemoveMySession_Handler,
+		},
+		{
+			MethodName: "SearchSessions",
+			Handler:    _Auth_SearchSessions_Handler,
+		},
+		{
+			MethodName: "RemoveSession",
+			Handler:    _Auth_RemoveSession_Handler,
+		},
+		{
+			MethodName: "RemoveAllSessions",
+			Handler:    _Auth_RemoveAllSessions_Handler,
 		},
 		{
 			MethodName: "SearchMyAuthorizedApps",

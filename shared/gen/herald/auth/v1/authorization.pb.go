@@ -38,7 +38,7 @@ const (
 	AuthorizationEnd_AUTHORIZATION_END_TAKEN_BACK AuthorizationEnd = 4
 	// Its time was over.
 	AuthorizationEnd_AUTHORIZATION_END_EXPIRED AuthorizationEnd = 5
-	// The person, or the application for them, logged out.
+	// The person, or the application for them, logged out, or an administrator ended the session.
 	AuthorizationEnd_AUTHORIZATION_END_LOGOUT AuthorizationEnd = 6
 	// Something on which it depended changed: the user or the credential of the login, the application, its project, or
 	// an organization of these.

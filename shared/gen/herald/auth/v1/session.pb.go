@@ -23,8 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A person logged out, or ended the session from elsewhere: the session of the browser is over, and all that the person
-// gave clients with it was taken back.
+// A person logged out, or the person or an administrator ended the session from elsewhere: the session of the browser
+// is over, and all that the person gave clients with it was taken back.
 type SessionEnded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
@@ -120,10 +120,10 @@ func (x *IdpSessionsEnded) GetCause() string {
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The IP address from which the browser was last used.
+	// The IP address from which the browser was last used. Only the person sees it.
 	ClientAddress string `protobuf:"bytes,2,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
 	// What the browser calls itself (the header User-Agent, RFC 9110 section 10.1.5), at most 200
-	// characters. Empty if it says nothing.
+	// characters. Empty if it says nothing. Only the person sees it.
 	UserAgent    string                 `protobuf:"bytes,3,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
 	CreationDate *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=creation_date,json=creationDate,proto3" json:"creation_date,omitempty"`
 	// When the browser last used the session, to a minute.
@@ -131,7 +131,11 @@ type Session struct {
 	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
 	// How the person authenticated (RFC 8176): `pwd` for a password, `otp` for a code, `mfa` for more
 	// than one factor.
-	Amr           []string `protobuf:"bytes,7,rep,name=amr,proto3" json:"amr,omitempty"`
+	Amr []string `protobuf:"bytes,7,rep,name=amr,proto3" json:"amr,omitempty"`
+	// A short name of the browser and its system, such as `Firefox, Linux`.
+	Browser string `protobuf:"bytes,8,opt,name=browser,proto3" json:"browser,omitempty"`
+	// The network of the address: its first 24 bits, or 48 of an IPv6 address, such as `203.0.113.0/24`.
+	Network       string `protobuf:"bytes,9,opt,name=network,proto3" json:"network,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -213,6 +217,20 @@ func (x *Session) GetAmr() []string {
 		return x.Amr
 	}
 	return nil
+}
+
+func (x *Session) GetBrowser() string {
+	if x != nil {
+		return x.Browser
+	}
+	return ""
+}
+
+func (x *Session) GetNetwork() string {
+	if x != nil {
+		return x.Network
+	}
+	return ""
 }
 
 type SearchMySessionsRequest struct {
@@ -399,6 +417,295 @@ func (x *RemoveMySessionResponse) GetDetails() *v1.ObjectDetails {
 	return nil
 }
 
+type SearchSessionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	Query         *v1.ListQuery          `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchSessionsRequest) Reset() {
+	*x = SearchSessionsRequest{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchSessionsRequest) ProtoMessage() {}
+
+func (x *SearchSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchSessionsRequest.ProtoReflect.Descriptor instead.
+func (*SearchSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SearchSessionsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *SearchSessionsRequest) GetQuery() *v1.ListQuery {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+type SearchSessionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ListDetails        `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	Result        []*Session             `protobuf:"bytes,2,rep,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchSessionsResponse) Reset() {
+	*x = SearchSessionsResponse{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchSessionsResponse) ProtoMessage() {}
+
+func (x *SearchSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchSessionsResponse.ProtoReflect.Descriptor instead.
+func (*SearchSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SearchSessionsResponse) GetDetails() *v1.ListDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *SearchSessionsResponse) GetResult() []*Session {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+type RemoveSessionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	SessionId     string                 `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveSessionRequest) Reset() {
+	*x = RemoveSessionRequest{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveSessionRequest) ProtoMessage() {}
+
+func (x *RemoveSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveSessionRequest.ProtoReflect.Descriptor instead.
+func (*RemoveSessionRequest) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RemoveSessionRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *RemoveSessionRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+type RemoveSessionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Details       *v1.ObjectDetails      `protobuf:"bytes,1,opt,name=details,proto3" json:"details,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveSessionResponse) Reset() {
+	*x = RemoveSessionResponse{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveSessionResponse) ProtoMessage() {}
+
+func (x *RemoveSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveSessionResponse.ProtoReflect.Descriptor instead.
+func (*RemoveSessionResponse) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RemoveSessionResponse) GetDetails() *v1.ObjectDetails {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+type RemoveAllSessionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        string                 `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveAllSessionsRequest) Reset() {
+	*x = RemoveAllSessionsRequest{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveAllSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveAllSessionsRequest) ProtoMessage() {}
+
+func (x *RemoveAllSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveAllSessionsRequest.ProtoReflect.Descriptor instead.
+func (*RemoveAllSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RemoveAllSessionsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+type RemoveAllSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many sessions have ended.
+	Ended         uint32 `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveAllSessionsResponse) Reset() {
+	*x = RemoveAllSessionsResponse{}
+	mi := &file_herald_auth_v1_session_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveAllSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveAllSessionsResponse) ProtoMessage() {}
+
+func (x *RemoveAllSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_auth_v1_session_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveAllSessionsResponse.ProtoReflect.Descriptor instead.
+func (*RemoveAllSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_herald_auth_v1_session_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *RemoveAllSessionsResponse) GetEnded() uint32 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
 var File_herald_auth_v1_session_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_session_proto_rawDesc = "" +
@@ -409,7 +716,7 @@ const file_herald_auth_v1_session_proto_rawDesc = "" +
 	"\asession\x12\x05endedBLthere is one for each login, and it is gone; subscribers of the event see it\x1a\auser_id\"\x7f\n" +
 	"\x10IdpSessionsEnded\x12\x14\n" +
 	"\x05cause\x18\x01 \x01(\tR\x05cause:U\x8a\x82)Q\n" +
-	"\tidp_login\x12\x05endedB;the history of the provider has the deactivation or removal(\x01\"\xb9\x02\n" +
+	"\tidp_login\x12\x05endedB;the history of the provider has the deactivation or removal(\x01\"\xed\x02\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eclient_address\x18\x02 \x01(\tR\rclientAddress\x12\x1d\n" +
@@ -418,7 +725,9 @@ const file_herald_auth_v1_session_proto_rawDesc = "" +
 	"\rcreation_date\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcreationDate\x12@\n" +
 	"\x0elast_used_date\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\flastUsedDate\x12C\n" +
 	"\x0fexpiration_date\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x0eexpirationDate\x12\x10\n" +
-	"\x03amr\x18\a \x03(\tR\x03amr\"E\n" +
+	"\x03amr\x18\a \x03(\tR\x03amr\x12\x18\n" +
+	"\abrowser\x18\b \x01(\tR\abrowser\x12\x18\n" +
+	"\anetwork\x18\t \x01(\tR\anetwork\"E\n" +
 	"\x17SearchMySessionsRequest\x12*\n" +
 	"\x05query\x18\x01 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"}\n" +
 	"\x18SearchMySessionsResponse\x120\n" +
@@ -428,7 +737,23 @@ const file_herald_auth_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\"M\n" +
 	"\x17RemoveMySessionResponse\x122\n" +
-	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetailsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"\\\n" +
+	"\x15SearchSessionsRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
+	"\x05query\x18\x02 \x01(\v2\x14.herald.v1.ListQueryR\x05query\"{\n" +
+	"\x16SearchSessionsResponse\x120\n" +
+	"\adetails\x18\x01 \x01(\v2\x16.herald.v1.ListDetailsR\adetails\x12/\n" +
+	"\x06result\x18\x02 \x03(\v2\x17.herald.auth.v1.SessionR\x06result\"N\n" +
+	"\x14RemoveSessionRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\"K\n" +
+	"\x15RemoveSessionResponse\x122\n" +
+	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\"3\n" +
+	"\x18RemoveAllSessionsRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\"1\n" +
+	"\x19RemoveAllSessionsResponse\x12\x14\n" +
+	"\x05ended\x18\x01 \x01(\rR\x05endedB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_session_proto_rawDescOnce sync.Once
@@ -442,33 +767,43 @@ func file_herald_auth_v1_session_proto_rawDescGZIP() []byte {
 	return file_herald_auth_v1_session_proto_rawDescData
 }
 
-var file_herald_auth_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_herald_auth_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_herald_auth_v1_session_proto_goTypes = []any{
-	(*SessionEnded)(nil),             // 0: herald.auth.v1.SessionEnded
-	(*IdpSessionsEnded)(nil),         // 1: herald.auth.v1.IdpSessionsEnded
-	(*Session)(nil),                  // 2: herald.auth.v1.Session
-	(*SearchMySessionsRequest)(nil),  // 3: herald.auth.v1.SearchMySessionsRequest
-	(*SearchMySessionsResponse)(nil), // 4: herald.auth.v1.SearchMySessionsResponse
-	(*RemoveMySessionRequest)(nil),   // 5: herald.auth.v1.RemoveMySessionRequest
-	(*RemoveMySessionResponse)(nil),  // 6: herald.auth.v1.RemoveMySessionResponse
-	(*timestamppb.Timestamp)(nil),    // 7: google.protobuf.Timestamp
-	(*v1.ListQuery)(nil),             // 8: herald.v1.ListQuery
-	(*v1.ListDetails)(nil),           // 9: herald.v1.ListDetails
-	(*v1.ObjectDetails)(nil),         // 10: herald.v1.ObjectDetails
+	(*SessionEnded)(nil),              // 0: herald.auth.v1.SessionEnded
+	(*IdpSessionsEnded)(nil),          // 1: herald.auth.v1.IdpSessionsEnded
+	(*Session)(nil),                   // 2: herald.auth.v1.Session
+	(*SearchMySessionsRequest)(nil),   // 3: herald.auth.v1.SearchMySessionsRequest
+	(*SearchMySessionsResponse)(nil),  // 4: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionRequest)(nil),    // 5: herald.auth.v1.RemoveMySessionRequest
+	(*RemoveMySessionResponse)(nil),   // 6: herald.auth.v1.RemoveMySessionResponse
+	(*SearchSessionsRequest)(nil),     // 7: herald.auth.v1.SearchSessionsRequest
+	(*SearchSessionsResponse)(nil),    // 8: herald.auth.v1.SearchSessionsResponse
+	(*RemoveSessionRequest)(nil),      // 9: herald.auth.v1.RemoveSessionRequest
+	(*RemoveSessionResponse)(nil),     // 10: herald.auth.v1.RemoveSessionResponse
+	(*RemoveAllSessionsRequest)(nil),  // 11: herald.auth.v1.RemoveAllSessionsRequest
+	(*RemoveAllSessionsResponse)(nil), // 12: herald.auth.v1.RemoveAllSessionsResponse
+	(*timestamppb.Timestamp)(nil),     // 13: google.protobuf.Timestamp
+	(*v1.ListQuery)(nil),              // 14: herald.v1.ListQuery
+	(*v1.ListDetails)(nil),            // 15: herald.v1.ListDetails
+	(*v1.ObjectDetails)(nil),          // 16: herald.v1.ObjectDetails
 }
 var file_herald_auth_v1_session_proto_depIdxs = []int32{
-	7,  // 0: herald.auth.v1.Session.creation_date:type_name -> google.protobuf.Timestamp
-	7,  // 1: herald.auth.v1.Session.last_used_date:type_name -> google.protobuf.Timestamp
-	7,  // 2: herald.auth.v1.Session.expiration_date:type_name -> google.protobuf.Timestamp
-	8,  // 3: herald.auth.v1.SearchMySessionsRequest.query:type_name -> herald.v1.ListQuery
-	9,  // 4: herald.auth.v1.SearchMySessionsResponse.details:type_name -> herald.v1.ListDetails
+	13, // 0: herald.auth.v1.Session.creation_date:type_name -> google.protobuf.Timestamp
+	13, // 1: herald.auth.v1.Session.last_used_date:type_name -> google.protobuf.Timestamp
+	13, // 2: herald.auth.v1.Session.expiration_date:type_name -> google.protobuf.Timestamp
+	14, // 3: herald.auth.v1.SearchMySessionsRequest.query:type_name -> herald.v1.ListQuery
+	15, // 4: herald.auth.v1.SearchMySessionsResponse.details:type_name -> herald.v1.ListDetails
 	2,  // 5: herald.auth.v1.SearchMySessionsResponse.result:type_name -> herald.auth.v1.Session
-	10, // 6: herald.auth.v1.RemoveMySessionResponse.details:type_name -> herald.v1.ObjectDetails
-	7,  // [7:7] is the sub-list for method output_type
-	7,  // [7:7] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	16, // 6: herald.auth.v1.RemoveMySessionResponse.details:type_name -> herald.v1.ObjectDetails
+	14, // 7: herald.auth.v1.SearchSessionsRequest.query:type_name -> herald.v1.ListQuery
+	15, // 8: herald.auth.v1.SearchSessionsResponse.details:type_name -> herald.v1.ListDetails
+	2,  // 9: herald.auth.v1.SearchSessionsResponse.result:type_name -> herald.auth.v1.Session
+	16, // 10: herald.auth.v1.RemoveSessionResponse.details:type_name -> herald.v1.ObjectDetails
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_herald_auth_v1_session_proto_init() }
@@ -482,7 +817,7 @@ func file_herald_auth_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_auth_v1_session_proto_rawDesc), len(file_herald_auth_v1_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

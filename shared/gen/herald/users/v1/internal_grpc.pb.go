@@ -24,6 +24,7 @@ const (
 	Internal_ResolveCaller_FullMethodName        = "/herald.users.v1.Internal/ResolveCaller"
 	Internal_ResolveOrg_FullMethodName           = "/herald.users.v1.Internal/ResolveOrg"
 	Internal_ResolveUser_FullMethodName          = "/herald.users.v1.Internal/ResolveUser"
+	Internal_CheckEscalation_FullMethodName      = "/herald.users.v1.Internal/CheckEscalation"
 	Internal_CheckPassword_FullMethodName        = "/herald.users.v1.Internal/CheckPassword"
 	Internal_CheckFactor_FullMethodName          = "/herald.users.v1.Internal/CheckFactor"
 	Internal_ChooseNextPassword_FullMethodName   = "/herald.users.v1.Internal/ChooseNextPassword"
@@ -57,6 +58,9 @@ type InternalClient interface {
 	ResolveOrg(ctx context.Context, in *ResolveOrgRequest, opts ...grpc.CallOption) (*ResolveOrgResponse, error)
 	// Returns the organization, state and type of any user.
 	ResolveUser(ctx context.Context, in *ResolveUserRequest, opts ...grpc.CallOption) (*ResolveUserResponse, error)
+	// Refuses a caller who lacks a permission of a user of the organization acted on, with `ESCALATION`. A user of another
+	// organization has no permission there.
+	CheckEscalation(ctx context.Context, in *CheckEscalationRequest, opts ...grpc.CallOption) (*CheckEscalationResponse, error)
 	// Checks a login name and a password. Whoever has neither gets the same answer after the same work. It fails with
 	// `LOGIN_WRONG`, and with `PASSWORD_LOCKED` after too many wrong passwords, whatever the password.
 	CheckPassword(ctx context.Context, in *CheckPasswordRequest, opts ...grpc.CallOption) (*CheckPasswordResponse, error)
@@ -149,6 +153,16 @@ func (c *internalClient) ResolveUser(ctx context.Context, in *ResolveUserRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResolveUserResponse)
 	err := c.cc.Invoke(ctx, Internal_ResolveUser_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *internalClient) CheckEscalation(ctx context.Context, in *CheckEscalationRequest, opts ...grpc.CallOption) (*CheckEscalationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckEscalationResponse)
+	err := c.cc.Invoke(ctx, Internal_CheckEscalation_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -312,6 +326,9 @@ type InternalServer interface {
 	ResolveOrg(context.Context, *ResolveOrgRequest) (*ResolveOrgResponse, error)
 	// Returns the organization, state and type of any user.
 	ResolveUser(context.Context, *ResolveUserRequest) (*ResolveUserResponse, error)
+	// Refuses a caller who lacks a permission of a user of the organization acted on, with `ESCALATION`. A user of another
+	// organization has no permission there.
+	CheckEscalation(context.Context, *CheckEscalationRequest) (*CheckEscalationResponse, error)
 	// Checks a login name and a password. Whoever has neither gets the same answer after the same work. It fails with
 	// `LOGIN_WRONG`, and with `PASSWORD_LOCKED` after too many wrong passwords, whatever the password.
 	CheckPassword(context.Context, *CheckPasswordRequest) (*CheckPasswordResponse, error)
@@ -373,6 +390,9 @@ func (UnimplementedInternalServer) ResolveOrg(context.Context, *ResolveOrgReques
 }
 func (UnimplementedInternalServer) ResolveUser(context.Context, *ResolveUserRequest) (*ResolveUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResolveUser not implemented")
+}
+func (UnimplementedInternalServer) CheckEscalation(context.Context, *CheckEscalationRequest) (*CheckEscalationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckEscalation not implemented")
 }
 func (UnimplementedInternalServer) CheckPassword(context.Context, *CheckPasswordRequest) (*CheckPasswordResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckPassword not implemented")
@@ -522,6 +542,24 @@ func _Internal_ResolveUser_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(InternalServer).ResolveUser(ctx, req.(*ResolveUserRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Internal_CheckEscalation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckEscalationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InternalServer).CheckEscalation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Internal_CheckEscalation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InternalServer).CheckEscalation(ctx, req.(*CheckEscalationRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -804,6 +842,10 @@ var Internal_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveUser",
 			Handler:    _Internal_ResolveUser_Handler,
+		},
+		{
+			MethodName: "CheckEscalation",
+			Handler:    _Internal_CheckEscalation_Handler,
 		},
 		{
 			MethodName: "CheckPassword",
