@@ -205,7 +205,7 @@ var File_herald_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a#herald/auth/v1/authorized_app.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
+	"\x19herald/auth/v1/auth.proto\x12\x0eherald.auth.v1\x1a\x1cgoogle/api/annotations.proto\x1a#herald/auth/v1/authorized_app.proto\x1a\x1cherald/auth/v1/session.proto\x1a\x1dherald/auth/v1/settings.proto\x1a\x1aherald/auth/v1/token.proto\x1a\x14herald/v1/http.proto\x1a\x17herald/v1/options.proto\"D\n" +
 	"\x10ServePageRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"H\n" +
 	"\x11ServePageResponse\x123\n" +
@@ -213,7 +213,7 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x14ServeEndpointRequest\x120\n" +
 	"\arequest\x18\x01 \x01(\v2\x16.herald.v1.HttpRequestR\arequest\"L\n" +
 	"\x15ServeEndpointResponse\x123\n" +
-	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\xd8\x12\n" +
+	"\bresponse\x18\x01 \x01(\v2\x17.herald.v1.HttpResponseR\bresponse2\x95\x15\n" +
 	"\x04Auth\x12\x84\x01\n" +
 	"\bOpenPage\x12 .herald.auth.v1.ServePageRequest\x1a!.herald.auth.v1.ServePageResponse\"3\x8a\x82)\t*\agateway\x92\x82)\x1b\n" +
 	"\x04/ui/\n" +
@@ -244,7 +244,12 @@ const file_herald_auth_v1_auth_proto_rawDesc = "" +
 	"\x15user.credential.write:\auser_idP\x01\xb2\x82)\x0eUSER_NOT_FOUND\x82\xd3\xe4\x93\x02)*'/management/v1/users/{user_id}/sessions\x12\xbe\x01\n" +
 	"\x16SearchMyAuthorizedApps\x12-.herald.auth.v1.SearchMyAuthorizedAppsRequest\x1a..herald.auth.v1.SearchMyAuthorizedAppsResponse\"E\x8a\x82)\n" +
 	"\x18\x01J\x06openid\x82\xd3\xe4\x93\x02.:\x01*\")/auth/v1/users/me/authorized_apps/_search\x90\x02\x01\x12\x97\x02\n" +
-	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"\xa0\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x18AUTHORIZED_APP_NOT_FOUND\xb2\x82)\x11CONSENT_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}B)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
+	"\x15RemoveMyAuthorizedApp\x12,.herald.auth.v1.RemoveMyAuthorizedAppRequest\x1a-.herald.auth.v1.RemoveMyAuthorizedAppResponse\"\xa0\x01\x8a\x82)6\x18\x01J\x06openidJ*urn:service:iam:org:project:id:service:aud\xb2\x82)\x18AUTHORIZED_APP_NOT_FOUND\xb2\x82)\x11CONSENT_NOT_FOUND\x82\xd3\xe4\x93\x02/*-/auth/v1/users/me/authorized_apps/{client_id}\x12\x80\x01\n" +
+	"\vGetSettings\x12\".herald.auth.v1.GetSettingsRequest\x1a#.herald.auth.v1.GetSettingsResponse\"(\x8a\x82)\n" +
+	"\n" +
+	"\biam.read\x82\xd3\xe4\x93\x02\x14\x12\x12/admin/v1/settings\x12\xb7\x01\n" +
+	"\vSetSettings\x12\".herald.auth.v1.SetSettingsRequest\x1a#.herald.auth.v1.SetSettingsResponse\"_\x8a\x82)\v\n" +
+	"\tiam.write\xb2\x82)\x10SETTINGS_INVALID\xb2\x82)\x1bSETTINGS_SET_BY_ENVIRONMENT\x82\xd3\xe4\x93\x02\x17:\x01*\x1a\x12/admin/v1/settingsB)Z'herald/shared/gen/herald/auth/v1;authv1b\x06proto3"
 
 var (
 	file_herald_auth_v1_auth_proto_rawDescOnce sync.Once
@@ -274,14 +279,18 @@ var file_herald_auth_v1_auth_proto_goTypes = []any{
 	(*RemoveAllSessionsRequest)(nil),       // 11: herald.auth.v1.RemoveAllSessionsRequest
 	(*SearchMyAuthorizedAppsRequest)(nil),  // 12: herald.auth.v1.SearchMyAuthorizedAppsRequest
 	(*RemoveMyAuthorizedAppRequest)(nil),   // 13: herald.auth.v1.RemoveMyAuthorizedAppRequest
-	(*ResolveTokenResponse)(nil),           // 14: herald.auth.v1.ResolveTokenResponse
-	(*SearchMySessionsResponse)(nil),       // 15: herald.auth.v1.SearchMySessionsResponse
-	(*RemoveMySessionResponse)(nil),        // 16: herald.auth.v1.RemoveMySessionResponse
-	(*SearchSessionsResponse)(nil),         // 17: herald.auth.v1.SearchSessionsResponse
-	(*RemoveSessionResponse)(nil),          // 18: herald.auth.v1.RemoveSessionResponse
-	(*RemoveAllSessionsResponse)(nil),      // 19: herald.auth.v1.RemoveAllSessionsResponse
-	(*SearchMyAuthorizedAppsResponse)(nil), // 20: herald.auth.v1.SearchMyAuthorizedAppsResponse
-	(*RemoveMyAuthorizedAppResponse)(nil),  // 21: herald.auth.v1.RemoveMyAuthorizedAppResponse
+	(*GetSettingsRequest)(nil),             // 14: herald.auth.v1.GetSettingsRequest
+	(*SetSettingsRequest)(nil),             // 15: herald.auth.v1.SetSettingsRequest
+	(*ResolveTokenResponse)(nil),           // 16: herald.auth.v1.ResolveTokenResponse
+	(*SearchMySessionsResponse)(nil),       // 17: herald.auth.v1.SearchMySessionsResponse
+	(*RemoveMySessionResponse)(nil),        // 18: herald.auth.v1.RemoveMySessionResponse
+	(*SearchSessionsResponse)(nil),         // 19: herald.auth.v1.SearchSessionsResponse
+	(*RemoveSessionResponse)(nil),          // 20: herald.auth.v1.RemoveSessionResponse
+	(*RemoveAllSessionsResponse)(nil),      // 21: herald.auth.v1.RemoveAllSessionsResponse
+	(*SearchMyAuthorizedAppsResponse)(nil), // 22: herald.auth.v1.SearchMyAuthorizedAppsResponse
+	(*RemoveMyAuthorizedAppResponse)(nil),  // 23: herald.auth.v1.RemoveMyAuthorizedAppResponse
+	(*GetSettingsResponse)(nil),            // 24: herald.auth.v1.GetSettingsResponse
+	(*SetSettingsResponse)(nil),            // 25: herald.auth.v1.SetSettingsResponse
 }
 var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	4,  // 0: herald.auth.v1.ServePageRequest.request:type_name -> herald.v1.HttpRequest
@@ -301,21 +310,25 @@ var file_herald_auth_v1_auth_proto_depIdxs = []int32{
 	11, // 14: herald.auth.v1.Auth.RemoveAllSessions:input_type -> herald.auth.v1.RemoveAllSessionsRequest
 	12, // 15: herald.auth.v1.Auth.SearchMyAuthorizedApps:input_type -> herald.auth.v1.SearchMyAuthorizedAppsRequest
 	13, // 16: herald.auth.v1.Auth.RemoveMyAuthorizedApp:input_type -> herald.auth.v1.RemoveMyAuthorizedAppRequest
-	1,  // 17: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 18: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
-	1,  // 19: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
-	3,  // 20: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	3,  // 21: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
-	14, // 22: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
-	15, // 23: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
-	16, // 24: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
-	17, // 25: herald.auth.v1.Auth.SearchSessions:output_type -> herald.auth.v1.SearchSessionsResponse
-	18, // 26: herald.auth.v1.Auth.RemoveSession:output_type -> herald.auth.v1.RemoveSessionResponse
-	19, // 27: herald.auth.v1.Auth.RemoveAllSessions:output_type -> herald.auth.v1.RemoveAllSessionsResponse
-	20, // 28: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
-	21, // 29: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
-	17, // [17:30] is the sub-list for method output_type
-	4,  // [4:17] is the sub-list for method input_type
+	14, // 17: herald.auth.v1.Auth.GetSettings:input_type -> herald.auth.v1.GetSettingsRequest
+	15, // 18: herald.auth.v1.Auth.SetSettings:input_type -> herald.auth.v1.SetSettingsRequest
+	1,  // 19: herald.auth.v1.Auth.OpenPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 20: herald.auth.v1.Auth.ExternalPage:output_type -> herald.auth.v1.ServePageResponse
+	1,  // 21: herald.auth.v1.Auth.ServePage:output_type -> herald.auth.v1.ServePageResponse
+	3,  // 22: herald.auth.v1.Auth.OpenEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	3,  // 23: herald.auth.v1.Auth.ServeEndpoint:output_type -> herald.auth.v1.ServeEndpointResponse
+	16, // 24: herald.auth.v1.Auth.ResolveToken:output_type -> herald.auth.v1.ResolveTokenResponse
+	17, // 25: herald.auth.v1.Auth.SearchMySessions:output_type -> herald.auth.v1.SearchMySessionsResponse
+	18, // 26: herald.auth.v1.Auth.RemoveMySession:output_type -> herald.auth.v1.RemoveMySessionResponse
+	19, // 27: herald.auth.v1.Auth.SearchSessions:output_type -> herald.auth.v1.SearchSessionsResponse
+	20, // 28: herald.auth.v1.Auth.RemoveSession:output_type -> herald.auth.v1.RemoveSessionResponse
+	21, // 29: herald.auth.v1.Auth.RemoveAllSessions:output_type -> herald.auth.v1.RemoveAllSessionsResponse
+	22, // 30: herald.auth.v1.Auth.SearchMyAuthorizedApps:output_type -> herald.auth.v1.SearchMyAuthorizedAppsResponse
+	23, // 31: herald.auth.v1.Auth.RemoveMyAuthorizedApp:output_type -> herald.auth.v1.RemoveMyAuthorizedAppResponse
+	24, // 32: herald.auth.v1.Auth.GetSettings:output_type -> herald.auth.v1.GetSettingsResponse
+	25, // 33: herald.auth.v1.Auth.SetSettings:output_type -> herald.auth.v1.SetSettingsResponse
+	19, // [19:34] is the sub-list for method output_type
+	4,  // [4:19] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -328,6 +341,7 @@ func file_herald_auth_v1_auth_proto_init() {
 	}
 	file_herald_auth_v1_authorized_app_proto_init()
 	file_herald_auth_v1_session_proto_init()
+	file_herald_auth_v1_settings_proto_init()
 	file_herald_auth_v1_token_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

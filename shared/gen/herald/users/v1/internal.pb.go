@@ -7,8 +7,10 @@
 package usersv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	v1 "herald/shared/gen/herald/v1"
 	reflect "reflect"
 	sync "sync"
@@ -22,6 +24,104 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type NoteCertificateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The SHA-256 of the certificate, in hexadecimal digits.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The host that it is for.
+	Name           string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	ExpirationDate *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expiration_date,json=expirationDate,proto3" json:"expiration_date,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *NoteCertificateRequest) Reset() {
+	*x = NoteCertificateRequest{}
+	mi := &file_herald_users_v1_internal_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteCertificateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteCertificateRequest) ProtoMessage() {}
+
+func (x *NoteCertificateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_internal_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteCertificateRequest.ProtoReflect.Descriptor instead.
+func (*NoteCertificateRequest) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *NoteCertificateRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *NoteCertificateRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NoteCertificateRequest) GetExpirationDate() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpirationDate
+	}
+	return nil
+}
+
+type NoteCertificateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoteCertificateResponse) Reset() {
+	*x = NoteCertificateResponse{}
+	mi := &file_herald_users_v1_internal_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteCertificateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteCertificateResponse) ProtoMessage() {}
+
+func (x *NoteCertificateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_herald_users_v1_internal_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteCertificateResponse.ProtoReflect.Descriptor instead.
+func (*NoteCertificateResponse) Descriptor() ([]byte, []int) {
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{1}
+}
+
 type ResolveOrgRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	OrgId string                 `protobuf:"bytes,1,opt,name=org_id,json=orgId,proto3" json:"org_id,omitempty"`
@@ -34,7 +134,7 @@ type ResolveOrgRequest struct {
 
 func (x *ResolveOrgRequest) Reset() {
 	*x = ResolveOrgRequest{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[0]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -46,7 +146,7 @@ func (x *ResolveOrgRequest) String() string {
 func (*ResolveOrgRequest) ProtoMessage() {}
 
 func (x *ResolveOrgRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[0]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -59,7 +159,7 @@ func (x *ResolveOrgRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveOrgRequest.ProtoReflect.Descriptor instead.
 func (*ResolveOrgRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{0}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ResolveOrgRequest) GetOrgId() string {
@@ -95,7 +195,7 @@ type ResolveOrgResponse struct {
 
 func (x *ResolveOrgResponse) Reset() {
 	*x = ResolveOrgResponse{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[1]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -107,7 +207,7 @@ func (x *ResolveOrgResponse) String() string {
 func (*ResolveOrgResponse) ProtoMessage() {}
 
 func (x *ResolveOrgResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[1]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -120,7 +220,7 @@ func (x *ResolveOrgResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveOrgResponse.ProtoReflect.Descriptor instead.
 func (*ResolveOrgResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{1}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ResolveOrgResponse) GetName() string {
@@ -155,7 +255,7 @@ type ResolveUserRequest struct {
 
 func (x *ResolveUserRequest) Reset() {
 	*x = ResolveUserRequest{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[2]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -167,7 +267,7 @@ func (x *ResolveUserRequest) String() string {
 func (*ResolveUserRequest) ProtoMessage() {}
 
 func (x *ResolveUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[2]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -180,7 +280,7 @@ func (x *ResolveUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveUserRequest.ProtoReflect.Descriptor instead.
 func (*ResolveUserRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{2}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ResolveUserRequest) GetUserId() string {
@@ -209,7 +309,7 @@ type ResolveUserResponse struct {
 
 func (x *ResolveUserResponse) Reset() {
 	*x = ResolveUserResponse{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[3]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -221,7 +321,7 @@ func (x *ResolveUserResponse) String() string {
 func (*ResolveUserResponse) ProtoMessage() {}
 
 func (x *ResolveUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[3]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -234,7 +334,7 @@ func (x *ResolveUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveUserResponse.ProtoReflect.Descriptor instead.
 func (*ResolveUserResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{3}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ResolveUserResponse) GetOrgId() string {
@@ -268,7 +368,7 @@ type CheckEscalationRequest struct {
 
 func (x *CheckEscalationRequest) Reset() {
 	*x = CheckEscalationRequest{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -280,7 +380,7 @@ func (x *CheckEscalationRequest) String() string {
 func (*CheckEscalationRequest) ProtoMessage() {}
 
 func (x *CheckEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[4]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -293,7 +393,7 @@ func (x *CheckEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckEscalationRequest.ProtoReflect.Descriptor instead.
 func (*CheckEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{4}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CheckEscalationRequest) GetCaller() *v1.Caller {
@@ -318,7 +418,7 @@ type CheckEscalationResponse struct {
 
 func (x *CheckEscalationResponse) Reset() {
 	*x = CheckEscalationResponse{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -330,7 +430,7 @@ func (x *CheckEscalationResponse) String() string {
 func (*CheckEscalationResponse) ProtoMessage() {}
 
 func (x *CheckEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[5]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -343,7 +443,7 @@ func (x *CheckEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckEscalationResponse.ProtoReflect.Descriptor instead.
 func (*CheckEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{5}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{7}
 }
 
 type MakeProjectOwnerRequest struct {
@@ -357,7 +457,7 @@ type MakeProjectOwnerRequest struct {
 
 func (x *MakeProjectOwnerRequest) Reset() {
 	*x = MakeProjectOwnerRequest{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -369,7 +469,7 @@ func (x *MakeProjectOwnerRequest) String() string {
 func (*MakeProjectOwnerRequest) ProtoMessage() {}
 
 func (x *MakeProjectOwnerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[6]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -382,7 +482,7 @@ func (x *MakeProjectOwnerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeProjectOwnerRequest.ProtoReflect.Descriptor instead.
 func (*MakeProjectOwnerRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{6}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MakeProjectOwnerRequest) GetOrgId() string {
@@ -414,7 +514,7 @@ type MakeProjectOwnerResponse struct {
 
 func (x *MakeProjectOwnerResponse) Reset() {
 	*x = MakeProjectOwnerResponse{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -426,7 +526,7 @@ func (x *MakeProjectOwnerResponse) String() string {
 func (*MakeProjectOwnerResponse) ProtoMessage() {}
 
 func (x *MakeProjectOwnerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[7]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -439,7 +539,7 @@ func (x *MakeProjectOwnerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeProjectOwnerResponse.ProtoReflect.Descriptor instead.
 func (*MakeProjectOwnerResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{7}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{9}
 }
 
 type ResolveTokenRequest struct {
@@ -454,7 +554,7 @@ type ResolveTokenRequest struct {
 
 func (x *ResolveTokenRequest) Reset() {
 	*x = ResolveTokenRequest{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[8]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -466,7 +566,7 @@ func (x *ResolveTokenRequest) String() string {
 func (*ResolveTokenRequest) ProtoMessage() {}
 
 func (x *ResolveTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[8]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -479,7 +579,7 @@ func (x *ResolveTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveTokenRequest.ProtoReflect.Descriptor instead.
 func (*ResolveTokenRequest) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{8}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ResolveTokenRequest) GetTokenHash() []byte {
@@ -505,7 +605,7 @@ type ResolveTokenResponse struct {
 
 func (x *ResolveTokenResponse) Reset() {
 	*x = ResolveTokenResponse{}
-	mi := &file_herald_users_v1_internal_proto_msgTypes[9]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -517,7 +617,7 @@ func (x *ResolveTokenResponse) String() string {
 func (*ResolveTokenResponse) ProtoMessage() {}
 
 func (x *ResolveTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_herald_users_v1_internal_proto_msgTypes[9]
+	mi := &file_herald_users_v1_internal_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -530,7 +630,7 @@ func (x *ResolveTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveTokenResponse.ProtoReflect.Descriptor instead.
 func (*ResolveTokenResponse) Descriptor() ([]byte, []int) {
-	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{9}
+	return file_herald_users_v1_internal_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResolveTokenResponse) GetCaller() *v1.Caller {
@@ -544,7 +644,12 @@ var File_herald_users_v1_internal_proto protoreflect.FileDescriptor
 
 const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"\n" +
-	"\x1eherald/users/v1/internal.proto\x12\x0fherald.users.v1\x1a$herald/users/v1/external_login.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1aherald/users/v1/orgs.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/caller.proto\x1a\x17herald/v1/options.proto\"c\n" +
+	"\x1eherald/users/v1/internal.proto\x12\x0fherald.users.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$herald/users/v1/external_login.proto\x1a\x1bherald/users/v1/login.proto\x1a\x1aherald/users/v1/mail.proto\x1a\x1aherald/users/v1/orgs.proto\x1a\x1dherald/users/v1/subject.proto\x1a\x1aherald/users/v1/user.proto\x1a\x16herald/v1/caller.proto\x1a\x17herald/v1/options.proto\"\x9c\x01\n" +
+	"\x16NoteCertificateRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02(@R\x02id\x12\x1c\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12K\n" +
+	"\x0fexpiration_date\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x06\xbaH\x03\xc8\x01\x01R\x0eexpirationDate\"\x19\n" +
+	"\x17NoteCertificateResponse\"c\n" +
 	"\x11ResolveOrgRequest\x12\x15\n" +
 	"\x06org_id\x18\x01 \x01(\tR\x05orgId\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1e\n" +
@@ -577,7 +682,7 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"token_hash\x18\x01 \x01(\fR\ttokenHash\x12\x15\n" +
 	"\x06org_id\x18\x02 \x01(\tR\x05orgId\"A\n" +
 	"\x14ResolveTokenResponse\x12)\n" +
-	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\xdb\x1d\n" +
+	"\x06caller\x18\x01 \x01(\v2\x11.herald.v1.CallerR\x06caller2\xd3\x1e\n" +
 	"\bInternal\x12\x95\x01\n" +
 	"\fResolveToken\x12$.herald.users.v1.ResolveTokenRequest\x1a%.herald.users.v1.ResolveTokenResponse\"8\x8a\x82)\x0f*\agateway*\x04auth\xb2\x82)\rORG_NOT_FOUND\xb2\x82)\rTOKEN_INVALID\x90\x02\x01\x12\x82\x01\n" +
 	"\x0eResolveSubject\x12&.herald.users.v1.ResolveSubjectRequest\x1a'.herald.users.v1.ResolveSubjectResponse\"\x1f\x8a\x82)\x06*\x04auth\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x01\x12\x8e\x01\n" +
@@ -608,7 +713,8 @@ const file_herald_users_v1_internal_proto_rawDesc = "" +
 	"CODE_WRONG\xb2\x82)\x16EMAIL_ALREADY_VERIFIED\xb2\x82)\x12EMAIL_NOT_VERIFIED\xb2\x82)\x0fEMAIL_OUTRANKED\xb2\x82)\x11PASSWORD_NOT_TEXT\xb2\x82)\x11PASSWORD_REQUIRED\xb2\x82)\x13PASSWORD_TOO_COMMON\xb2\x82)\x11PASSWORD_TOO_LONG\xb2\x82)\x12PASSWORD_TOO_SHORT\xb2\x82)\x12PASSWORD_UNCHANGED\xb2\x82)\x0fUSER_NOT_ACTIVE\xb2\x82)\x0eUSER_NOT_HUMAN\xb2\x82)\x10USER_NOT_INITIAL\xb2\x82)\x14USER_NOT_INITIALIZED\x12v\n" +
 	"\vRequestCode\x12#.herald.users.v1.RequestCodeRequest\x1a$.herald.users.v1.RequestCodeResponse\"\x1c\x8a\x82)\x06*\x04auth\xb2\x82)\x0eUSER_NOT_FOUND\x12\xc6\x01\n" +
 	"\x10MakeProjectOwner\x12(.herald.users.v1.MakeProjectOwnerRequest\x1a).herald.users.v1.MakeProjectOwnerResponse\"]\x8a\x82)\n" +
-	"*\bprojects\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x12PROJECT_OWNER_MADE\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x02B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
+	"*\bprojects\xb2\x82)\rMEMBER_EXISTS\xb2\x82)\x12PROJECT_OWNER_MADE\xb2\x82)\x0fPROJECT_REMOVED\xb2\x82)\x0eUSER_NOT_FOUND\x90\x02\x02\x12v\n" +
+	"\x0fNoteCertificate\x12'.herald.users.v1.NoteCertificateRequest\x1a(.herald.users.v1.NoteCertificateResponse\"\x10\x8a\x82)\t*\agateway\x90\x02\x02B+Z)herald/shared/gen/herald/users/v1;usersv1b\x06proto3"
 
 var (
 	file_herald_users_v1_internal_proto_rawDescOnce sync.Once
@@ -622,99 +728,105 @@ func file_herald_users_v1_internal_proto_rawDescGZIP() []byte {
 	return file_herald_users_v1_internal_proto_rawDescData
 }
 
-var file_herald_users_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_herald_users_v1_internal_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_herald_users_v1_internal_proto_goTypes = []any{
-	(*ResolveOrgRequest)(nil),            // 0: herald.users.v1.ResolveOrgRequest
-	(*ResolveOrgResponse)(nil),           // 1: herald.users.v1.ResolveOrgResponse
-	(*ResolveUserRequest)(nil),           // 2: herald.users.v1.ResolveUserRequest
-	(*ResolveUserResponse)(nil),          // 3: herald.users.v1.ResolveUserResponse
-	(*CheckEscalationRequest)(nil),       // 4: herald.users.v1.CheckEscalationRequest
-	(*CheckEscalationResponse)(nil),      // 5: herald.users.v1.CheckEscalationResponse
-	(*MakeProjectOwnerRequest)(nil),      // 6: herald.users.v1.MakeProjectOwnerRequest
-	(*MakeProjectOwnerResponse)(nil),     // 7: herald.users.v1.MakeProjectOwnerResponse
-	(*ResolveTokenRequest)(nil),          // 8: herald.users.v1.ResolveTokenRequest
-	(*ResolveTokenResponse)(nil),         // 9: herald.users.v1.ResolveTokenResponse
-	(OrgState)(0),                        // 10: herald.users.v1.OrgState
-	(UserState)(0),                       // 11: herald.users.v1.UserState
-	(UserType)(0),                        // 12: herald.users.v1.UserType
-	(*v1.Caller)(nil),                    // 13: herald.v1.Caller
-	(*ResolveSubjectRequest)(nil),        // 14: herald.users.v1.ResolveSubjectRequest
-	(*ResolveCallerRequest)(nil),         // 15: herald.users.v1.ResolveCallerRequest
-	(*CheckPasswordRequest)(nil),         // 16: herald.users.v1.CheckPasswordRequest
-	(*CheckFactorRequest)(nil),           // 17: herald.users.v1.CheckFactorRequest
-	(*ChooseNextPasswordRequest)(nil),    // 18: herald.users.v1.ChooseNextPasswordRequest
-	(*CheckExternalAccountRequest)(nil),  // 19: herald.users.v1.CheckExternalAccountRequest
-	(*CreateExternalUserRequest)(nil),    // 20: herald.users.v1.CreateExternalUserRequest
-	(*LinkExternalAccountRequest)(nil),   // 21: herald.users.v1.LinkExternalAccountRequest
-	(*UpdateExternalUserRequest)(nil),    // 22: herald.users.v1.UpdateExternalUserRequest
-	(*PrepareMailRequest)(nil),           // 23: herald.users.v1.PrepareMailRequest
-	(*ListAskedMailsRequest)(nil),        // 24: herald.users.v1.ListAskedMailsRequest
-	(*CheckCodeRequest)(nil),             // 25: herald.users.v1.CheckCodeRequest
-	(*CompleteCodeRequest)(nil),          // 26: herald.users.v1.CompleteCodeRequest
-	(*RequestCodeRequest)(nil),           // 27: herald.users.v1.RequestCodeRequest
-	(*ResolveSubjectResponse)(nil),       // 28: herald.users.v1.ResolveSubjectResponse
-	(*CheckPasswordResponse)(nil),        // 29: herald.users.v1.CheckPasswordResponse
-	(*CheckFactorResponse)(nil),          // 30: herald.users.v1.CheckFactorResponse
-	(*ChooseNextPasswordResponse)(nil),   // 31: herald.users.v1.ChooseNextPasswordResponse
-	(*CheckExternalAccountResponse)(nil), // 32: herald.users.v1.CheckExternalAccountResponse
-	(*CreateExternalUserResponse)(nil),   // 33: herald.users.v1.CreateExternalUserResponse
-	(*LinkExternalAccountResponse)(nil),  // 34: herald.users.v1.LinkExternalAccountResponse
-	(*UpdateExternalUserResponse)(nil),   // 35: herald.users.v1.UpdateExternalUserResponse
-	(*PrepareMailResponse)(nil),          // 36: herald.users.v1.PrepareMailResponse
-	(*ListAskedMailsResponse)(nil),       // 37: herald.users.v1.ListAskedMailsResponse
-	(*CheckCodeResponse)(nil),            // 38: herald.users.v1.CheckCodeResponse
-	(*CompleteCodeResponse)(nil),         // 39: herald.users.v1.CompleteCodeResponse
-	(*RequestCodeResponse)(nil),          // 40: herald.users.v1.RequestCodeResponse
+	(*NoteCertificateRequest)(nil),       // 0: herald.users.v1.NoteCertificateRequest
+	(*NoteCertificateResponse)(nil),      // 1: herald.users.v1.NoteCertificateResponse
+	(*ResolveOrgRequest)(nil),            // 2: herald.users.v1.ResolveOrgRequest
+	(*ResolveOrgResponse)(nil),           // 3: herald.users.v1.ResolveOrgResponse
+	(*ResolveUserRequest)(nil),           // 4: herald.users.v1.ResolveUserRequest
+	(*ResolveUserResponse)(nil),          // 5: herald.users.v1.ResolveUserResponse
+	(*CheckEscalationRequest)(nil),       // 6: herald.users.v1.CheckEscalationRequest
+	(*CheckEscalationResponse)(nil),      // 7: herald.users.v1.CheckEscalationResponse
+	(*MakeProjectOwnerRequest)(nil),      // 8: herald.users.v1.MakeProjectOwnerRequest
+	(*MakeProjectOwnerResponse)(nil),     // 9: herald.users.v1.MakeProjectOwnerResponse
+	(*ResolveTokenRequest)(nil),          // 10: herald.users.v1.ResolveTokenRequest
+	(*ResolveTokenResponse)(nil),         // 11: herald.users.v1.ResolveTokenResponse
+	(*timestamppb.Timestamp)(nil),        // 12: google.protobuf.Timestamp
+	(OrgState)(0),                        // 13: herald.users.v1.OrgState
+	(UserState)(0),                       // 14: herald.users.v1.UserState
+	(UserType)(0),                        // 15: herald.users.v1.UserType
+	(*v1.Caller)(nil),                    // 16: herald.v1.Caller
+	(*ResolveSubjectRequest)(nil),        // 17: herald.users.v1.ResolveSubjectRequest
+	(*ResolveCallerRequest)(nil),         // 18: herald.users.v1.ResolveCallerRequest
+	(*CheckPasswordRequest)(nil),         // 19: herald.users.v1.CheckPasswordRequest
+	(*CheckFactorRequest)(nil),           // 20: herald.users.v1.CheckFactorRequest
+	(*ChooseNextPasswordRequest)(nil),    // 21: herald.users.v1.ChooseNextPasswordRequest
+	(*CheckExternalAccountRequest)(nil),  // 22: herald.users.v1.CheckExternalAccountRequest
+	(*CreateExternalUserRequest)(nil),    // 23: herald.users.v1.CreateExternalUserRequest
+	(*LinkExternalAccountRequest)(nil),   // 24: herald.users.v1.LinkExternalAccountRequest
+	(*UpdateExternalUserRequest)(nil),    // 25: herald.users.v1.UpdateExternalUserRequest
+	(*PrepareMailRequest)(nil),           // 26: herald.users.v1.PrepareMailRequest
+	(*ListAskedMailsRequest)(nil),        // 27: herald.users.v1.ListAskedMailsRequest
+	(*CheckCodeRequest)(nil),             // 28: herald.users.v1.CheckCodeRequest
+	(*CompleteCodeRequest)(nil),          // 29: herald.users.v1.CompleteCodeRequest
+	(*RequestCodeRequest)(nil),           // 30: herald.users.v1.RequestCodeRequest
+	(*ResolveSubjectResponse)(nil),       // 31: herald.users.v1.ResolveSubjectResponse
+	(*CheckPasswordResponse)(nil),        // 32: herald.users.v1.CheckPasswordResponse
+	(*CheckFactorResponse)(nil),          // 33: herald.users.v1.CheckFactorResponse
+	(*ChooseNextPasswordResponse)(nil),   // 34: herald.users.v1.ChooseNextPasswordResponse
+	(*CheckExternalAccountResponse)(nil), // 35: herald.users.v1.CheckExternalAccountResponse
+	(*CreateExternalUserResponse)(nil),   // 36: herald.users.v1.CreateExternalUserResponse
+	(*LinkExternalAccountResponse)(nil),  // 37: herald.users.v1.LinkExternalAccountResponse
+	(*UpdateExternalUserResponse)(nil),   // 38: herald.users.v1.UpdateExternalUserResponse
+	(*PrepareMailResponse)(nil),          // 39: herald.users.v1.PrepareMailResponse
+	(*ListAskedMailsResponse)(nil),       // 40: herald.users.v1.ListAskedMailsResponse
+	(*CheckCodeResponse)(nil),            // 41: herald.users.v1.CheckCodeResponse
+	(*CompleteCodeResponse)(nil),         // 42: herald.users.v1.CompleteCodeResponse
+	(*RequestCodeResponse)(nil),          // 43: herald.users.v1.RequestCodeResponse
 }
 var file_herald_users_v1_internal_proto_depIdxs = []int32{
-	10, // 0: herald.users.v1.ResolveOrgResponse.state:type_name -> herald.users.v1.OrgState
-	11, // 1: herald.users.v1.ResolveUserResponse.state:type_name -> herald.users.v1.UserState
-	12, // 2: herald.users.v1.ResolveUserResponse.type:type_name -> herald.users.v1.UserType
-	13, // 3: herald.users.v1.CheckEscalationRequest.caller:type_name -> herald.v1.Caller
-	13, // 4: herald.users.v1.ResolveTokenResponse.caller:type_name -> herald.v1.Caller
-	8,  // 5: herald.users.v1.Internal.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
-	14, // 6: herald.users.v1.Internal.ResolveSubject:input_type -> herald.users.v1.ResolveSubjectRequest
-	15, // 7: herald.users.v1.Internal.ResolveCaller:input_type -> herald.users.v1.ResolveCallerRequest
-	0,  // 8: herald.users.v1.Internal.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
-	2,  // 9: herald.users.v1.Internal.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
-	4,  // 10: herald.users.v1.Internal.CheckEscalation:input_type -> herald.users.v1.CheckEscalationRequest
-	16, // 11: herald.users.v1.Internal.CheckPassword:input_type -> herald.users.v1.CheckPasswordRequest
-	17, // 12: herald.users.v1.Internal.CheckFactor:input_type -> herald.users.v1.CheckFactorRequest
-	18, // 13: herald.users.v1.Internal.ChooseNextPassword:input_type -> herald.users.v1.ChooseNextPasswordRequest
-	19, // 14: herald.users.v1.Internal.CheckExternalAccount:input_type -> herald.users.v1.CheckExternalAccountRequest
-	20, // 15: herald.users.v1.Internal.CreateExternalUser:input_type -> herald.users.v1.CreateExternalUserRequest
-	21, // 16: herald.users.v1.Internal.LinkExternalAccount:input_type -> herald.users.v1.LinkExternalAccountRequest
-	22, // 17: herald.users.v1.Internal.UpdateExternalUser:input_type -> herald.users.v1.UpdateExternalUserRequest
-	23, // 18: herald.users.v1.Internal.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
-	24, // 19: herald.users.v1.Internal.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
-	25, // 20: herald.users.v1.Internal.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
-	26, // 21: herald.users.v1.Internal.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
-	27, // 22: herald.users.v1.Internal.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
-	6,  // 23: herald.users.v1.Internal.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
-	9,  // 24: herald.users.v1.Internal.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
-	28, // 25: herald.users.v1.Internal.ResolveSubject:output_type -> herald.users.v1.ResolveSubjectResponse
-	9,  // 26: herald.users.v1.Internal.ResolveCaller:output_type -> herald.users.v1.ResolveTokenResponse
-	1,  // 27: herald.users.v1.Internal.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
-	3,  // 28: herald.users.v1.Internal.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
-	5,  // 29: herald.users.v1.Internal.CheckEscalation:output_type -> herald.users.v1.CheckEscalationResponse
-	29, // 30: herald.users.v1.Internal.CheckPassword:output_type -> herald.users.v1.CheckPasswordResponse
-	30, // 31: herald.users.v1.Internal.CheckFactor:output_type -> herald.users.v1.CheckFactorResponse
-	31, // 32: herald.users.v1.Internal.ChooseNextPassword:output_type -> herald.users.v1.ChooseNextPasswordResponse
-	32, // 33: herald.users.v1.Internal.CheckExternalAccount:output_type -> herald.users.v1.CheckExternalAccountResponse
-	33, // 34: herald.users.v1.Internal.CreateExternalUser:output_type -> herald.users.v1.CreateExternalUserResponse
-	34, // 35: herald.users.v1.Internal.LinkExternalAccount:output_type -> herald.users.v1.LinkExternalAccountResponse
-	35, // 36: herald.users.v1.Internal.UpdateExternalUser:output_type -> herald.users.v1.UpdateExternalUserResponse
-	36, // 37: herald.users.v1.Internal.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
-	37, // 38: herald.users.v1.Internal.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
-	38, // 39: herald.users.v1.Internal.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
-	39, // 40: herald.users.v1.Internal.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
-	40, // 41: herald.users.v1.Internal.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
-	7,  // 42: herald.users.v1.Internal.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
-	24, // [24:43] is the sub-list for method output_type
-	5,  // [5:24] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	12, // 0: herald.users.v1.NoteCertificateRequest.expiration_date:type_name -> google.protobuf.Timestamp
+	13, // 1: herald.users.v1.ResolveOrgResponse.state:type_name -> herald.users.v1.OrgState
+	14, // 2: herald.users.v1.ResolveUserResponse.state:type_name -> herald.users.v1.UserState
+	15, // 3: herald.users.v1.ResolveUserResponse.type:type_name -> herald.users.v1.UserType
+	16, // 4: herald.users.v1.CheckEscalationRequest.caller:type_name -> herald.v1.Caller
+	16, // 5: herald.users.v1.ResolveTokenResponse.caller:type_name -> herald.v1.Caller
+	10, // 6: herald.users.v1.Internal.ResolveToken:input_type -> herald.users.v1.ResolveTokenRequest
+	17, // 7: herald.users.v1.Internal.ResolveSubject:input_type -> herald.users.v1.ResolveSubjectRequest
+	18, // 8: herald.users.v1.Internal.ResolveCaller:input_type -> herald.users.v1.ResolveCallerRequest
+	2,  // 9: herald.users.v1.Internal.ResolveOrg:input_type -> herald.users.v1.ResolveOrgRequest
+	4,  // 10: herald.users.v1.Internal.ResolveUser:input_type -> herald.users.v1.ResolveUserRequest
+	6,  // 11: herald.users.v1.Internal.CheckEscalation:input_type -> herald.users.v1.CheckEscalationRequest
+	19, // 12: herald.users.v1.Internal.CheckPassword:input_type -> herald.users.v1.CheckPasswordRequest
+	20, // 13: herald.users.v1.Internal.CheckFactor:input_type -> herald.users.v1.CheckFactorRequest
+	21, // 14: herald.users.v1.Internal.ChooseNextPassword:input_type -> herald.users.v1.ChooseNextPasswordRequest
+	22, // 15: herald.users.v1.Internal.CheckExternalAccount:input_type -> herald.users.v1.CheckExternalAccountRequest
+	23, // 16: herald.users.v1.Internal.CreateExternalUser:input_type -> herald.users.v1.CreateExternalUserRequest
+	24, // 17: herald.users.v1.Internal.LinkExternalAccount:input_type -> herald.users.v1.LinkExternalAccountRequest
+	25, // 18: herald.users.v1.Internal.UpdateExternalUser:input_type -> herald.users.v1.UpdateExternalUserRequest
+	26, // 19: herald.users.v1.Internal.PrepareMail:input_type -> herald.users.v1.PrepareMailRequest
+	27, // 20: herald.users.v1.Internal.ListAskedMails:input_type -> herald.users.v1.ListAskedMailsRequest
+	28, // 21: herald.users.v1.Internal.CheckCode:input_type -> herald.users.v1.CheckCodeRequest
+	29, // 22: herald.users.v1.Internal.CompleteCode:input_type -> herald.users.v1.CompleteCodeRequest
+	30, // 23: herald.users.v1.Internal.RequestCode:input_type -> herald.users.v1.RequestCodeRequest
+	8,  // 24: herald.users.v1.Internal.MakeProjectOwner:input_type -> herald.users.v1.MakeProjectOwnerRequest
+	0,  // 25: herald.users.v1.Internal.NoteCertificate:input_type -> herald.users.v1.NoteCertificateRequest
+	11, // 26: herald.users.v1.Internal.ResolveToken:output_type -> herald.users.v1.ResolveTokenResponse
+	31, // 27: herald.users.v1.Internal.ResolveSubject:output_type -> herald.users.v1.ResolveSubjectResponse
+	11, // 28: herald.users.v1.Internal.ResolveCaller:output_type -> herald.users.v1.ResolveTokenResponse
+	3,  // 29: herald.users.v1.Internal.ResolveOrg:output_type -> herald.users.v1.ResolveOrgResponse
+	5,  // 30: herald.users.v1.Internal.ResolveUser:output_type -> herald.users.v1.ResolveUserResponse
+	7,  // 31: herald.users.v1.Internal.CheckEscalation:output_type -> herald.users.v1.CheckEscalationResponse
+	32, // 32: herald.users.v1.Internal.CheckPassword:output_type -> herald.users.v1.CheckPasswordResponse
+	33, // 33: herald.users.v1.Internal.CheckFactor:output_type -> herald.users.v1.CheckFactorResponse
+	34, // 34: herald.users.v1.Internal.ChooseNextPassword:output_type -> herald.users.v1.ChooseNextPasswordResponse
+	35, // 35: herald.users.v1.Internal.CheckExternalAccount:output_type -> herald.users.v1.CheckExternalAccountResponse
+	36, // 36: herald.users.v1.Internal.CreateExternalUser:output_type -> herald.users.v1.CreateExternalUserResponse
+	37, // 37: herald.users.v1.Internal.LinkExternalAccount:output_type -> herald.users.v1.LinkExternalAccountResponse
+	38, // 38: herald.users.v1.Internal.UpdateExternalUser:output_type -> herald.users.v1.UpdateExternalUserResponse
+	39, // 39: herald.users.v1.Internal.PrepareMail:output_type -> herald.users.v1.PrepareMailResponse
+	40, // 40: herald.users.v1.Internal.ListAskedMails:output_type -> herald.users.v1.ListAskedMailsResponse
+	41, // 41: herald.users.v1.Internal.CheckCode:output_type -> herald.users.v1.CheckCodeResponse
+	42, // 42: herald.users.v1.Internal.CompleteCode:output_type -> herald.users.v1.CompleteCodeResponse
+	43, // 43: herald.users.v1.Internal.RequestCode:output_type -> herald.users.v1.RequestCodeResponse
+	9,  // 44: herald.users.v1.Internal.MakeProjectOwner:output_type -> herald.users.v1.MakeProjectOwnerResponse
+	1,  // 45: herald.users.v1.Internal.NoteCertificate:output_type -> herald.users.v1.NoteCertificateResponse
+	26, // [26:46] is the sub-list for method output_type
+	6,  // [6:26] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_herald_users_v1_internal_proto_init() }
@@ -734,7 +846,7 @@ func file_herald_users_v1_internal_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_herald_users_v1_internal_proto_rawDesc), len(file_herald_users_v1_internal_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
