@@ -14,6 +14,7 @@ import (
 	"herald/services/auth/internal/oauth/accesstoken"
 	"herald/services/auth/internal/oauth/backchannel"
 	"herald/services/auth/internal/oauth/discovery"
+	"herald/services/auth/internal/oauth/lifetimes"
 	"herald/services/auth/internal/oauth/signing"
 	"herald/services/auth/internal/routes"
 	"herald/services/auth/internal/store"
@@ -98,7 +99,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	if err != nil {
 		return err
 	}
-	lifetimes, err := accesstoken.OpenLifetimes(ctx, accesstoken.LifetimesConfig{
+	valid, err := lifetimes.Open(ctx, lifetimes.Config{
 		Store: db, Environment: environment, Epoch: changes.Epoch, Log: s.Log, Outages: s.Outages,
 	})
 	if err != nil {
@@ -107,7 +108,7 @@ func New(ctx context.Context, s *boot.Service, c Config) error {
 	users := usersv1.NewInternalClient(s.Calls)
 	issued := accesstoken.Tokens{
 		Store: db, Keys: signing, Upstream: upstream.New(projectsv1.NewInternalClient(s.Calls), users),
-		Issuer: s.PublicURL.String(), Lifetimes: lifetimes, Now: s.Now,
+		Issuer: s.PublicURL.String(), Lifetimes: valid.Current, Now: s.Now,
 	}
 	notifier := backchannel.Start(s, backchannel.Config{
 		Store: db, Upstream: issued.Upstream, Keys: signing, Issuer: issued.Issuer, Private: c.OutboundPrivate,

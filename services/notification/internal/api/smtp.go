@@ -9,10 +9,8 @@ import (
 	"herald/services/notification/internal/domain"
 	"herald/shared/gen/fault/notificationfault"
 	notificationv1 "herald/shared/gen/herald/notification/v1"
-	heraldv1 "herald/shared/gen/herald/v1"
 	"herald/shared/resource"
 	"herald/shared/secret"
-	"herald/shared/setting"
 )
 
 // ofInstance is the resource owner in details: how mails are sent belongs to no organization.
@@ -27,16 +25,15 @@ func (n Notifications) GetSmtp(
 		return nil, err
 	}
 	live := set.Live(n.Mails.Environment)
-	return &notificationv1.GetSmtpResponse{Smtp: &notificationv1.Smtp{
+	answer := &notificationv1.Smtp{
 		Details: resource.Details(live.Record, ofInstance), Url: live.URL, User: live.User,
 		PasswordSet: live.PasswordSet, SenderAddress: live.Sender.Address, SenderName: live.Sender.Name,
 		ReplyTo: live.ReplyTo,
-		Origins: []*heraldv1.SettingOrigin{
-			setting.Origin{Field: "url", Variable: domain.ServerVariable, Source: live.Sources.Server}.Message(),
-			setting.Origin{Field: "senderAddress", Variable: domain.SenderVariable, Source: live.Sources.Sender}.Message(),
-			setting.Origin{Field: "replyTo", Variable: domain.ReplyToVariable, Source: live.Sources.ReplyTo}.Message(),
-		},
-	}}, nil
+	}
+	for _, o := range live.Origins() {
+		answer.Origins = append(answer.Origins, o.Message())
+	}
+	return &notificationv1.GetSmtpResponse{Smtp: answer}, nil
 }
 
 // SetSmtp replaces how mails are sent.

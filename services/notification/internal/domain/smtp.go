@@ -124,6 +124,15 @@ func (s SMTP) Live(e Environment) Live {
 	return l
 }
 
+// Origins returns where the server, the sender and ReplyTo come from.
+func (l Live) Origins() []setting.Origin {
+	return []setting.Origin{
+		{Field: "url", Variable: ServerVariable, Source: l.Sources.Server},
+		{Field: "senderAddress", Variable: SenderVariable, Source: l.Sources.Sender},
+		{Field: "replyTo", Variable: ReplyToVariable, Source: l.Sources.ReplyTo},
+	}
+}
+
 // Open is Live with the password. It fails if the keys cannot open the stored one.
 func (s SMTP) Open(e Environment) (Live, error) {
 	l := s.Live(e)

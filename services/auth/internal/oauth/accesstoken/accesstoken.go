@@ -24,8 +24,8 @@ type Tokens struct {
 	Keys     *signing.Keys
 	Upstream *upstream.Services
 	Issuer   string
-	// Lifetimes are those of the instance.
-	Lifetimes *Lifetimes
+	// Lifetimes returns those of the instance that count now.
+	Lifetimes func(context.Context) domain.Lifetimes
 	Now       func() time.Time
 	// found caches answers of the store. If it is nil, the store is asked each time.
 	found *eventcache.Answers[string, domain.Token]

@@ -34,7 +34,7 @@ func (e *Endpoint) credentials(ctx context.Context, f protocol.Form, c domain.Cl
 		return granted{}, domain.ErrInvalidClient.Say("the organization of the client is not active")
 	}
 	err = e.Upstream.Admit(ctx, c.Project, &a)
-	return granted{Authorization: a, Scopes: a.Scopes, JWT: c.JWT, lifetimes: e.Tokens.Lifetimes.Current(ctx)}, err
+	return granted{Authorization: a, Scopes: a.Scopes, JWT: c.JWT, lifetimes: e.Tokens.Lifetimes(ctx)}, err
 }
 
 // assertion gives a machine user a token for a JWT that one of its keys has signed (RFC 7523 section 2.1).
@@ -83,7 +83,7 @@ func (e *Endpoint) machine(ctx context.Context, f protocol.Form, user domain.Sub
 		return granted{}, domain.ErrInvalidGrant.Say("the user or the organization is not active")
 	}
 	err = e.Upstream.Admit(ctx, domain.Project{}, &a)
-	return granted{Authorization: a, Scopes: a.Scopes, JWT: user.JWT, lifetimes: e.Tokens.Lifetimes.Current(ctx),
+	return granted{Authorization: a, Scopes: a.Scopes, JWT: user.JWT, lifetimes: e.Tokens.Lifetimes(ctx),
 		user: user}, err
 }
 
@@ -109,5 +109,5 @@ func (e *Endpoint) login(ctx context.Context, f protocol.Form, orgID string) (do
 	scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == domain.ScopeOfflineAccess })
 	now := e.Now()
 	return domain.Authorization{ID: resource.NewID(), Scopes: scopes, Targets: targets, AuthTime: now, AMR: []string{},
-		ExpiresAt: e.Tokens.Lifetimes.Current(ctx).Begins(now, false)}, nil
+		ExpiresAt: e.Tokens.Lifetimes(ctx).Begins(now, false)}, nil
 }

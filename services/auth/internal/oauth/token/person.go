@@ -130,7 +130,7 @@ func (e *Endpoint) person(ctx context.Context, a domain.Authorization, scopes []
 		return granted{}, err
 	}
 	return granted{
-		Authorization: a, Scopes: scopes, JWT: client.JWT, lifetimes: e.Tokens.Lifetimes.Current(ctx).Of(client),
+		Authorization: a, Scopes: scopes, JWT: client.JWT, lifetimes: e.Tokens.Lifetimes(ctx).Of(client),
 		client: client, user: user,
 	}, nil
 }

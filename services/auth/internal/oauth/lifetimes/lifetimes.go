@@ -1,4 +1,5 @@
-package accesstoken
+// Package lifetimes knows how long tokens of the instance are valid, which may change while the process runs.
+package lifetimes
 
 import (
 	"context"
@@ -15,7 +16,7 @@ import (
 // readLimit is how long a request waits until the lifetimes are read after an event.
 const readLimit = 3 * time.Second
 
-// Lifetimes are those of the instance, which may change while the process runs. They are safe for concurrent use.
+// Lifetimes are those of the instance. They are safe for concurrent use.
 type Lifetimes struct {
 	store       store.Store
 	environment domain.Settings
@@ -32,8 +33,8 @@ type known struct {
 	epoch uint64
 }
 
-// LifetimesConfig is what lifetimes need.
-type LifetimesConfig struct {
+// Config is what lifetimes need.
+type Config struct {
 	Store       store.Store
 	Environment domain.Settings
 	// Epoch returns another number after each event that may have changed the lifetimes, and after each interruption of
@@ -43,8 +44,8 @@ type LifetimesConfig struct {
 	Outages *postgres.Watch
 }
 
-// OpenLifetimes reads the lifetimes.
-func OpenLifetimes(ctx context.Context, c LifetimesConfig) (*Lifetimes, error) {
+// Open reads the lifetimes.
+func Open(ctx context.Context, c Config) (*Lifetimes, error) {
 	l := &Lifetimes{store: c.Store, environment: c.Environment, epoch: c.Epoch, reading: make(chan struct{}, 1),
 		failing: retry.Outage{Log: c.Log, Begins: "settings cannot be read: the last lifetimes stay in use; trying again",
 			Ends: "settings are read again", Explained: c.Outages.Explains}}
