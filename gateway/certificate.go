@@ -47,7 +47,8 @@ func (g *Gateway) secure(ground boot.Ground, c Config) error {
 	}
 	// Tests run two gateways in one process, of which the first has the metric.
 	_ = ground.Metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "herald_certificate_expiration_timestamp_seconds", Help: "When the certificate of the port expires.",
+		Name: "herald_certificate_expiration_timestamp_seconds",
+		Help: "When the certificate of the port expires.",
 	}, func() float64 {
 		if leaf := g.tls.Leaf(g.stopping); leaf != nil {
 			return float64(leaf.NotAfter.Unix())

@@ -36,8 +36,8 @@ const (
 	HeaderActor        = "ce-actor"
 )
 
-// WakeSubject returns the subject on which a service tells of an event right after the commit. Such a message may be lost;
-// the event itself comes through the stream.
+// WakeSubject returns the subject on which a service sends an event right after the commit. Such a message may be lost;
+// the stream has the event too.
 func WakeSubject(service string) string { return "outbox." + service }
 
 // EventOf returns the event that a message describes. It reports false if the message is not an event.

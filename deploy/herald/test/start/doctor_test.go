@@ -58,8 +58,10 @@ func TestCertificateIsListed(t *testing.T) {
 	listed := func(want int) {
 		t.Helper()
 		for begin := time.Now(); ; {
-			out, complaint, code := i.Herald("", "call", "Expirations.ListInstanceExpirations", "--json", `{"within":"40d"}`)
-			if code == 0 && strings.Count(out, "EXPIRATION_KIND_CERTIFICATE") == want && strings.Contains(out, "localhost") {
+			out, complaint, code := i.Herald("", "call", "Expirations.ListInstanceExpirations", "--json",
+				`{"within":"40d"}`)
+			if code == 0 && strings.Count(out, "EXPIRATION_KIND_CERTIFICATE") == want &&
+				strings.Contains(out, "localhost") {
 				return
 			}
 			if time.Since(begin) > time.Minute {

@@ -42,7 +42,8 @@ func TestSettingsOfTheEnvironmentHaveBounds(t *testing.T) {
 			if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want+": ") {
 				t.Error(err)
 			}
-			if want := some(test.access, test.idle, test.refresh, time.Duration(test.days)*day); err == nil && got != want {
+			want := some(test.access, test.idle, test.refresh, time.Duration(test.days)*day)
+			if err == nil && got != want {
 				t.Errorf("%v, want %v", got, want)
 			}
 		})
@@ -71,9 +72,11 @@ func TestSettingsAreReplaced(t *testing.T) {
 			changed: "refreshTokenIdleExpiration", live: some(5*time.Minute, day, 90*day, 10*day)},
 		"environment is not changed": {to: some(6*time.Minute, 0, 0, 0), environment: some(5*time.Minute, 0, 0, 0),
 			err: authfault.ErrSettingsSetByEnvironment, field: "accessTokenLifetime"},
-		"too short": {to: some(59*time.Second, 0, 0, 0), err: authfault.ErrSettingsInvalid, field: "accessTokenLifetime"},
-		"negative":  {to: some(0, 0, -time.Hour, 0), err: authfault.ErrSettingsInvalid, field: "refreshTokenExpiration"},
-		"too long":  {to: some(0, 0, 0, 366*day), err: authfault.ErrSettingsInvalid, field: "signingKeyDays"},
+		"too short": {to: some(59*time.Second, 0, 0, 0), err: authfault.ErrSettingsInvalid,
+			field: "accessTokenLifetime"},
+		"negative": {to: some(0, 0, -time.Hour, 0), err: authfault.ErrSettingsInvalid,
+			field: "refreshTokenExpiration"},
+		"too long": {to: some(0, 0, 0, 366*day), err: authfault.ErrSettingsInvalid, field: "signingKeyDays"},
 		"idle for longer than a login": {to: some(0, 10*day, 9*day, 0), err: authfault.ErrSettingsInvalid,
 			field: "refreshTokenIdleExpiration"},
 		"a login shorter than the default of idle": {to: some(0, 0, 9*day, 0), err: authfault.ErrSettingsInvalid,

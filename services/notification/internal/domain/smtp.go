@@ -195,7 +195,8 @@ func (c SMTPChange) heeds(l Live) error {
 	}{
 		{setting.Origin{Field: "url", Variable: ServerVariable, Source: l.Sources.Server}, c.URL, l.URL},
 		{setting.Origin{Field: "user", Variable: ServerVariable, Source: l.Sources.Server}, c.User, l.User},
-		{setting.Origin{Field: "password", Variable: ServerVariable, Source: l.Sources.Server}, c.Password.Reveal(), ""},
+		{setting.Origin{Field: "password", Variable: ServerVariable, Source: l.Sources.Server},
+			c.Password.Reveal(), ""},
 		{setting.Origin{Field: "senderAddress", Variable: SenderVariable, Source: l.Sources.Sender},
 			c.SenderAddress, l.Sender.Address},
 		{setting.Origin{Field: "senderName", Variable: SenderVariable, Source: l.Sources.Sender},

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// CertificateKept is how long a certificate is known after a gateway has noted it last. Gateways note theirs every hour.
+// CertificateKept is how long a certificate is known after a gateway has noted it last. Gateways note it every hour.
 const CertificateKept = 3 * time.Hour
 
 // Certificate is that of a gateway's port.

@@ -47,8 +47,10 @@ type Config struct {
 // Open reads the lifetimes.
 func Open(ctx context.Context, c Config) (*Lifetimes, error) {
 	l := &Lifetimes{store: c.Store, environment: c.Environment, epoch: c.Epoch, reading: make(chan struct{}, 1),
-		failing: retry.Outage{Log: c.Log, Begins: "settings cannot be read: the last lifetimes stay in use; trying again",
-			Ends: "settings are read again", Explained: c.Outages.Explains}}
+		failing: retry.Outage{
+			Log: c.Log, Begins: "settings cannot be read: the last lifetimes stay in use; trying again",
+			Ends: "settings are read again", Explained: c.Outages.Explains,
+		}}
 	return l, l.read(ctx)
 }
 

@@ -42,8 +42,8 @@ func TestCertificateIsListedWhileGatewaysNoteIt(t *testing.T) {
 			t.Errorf("%v, and of an organization %v, want %d", all.Result, own.Result, want)
 		}
 		for _, e := range all.Result {
-			if e.Kind != heraldv1.ExpirationKind_EXPIRATION_KIND_CERTIFICATE || e.Id != id || e.Name != "id.example.com" ||
-				e.OrganizationId != "" || !e.ExpirationDate.AsTime().Equal(ends.Truncate(time.Microsecond)) {
+			if e.Kind != heraldv1.ExpirationKind_EXPIRATION_KIND_CERTIFICATE || e.Id != id ||
+				e.Name != "id.example.com" || e.OrganizationId != "" || !e.ExpirationDate.AsTime().Equal(ends.Truncate(time.Microsecond)) {
 				t.Errorf("%v", e)
 			}
 		}
@@ -52,8 +52,8 @@ func TestCertificateIsListedWhileGatewaysNoteIt(t *testing.T) {
 	note()
 	listed(1)
 	j := w.Service.Journal
-	for _, days := range []time.Duration{2, 3} {
-		j.Now = func() time.Time { return w.Now().Add(days * 24 * time.Hour) }
+	for _, days := range []int{2, 3} {
+		j.Now = func() time.Time { return w.Now().AddDate(0, 0, days) }
 		if err := expiration.Announce(t.Context(), j, store.Expiring); err != nil {
 			t.Fatal(err)
 		}
