@@ -59,7 +59,8 @@ func (g *Gateway) secure(ground boot.Ground, c Config) error {
 }
 
 const (
-	// noteEvery is how often a certificate is noted again. The service users forgets it three hours after the last time.
+	// noteEvery is how often a certificate is noted again. The service users forgets it three hours after the last
+	// time.
 	noteEvery = time.Hour
 	// noteLook is how often a gateway looks for another certificate.
 	noteLook = 10 * time.Second

@@ -43,7 +43,8 @@ func TestCertificateIsListedWhileGatewaysNoteIt(t *testing.T) {
 		}
 		for _, e := range all.Result {
 			if e.Kind != heraldv1.ExpirationKind_EXPIRATION_KIND_CERTIFICATE || e.Id != id ||
-				e.Name != "id.example.com" || e.OrganizationId != "" || !e.ExpirationDate.AsTime().Equal(ends.Truncate(time.Microsecond)) {
+				e.Name != "id.example.com" || e.OrganizationId != "" ||
+				!e.ExpirationDate.AsTime().Equal(ends.Truncate(time.Microsecond)) {
 				t.Errorf("%v", e)
 			}
 		}
