@@ -14,6 +14,7 @@ var kept = map[string]string{
 	"auth used_assertions": "an assertion must not be used again", "auth revoked_jwts": "the tokens stay revoked",
 	"auth tokens": "goes with its authorization", "auth codes": "goes with its authorization",
 	"users code_tries": "counts guesses", "users password_tries": "counts guesses",
+	"users certificates": "gateways note theirs again",
 }
 
 // A restore brings back logins, tokens and keys that were ended since the backup. So each table whose rows end is in a

@@ -21,7 +21,7 @@ import (
 )
 
 // limit is how long a server may take to start or to have all data of the others.
-const limit = 30 * time.Second
+const limit = 2 * time.Minute
 
 // cluster is Herald on three machines: a NATS server on each, a Postgres on the first with a standby on the second that
 // has every answered write, etcd on the third, and each service and the gateway on the first two.
