@@ -25,6 +25,10 @@ const (
 	// it lets them go first, and tries again.
 	lockLimit = "2s"
 	lockPause = time.Second
+	// unlock gives back the lock with which replicas migrate one after another. Postgres may grant it at the moment at
+	// which the wait for it ends with an error. The connection would then keep it in the pool, and no other replica
+	// could start.
+	unlock = "select pg_advisory_unlock_all()"
 	// A migration may take longer than statementLimit, and so may waiting for the migration of another replica.
 	migrationLimits = "set statement_timeout = 0; set lock_timeout = '" + lockLimit + "'"
 )
@@ -48,13 +52,19 @@ func MigrateTo(ctx context.Context, pool *pgxpool.Pool, history string, migratio
 			return fmt.Errorf("migrate %s: %w", history, Fault(err))
 		}
 		defer func() {
-			if _, err := c.Exec(ctx, "reset statement_timeout; reset lock_timeout"); err != nil {
+			if _, err := c.Exec(ctx, "reset statement_timeout; reset lock_timeout; "+unlock); err != nil {
 				c.Conn().Close(ctx) // the pool opens another
 			}
 		}()
 		for {
 			err := migrateOnce(ctx, c, history, migrations, version)
-			if !IsLockTaken(err) || !retry.Wait(ctx, lockPause) {
+			if !IsLockTaken(err) {
+				return err
+			}
+			if _, err := c.Exec(ctx, unlock); err != nil {
+				return fmt.Errorf("migrate %s: %w", history, Fault(err))
+			}
+			if !retry.Wait(ctx, lockPause) {
 				return err
 			}
 		}

@@ -170,6 +170,35 @@ func TestMigrationLetsRequestsGoFirst(t *testing.T) {
 	}
 }
 
+// Postgres may grant the lock of migrations at the moment at which the wait for it ends with an error. The connection
+// then has the lock, and nobody knows it. Another replica must be able to migrate all the same.
+func TestMigrationGivesAnUnnoticedLockBack(t *testing.T) {
+	t.Parallel()
+	_, pool := database(t)
+	all := files(`create table one (id int)`)
+	if err := postgres.Migrate(t.Context(), pool, "schema_version", all); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lock = 9628173550095224 // that of tern
+	if _, err := conn.Exec(t.Context(), `select pg_advisory_lock($1)`, lock); err != nil {
+		t.Fatal(err)
+	}
+	conn.Release() // the pool gives out this connection next
+	if err := postgres.Migrate(t.Context(), pool, "schema_version", all); err != nil {
+		t.Fatal(err)
+	}
+	var held int
+	err = pool.QueryRow(t.Context(), `select count(*) from pg_locks where locktype = 'advisory'
+		and database = (select oid from pg_database where datname = current_database())`).Scan(&held)
+	if err != nil || held != 0 {
+		t.Errorf("%d locks are held, %v", held, err)
+	}
+}
+
 // A failed migration changes nothing, its error names it, and it runs again after its repair.
 func TestMigrateFails(t *testing.T) {
 	t.Parallel()
