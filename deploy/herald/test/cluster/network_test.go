@@ -30,15 +30,25 @@ func newNetwork(t *testing.T, size int) (n network) {
 	}
 	id, subnet := fmt.Sprintf("h%05x", rand.N(1<<20)), fmt.Sprintf("198.18.%d.", rand.N(256))
 	n.Machine = whole.Machine{Address: subnet + "1", Start: whole.Here.Start}
-	t.Cleanup(func() { _, _ = ip("link delete " + id) })
-	must(t, "link add "+id+" type bridge", "address add "+subnet+"1/24 dev "+id, "link set "+id+" up")
+	add := func(space string) {
+		t.Helper()
+		t.Cleanup(func() { _, _ = ip("netns delete " + space) })
+		must(t, "netns add "+space)
+	}
+	// The switch has a namespace of its own, because the filters of this machine may drop what a bridge passes on, as
+	// Docker makes them do.
+	hub := id + "-0"
+	add(hub)
+	must(t, "-n "+hub+" link add switch type bridge", "-n "+hub+" link set switch up",
+		"link add "+id+" type veth peer name here netns "+hub, "-n "+hub+" link set here master switch up",
+		"address add "+subnet+"1/24 dev "+id, "link set "+id+" up")
 	for i := range size {
-		space := fmt.Sprint(id, "-", i+1)
+		space, port := fmt.Sprint(id, "-", i+1), fmt.Sprint("port", i+1)
 		m := whole.Machine{Address: fmt.Sprint(subnet, i+2)}
 		m.Start = func(c *exec.Cmd) error { return startIn(space, c) }
-		t.Cleanup(func() { _, _ = ip("netns delete " + space) })
-		must(t, "netns add "+space,
-			"link add "+space+" type veth peer name eth0 netns "+space, "link set "+space+" master "+id+" up",
+		add(space)
+		must(t, "-n "+hub+" link add "+port+" type veth peer name eth0 netns "+space,
+			"-n "+hub+" link set "+port+" master switch up",
 			"-n "+space+" address add "+m.Address+"/24 dev eth0", "-n "+space+" link set eth0 up",
 			"-n "+space+" link set lo up")
 		n.machines, n.spaces = append(n.machines, m), append(n.spaces, space)
