@@ -80,6 +80,7 @@ var elsewhere = map[string]string{
 	"handles an event, or is about a whole removal": "EndLoginsLike EndChangedApp EndChangedProject EndChangedOrg " +
 		"EndGranted EndNamed EndTrusted EndTrustedOf DeleteOfIdp DeleteOfUser DeleteOfOrg DeleteOfClient",
 	"is a task of the instance":     "ClaimLogouts RepeatLogout FinishLogout DeleteExpired",
+	"is about the whole instance":   "Settings ChangeSettings",
 	"users names the organization":  "Events",
 	"is about keys of the instance": "SigningKeys AddSigningKey RemoveSigningKey ActivateSigningKey",
 }
