@@ -34,7 +34,7 @@ func (s Server) GetSettings(ctx context.Context, _ *authv1.GetSettingsRequest) (
 	for _, o := range live.Origins {
 		answer.Origins = append(answer.Origins, o.Message())
 	}
-	return &authv1.GetSettingsResponse{Settings: answer}, nil
+	return &authv1.GetSettingsResponse{InstanceSettings: answer}, nil
 }
 
 // SetSettings replaces how long tokens are valid and keys sign. The event tells all replicas, also this one.

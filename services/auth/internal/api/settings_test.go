@@ -37,7 +37,7 @@ func TestSettingsAreSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Settings
+		return r.InstanceSettings
 	}
 	before := get()
 	want := &authv1.Settings{Details: before.Details, AccessTokenLifetime: durationpb.New(time.Hour),

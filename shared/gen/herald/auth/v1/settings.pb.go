@@ -108,10 +108,10 @@ func (*GetSettingsRequest) Descriptor() ([]byte, []int) {
 }
 
 type GetSettingsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Settings      *Settings              `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	InstanceSettings *Settings              `protobuf:"bytes,1,opt,name=instance_settings,json=instanceSettings,proto3" json:"instance_settings,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *GetSettingsResponse) Reset() {
@@ -144,9 +144,9 @@ func (*GetSettingsResponse) Descriptor() ([]byte, []int) {
 	return file_herald_auth_v1_settings_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *GetSettingsResponse) GetSettings() *Settings {
+func (x *GetSettingsResponse) GetInstanceSettings() *Settings {
 	if x != nil {
-		return x.Settings
+		return x.InstanceSettings
 	}
 	return nil
 }
@@ -367,9 +367,9 @@ const file_herald_auth_v1_settings_proto_rawDesc = "" +
 	"\x0fSettingsChanged\x12(\n" +
 	"\achanged\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10(\"\x04r\x02((R\achanged:J\x8a\x82)F\n" +
 	"\bsettings\x12\achangedB,these are settings, not an object with an id\x80\x01\x01(\x01\"\x14\n" +
-	"\x12GetSettingsRequest\"K\n" +
-	"\x13GetSettingsResponse\x124\n" +
-	"\bsettings\x18\x01 \x01(\v2\x18.herald.auth.v1.SettingsR\bsettings\"\x9e\x03\n" +
+	"\x12GetSettingsRequest\"\\\n" +
+	"\x13GetSettingsResponse\x12E\n" +
+	"\x11instance_settings\x18\x01 \x01(\v2\x18.herald.auth.v1.SettingsR\x10instanceSettings\"\x9e\x03\n" +
 	"\bSettings\x122\n" +
 	"\adetails\x18\x01 \x01(\v2\x18.herald.v1.ObjectDetailsR\adetails\x12M\n" +
 	"\x15access_token_lifetime\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x13accessTokenLifetime\x12\\\n" +
@@ -410,7 +410,7 @@ var file_herald_auth_v1_settings_proto_goTypes = []any{
 	(*v1.SettingOrigin)(nil),    // 8: herald.v1.SettingOrigin
 }
 var file_herald_auth_v1_settings_proto_depIdxs = []int32{
-	3,  // 0: herald.auth.v1.GetSettingsResponse.settings:type_name -> herald.auth.v1.Settings
+	3,  // 0: herald.auth.v1.GetSettingsResponse.instance_settings:type_name -> herald.auth.v1.Settings
 	6,  // 1: herald.auth.v1.Settings.details:type_name -> herald.v1.ObjectDetails
 	7,  // 2: herald.auth.v1.Settings.access_token_lifetime:type_name -> google.protobuf.Duration
 	7,  // 3: herald.auth.v1.Settings.refresh_token_idle_expiration:type_name -> google.protobuf.Duration
