@@ -135,6 +135,16 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
+// when returns the figures when one of them is as wanted, or those after 20 s. NATS counts what a consumer has before it
+// some time after its answer.
+func when(figures func() map[string]float64, name string, want float64) (m map[string]float64) {
+	for end := time.Now().Add(20 * time.Second); ; {
+		if m = figures(); m[name] == want || time.Now().After(end) {
+			return m
+		}
+	}
+}
+
 func TestServiceMetrics(t *testing.T) {
 	t.Parallel()
 	g := testkit.Ground(t)
@@ -190,10 +200,7 @@ func TestServiceMetrics(t *testing.T) {
 	if _, err := s.JS.Publish(t.Context(), "events.users.org.created.o", make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	m = figures()
-	for end := time.Now().Add(20 * time.Second); m["herald_events_unhandled"] != 1 && time.Now().Before(end); {
-		m = figures() // NATS counts what a consumer has before it some time after its answer
-	}
+	m = when(figures, "herald_events_unhandled", 1)
 	if m["herald_events_unhandled"] != 1 || m["herald_dead_letters"] != 2 {
 		t.Errorf("an event is not handled, and two are given up, figures is %v", m)
 	}
