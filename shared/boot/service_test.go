@@ -135,8 +135,8 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// when returns the figures when one of them is as wanted, or those after 20 s. NATS counts what a consumer has before it
-// some time after its answer.
+// when returns the figures when one of them is as wanted, or those after 20 s. NATS counts what a consumer has before
+// it some time after its answer.
 func when(figures func() map[string]float64, name string, want float64) (m map[string]float64) {
 	for end := time.Now().Add(20 * time.Second); ; {
 		if m = figures(); m[name] == want || time.Now().After(end) {
