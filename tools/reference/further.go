@@ -146,6 +146,12 @@ var further = []Further{
 		Test: "TestListOfExpirations", In: "services/users/internal/api/audit",
 		Asked: []string{"services/users/internal/api/audit.mayRead"},
 	},
+	{
+		Methods: []string{"herald.users.v1.Expirations/ListInstanceExpirations"},
+		When:    "for certificates of gateways", Permission: "iam.read",
+		Test: "TestCertificateIsListedWhileGatewaysNoteIt", In: "services/users/internal/api/internals",
+		Asked: []string{"services/users/internal/api/audit.mayRead"},
+	},
 }
 
 // Rule is a row of the document: a rule with the operations to which it applies.

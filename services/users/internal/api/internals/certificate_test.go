@@ -10,6 +10,7 @@ import (
 	"herald/services/users/internal/domain"
 	"herald/services/users/internal/store"
 	"herald/services/users/internal/testworld"
+	"herald/shared/caller"
 	"herald/shared/expiration"
 	usersv1 "herald/shared/gen/herald/users/v1"
 	heraldv1 "herald/shared/gen/herald/v1"
@@ -52,6 +53,12 @@ func TestCertificateIsListedWhileGatewaysNoteIt(t *testing.T) {
 	note()
 	note()
 	listed(1)
+	owner := testkit.As(t.Context(), w.Ground, caller.Caller{
+		UserID: "owner", OrganizationID: w.OrgID, HomeOrganizationID: w.OrgID,
+		Memberships: []caller.Membership{{OrganizationID: w.OrgID, Roles: []string{"ORG_OWNER"}}},
+	})
+	_, err := list.ListInstanceExpirations(owner, &usersv1.ListExpirationsRequest{Within: "40d"})
+	testkit.Refused(t, err, "PERMISSION_DENIED", "iam.read")
 	j := w.Service.Journal
 	for _, days := range []int{2, 3} {
 		j.Now = func() time.Time { return w.Now().AddDate(0, 0, days) }
