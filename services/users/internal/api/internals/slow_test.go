@@ -66,7 +66,7 @@ func TestSlowHashesDoNotDelayOtherLogins(t *testing.T) { // not parallel: it mea
 	w := testworld.New(t)
 	begun := time.Now()
 	hash := slowHash(t, "correct horse")
-	most := max(time.Second, 2*time.Since(begun)) // on a busy machine
+	most := max(3*time.Second, 4*time.Since(begun)) // on a busy machine; behind all slow checks it is 10 s
 	_, attacked := w.Org("Attacked")
 	_, other := w.Org("Other")
 	slowly(attacked, w, "guessed", hash, 100)
