@@ -69,23 +69,19 @@ const (
 // noteCertificate notes the certificate of the port at the service users, and each one that takes its place, until ctx
 // ends.
 func (g *Gateway) noteCertificate(ctx context.Context) {
-	var noted string
+	var noted *x509.Certificate
 	var again time.Time
 	for more := true; more; more = retry.Wait(ctx, noteLook) {
 		leaf := g.tls.Leaf(ctx)
-		if leaf == nil {
+		if leaf == nil || leaf.Equal(noted) && time.Now().Before(again) {
 			continue
 		}
-		sum := sha256.Sum256(leaf.Raw)
-		id := hex.EncodeToString(sum[:])
-		if id == noted && time.Now().Before(again) {
-			continue
-		}
+		id := sha256.Sum256(leaf.Raw)
 		_, err := g.users.NoteCertificate(ctx, &usersv1.NoteCertificateRequest{
-			Id: id, Name: hostOf(leaf), ExpirationDate: timestamppb.New(leaf.NotAfter),
+			Id: hex.EncodeToString(id[:]), Name: hostOf(leaf), ExpirationDate: timestamppb.New(leaf.NotAfter),
 		})
 		if err == nil { // else the next look tries again; the connection logs that users is away
-			noted, again = id, time.Now().Add(noteEvery)
+			noted, again = leaf, time.Now().Add(noteEvery)
 		}
 	}
 }
