@@ -222,15 +222,7 @@ func (a *archive) exec(sql string) {
 // shutDown ends Postgres as pg_ctl does.
 func (a *archive) shutDown() {
 	a.T.Helper()
-	text, err := os.ReadFile(a.data + "/postmaster.pid")
-	if err != nil {
-		a.T.Fatal(err)
-	}
-	var pid int
-	if _, err = fmt.Sscan(string(text), &pid); err == nil {
-		err = syscall.Kill(pid, syscall.SIGINT)
-	}
-	if err != nil {
+	if _, err := whole.SignalPostmaster(a.data, syscall.SIGINT); err != nil {
 		a.T.Fatal(err)
 	}
 	_ = a.Postgres.Wait(a.T.Context())

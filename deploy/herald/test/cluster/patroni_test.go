@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -115,16 +113,8 @@ func (d database) is(ctx context.Context, role string) bool {
 
 // kill kills the Postgres of a node. All its processes end with it.
 func (d database) kill() error {
-	file, err := os.ReadFile(filepath.Join(d.dir, "data", "postmaster.pid"))
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(string(file), "\n")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		return err
-	}
-	return syscall.Kill(pid, syscall.SIGKILL)
+	_, err := whole.SignalPostmaster(filepath.Join(d.dir, "data"), syscall.SIGKILL)
+	return err
 }
 
 // url is the address of whichever node takes changes now.

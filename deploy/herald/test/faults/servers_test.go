@@ -98,17 +98,9 @@ func (s *system) findData() {
 }
 
 // postmaster sends a signal to the first process of Postgres.
-func (s *system) postmaster(signal syscall.Signal) (pid int) {
+func (s *system) postmaster(signal syscall.Signal) int {
 	s.t.Helper()
-	text, err := os.ReadFile(s.data + "/postmaster.pid")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err = strconv.Atoi(first)
-	if err == nil {
-		err = syscall.Kill(pid, signal)
-	}
+	pid, err := whole.SignalPostmaster(s.data, signal)
 	if err != nil {
 		s.t.Fatal(err)
 	}

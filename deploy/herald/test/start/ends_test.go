@@ -71,16 +71,7 @@ func works(i *whole.Instance, id string) {
 // end sends a signal to the local Postgres.
 func end(i *whole.Instance, signal syscall.Signal) {
 	i.T.Helper()
-	text, err := os.ReadFile(i.Dir + "/data/postgres/data/postmaster.pid")
-	if err != nil {
-		i.T.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		i.T.Fatal(err)
-	}
-	if err := syscall.Kill(pid, signal); err != nil {
+	if _, err := whole.SignalPostmaster(i.Dir+"/data/postgres/data", signal); err != nil {
 		i.T.Fatal(err)
 	}
 }
